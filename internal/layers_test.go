@@ -23,20 +23,20 @@ const module = "github.com/hcp-node-agent/hcp-node-agent/"
 // layers. NAME/... stands for a package and its sub-packages, which may import each other.
 var layers = []layer{
 
-	{"test helpers", "registry/registrytest report/reporttest"},
+	{"test helpers", "report/reporttest"},
 	{"commands", "cmd/node-admin cmd/node-agent"},
 	{"flows that run other flows", "service"},
 	{"a flow with the steps of a join", "upgrade"},
 	{"flows", "bootstrap cli doctor image leave maintenance status"},
 	{"plan", "plan"},
-	{"parts of several flows", "autojoin nodecheck payload release"},
+	{"parts of several flows", "autojoin nodecheck payload"},
 	{"inputs of a command, and the opened host", "inputs machine"},
 	{"state of a join, kinds of changes", "joinstate kinds"},
-	{"domains", "approver crio hostupdate identity ignition/... kubelet networkplugin node/... nodeip ovs/... " +
-		"packages/... preflight"},
+	{"domains", "approver crio identity ignition/... kubelet networkplugin node/... nodeip ovs/... " +
+		"preflight software/..."},
 	{"kinds of resources", "ledger/resource"},
 	{"effects", "effects"},
-	{"ledger, configuration, cluster", "config enrollment kube ledger registry servicelog"},
+	{"ledger, configuration, cluster", "config enrollment kube ledger servicelog"},
 	{"steps and requests", "steps transport"},
 	{"report", "report"},
 	{"host", "host/..."},

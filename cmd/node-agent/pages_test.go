@@ -23,10 +23,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
 )
 
@@ -87,7 +87,7 @@ func joinedStatus() status.Document {
 			Started:   finished.Add(-time.Minute),
 			Finished:  finished,
 		},
-		Software: &packages.Software{Release: packages.Release{Major: 4, Minor: 19}, RHEL: "9.6"},
+		Software: &software.Contents{Release: software.Release{Major: 4, Minor: 19}, RHEL: "9.6"},
 		Changes:  111,
 		Units: map[string]systemd.UnitState{
 			"kubelet.service": active, "crio.service": active, "openvswitch.service": active, "NetworkManager.service": active,

@@ -10,22 +10,22 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
 
 // joinOnBench returns a join on a RHEL 9 host that has the packages of the bench.
 func joinOnBench(t *testing.T, b *rpms.Environment, install bool) *Flow {
 	t.Helper()
-	on := &packages.Transactions{Host: b.Root}
+	on := &software.Transactions{Host: b.Root}
 	book, err := ledger.Open(t.TempDir(), ledger.Drivers{
-		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{packages.TransactionKind: on},
+		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{software.TransactionKind: on},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,10 @@ func joinOnBench(t *testing.T, b *rpms.Environment, install bool) *Flow {
 	t.Cleanup(func() { book.Close() })
 	return &Flow{Builder: &plan.Builder{
 		Config: config.Join{OpenShiftRelease: "4.18", InstallPackages: install}, PackageHost: b.Root,
-		Machine: &machine.Machine{Ledger: book, Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}},
+		Machine: &machine.Machine{
+			Ledger: book,
+			Facts:  hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"},
+		},
 	}}
 }
 
@@ -43,15 +46,19 @@ func joinOnBench(t *testing.T, b *rpms.Environment, install bool) *Flow {
 func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	b := rpms.New(t)
 	key := b.GenerateKey("mirror")
-	b.Build("site", "openshift-kubelet-4.18.7-1.el9", "cri-o-1.31.4-1.el9", "conmon-2-1.el9", "crun-1-1.el9", "container-selinux-2-1.el9",
+	b.Build(
+		"site", "openshift-kubelet-4.18.7-1.el9", "cri-o-1.31.4-1.el9", "conmon-2-1.el9", "crun-1-1.el9",
+		"container-selinux-2-1.el9",
 		"openvswitch3.5-3.5.0-1.el9fdp", "NetworkManager-ovs-1.48.0-1.el9")
 	b.Sign("site", "mirror")
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
 
 	operation := joinOnBench(t, b, false)
-	decision, err := operation.DecidePackages(t.Context(), nil, kubelet.Version{})
+	decision, err := operation.DecideSoftware(t.Context(), nil, kube.Version{})
 	refused := decision.Err()
-	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(string(report.RemedyOf(refused)), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun") {
+	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(
+		string(report.RemedyOf(refused)), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun",
+	) {
 		t.Fatalf("%v; %v\n%s", err, refused, report.RemedyOf(refused))
 	}
 	findings := preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{Packages: refused})
@@ -66,14 +73,14 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	}
 
 	j := joinOnBench(t, b, true)
-	if decision, err = j.DecideInstallation(t.Context()); err != nil {
+	if decision, err = j.SoftwareDecision(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.InstallPackages(t.Context(), report.Log{}, decision.Specs()); err != nil {
 		t.Fatal(err)
 	}
 	again := joinOnBench(t, b, false)
-	if after, err := again.DecideInstallation(t.Context()); err != nil || after.Present != 7 {
+	if after, err := again.SoftwareDecision(t.Context()); err != nil || len(after.With(software.Present)) != 7 {
 		t.Errorf("after it: %v, %+v", err, after)
 	}
 	outcome, err := j.Ledger.Undo(t.Context())
@@ -81,7 +88,9 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 		t.Fatalf("%v; kept %v", err, outcome.Kept)
 	}
 	texts := removalHints(outcome.Restored)
-	if len(texts) != 1 || !strings.Contains(texts[0], "openshift-kubelet-4.18.*") || !strings.Contains(texts[0], `"dnf history undo 1"`) {
+	if len(texts) != 1 || !strings.Contains(
+		texts[0], "openshift-kubelet-4.18.*",
+	) || !strings.Contains(texts[0], `"dnf history undo 1"`) {
 		t.Errorf("leave prints %q", texts)
 	}
 }
@@ -106,7 +115,7 @@ func TestPackagesThatAreRefusedAreNotRecordedAsInstalled(t *testing.T) {
 func removalHints(items []ledger.Item) []string {
 	var texts []string
 	for _, item := range items {
-		if text := packages.RemovalHint(item); item.Kind == packages.TransactionKind && text != "" {
+		if text := software.RemovalHint(item); item.Kind == software.TransactionKind && text != "" {
 			texts = append(texts, text)
 		}
 	}

@@ -4,11 +4,8 @@ package bootstrap
 
 import (
 	"context"
-	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -36,22 +33,4 @@ func (j *Flow) revert(ctx context.Context, log report.Log, selected func(ledger.
 		log.Warn(kept.KeptMessage(), "")
 	}
 	return len(result.Restored), err
-}
-
-// removeObsoleteSoftware restores the paths of replaced packages that their new versions do not have.
-func (j *Flow) removeObsoleteSoftware(ctx context.Context, log report.Log, dir string, names []string) error {
-	if !j.Upgrading {
-		return nil
-	}
-	table, err := packages.ReadTable()
-	if err != nil {
-		return err
-	}
-	isReplaced := func(old string) bool { return slices.Contains(names, j.Software.Equivalent(table, old)) }
-	isObsolete, err := nodelayer.Obsolete(j.Ledger.Items(), dir, isReplaced)
-	if err != nil {
-		return err
-	}
-	_, err = j.revert(ctx, log, isObsolete)
-	return err
 }

@@ -71,7 +71,8 @@ func TestPlaceSoftwareRefusesFilesOfPackages(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(root, "usr/bin"), 0o755); err != nil { //nolint:gosec // as on a host
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(root, test.existing), []byte("of the host"), 0o755); err != nil { //nolint:gosec // a program
+		//nolint:gosec // a program
+		if err := os.WriteFile(filepath.Join(root, test.existing), []byte("of the host"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		tree, err := hostfs.OpenTree(root)
@@ -92,9 +93,13 @@ func TestPlaceSoftwareRefusesFilesOfPackages(t *testing.T) {
 			}
 			continue
 		}
-		if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.existing+" belongs to package runtime of this host") ||
+		if report.CodeOf(err) != report.Refused || !strings.Contains(
+			err.Error(), test.existing+" belongs to package runtime of this host",
+		) ||
 			!strings.Contains(string(report.RemedyOf(err)), "dnf remove runtime") {
-			t.Errorf("%s: PlaceSoftware() = %v (code %d), remedy %q", test.existing, err, report.CodeOf(err), report.RemedyOf(err))
+			t.Errorf(
+				"%s: PlaceSoftware() = %v (code %d), remedy %q", test.existing, err, report.CodeOf(err), report.RemedyOf(err),
+			)
 		}
 		entries, err := os.ReadDir(filepath.Join(root, "usr/bin"))
 		if err != nil || len(entries) != 1 || len(book.Items()) != 0 {

@@ -3,63 +3,55 @@
 package bootstrap
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// ensurePackages checks the packages of a node and installs the missing ones if
-// requested. On a host without rpm and dnf, or that is not RHEL-like, it does
-// nothing, because the checks before it cover the required binaries.
+// ensurePackages unpacks packages from the OS image, and installs missing ones with dnf if requested. On a
+// host without rpm and dnf, or that is not RHEL-like, dnf installs nothing: other checks cover the binaries.
 func ensurePackages(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	unpacked, err := j.unpackSoftware(ctx, log)
-	if err != nil {
-		return steps.Outcome{}, err
-	}
-	if !j.ManagesPackages() {
-		all := preflight.RequiredPrograms()
-		if unpacked != "" {
-			return steps.Changed("unpacked %s from the OS image", unpacked)
-		}
-		return steps.Unchanged("%d of %d node binaries are installed", len(all), len(all))
-	}
-	decision, err := j.DecideInstallation(ctx)
+	decision, err := j.SoftwareDecision(ctx)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	logPackageFindings(decision, log)
-	specs := j.SpecsToInstall(decision)
-	if len(specs) == 0 {
+	unpacked, err := j.unpackSoftware(ctx, log, decision.Unpack)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	specs := decision.Specs()
+	if len(specs) > 0 {
+		if err := j.KeepVersions(decision.With(software.ToReplace)); err != nil {
+			return steps.Outcome{}, err
+		}
+		if err := j.InstallPackages(ctx, log, specs); err != nil {
+			return steps.Outcome{}, err
+		}
+	}
+	if unpacked != "" || len(specs) > 0 {
+		if decision, err = j.afterInstall(ctx, log, len(specs) > 0); err != nil {
+			return steps.Outcome{}, err
+		}
+	}
+	if decision.Managed {
 		if err := j.checkUplink(ctx); err != nil {
 			return steps.Outcome{}, err
 		}
-		// The decision was made before the packages were unpacked.
-		decision.Present += len(decision.FromImage())
-		return summarizePackages(unpacked, nil, decision), nil
-	}
-	if err := j.KeepVersions(decision.Replaced()); err != nil {
-		return steps.Outcome{}, err
-	}
-	if err := j.InstallPackages(ctx, log, specs); err != nil {
-		return steps.Outcome{}, err
-	}
-	if decision, err = j.afterInstall(ctx, log); err != nil {
-		return steps.Outcome{}, err
 	}
 	return summarizePackages(unpacked, specs, decision), nil
 }
 
 // summarizePackages returns the outcome of the step: the packages that were unpacked from the OS image,
 // "" for none, and those that dnf installed.
-func summarizePackages(unpacked string, specs []string, decision packages.Decision) steps.Outcome {
+func summarizePackages(unpacked string, specs []string, decision software.Decision) steps.Outcome {
 	var summary []string
 	if unpacked != "" {
 		summary = append(summary, fmt.Sprintf("unpacked %s from the OS image", unpacked))
@@ -68,34 +60,21 @@ func summarizePackages(unpacked string, specs []string, decision packages.Decisi
 		summary = append(summary, "dnf installed "+strings.Join(specs, " "))
 	}
 	isChanged := len(summary) > 0
-	summary = append(summary, fmt.Sprintf("%d of %d packages of %s are installed", decision.Present, decision.Needed, nodeOfRelease(decision.Release)))
+	if all := len(decision.Packages); decision.Managed {
+		summary = append(summary, fmt.Sprintf("%d of %d packages of %s are installed",
+			all-len(decision.Missing()), all, nodeOfRelease(decision.Release)))
+	} else if !isChanged {
+		binaries := len(preflight.RequiredPrograms())
+		summary = append(summary, fmt.Sprintf("%d of %d node binaries are installed", binaries, binaries))
+	}
 	return steps.Outcome{Summary: strings.Join(summary, "; "), Changed: isChanged}
-}
-
-// SpecsToInstall returns the package specs that dnf installs: the missing packages if requested, and
-// those of which an upgrade replaces the version.
-func (j *Flow) SpecsToInstall(decision packages.Decision) []string {
-	if !j.Config.InstallPackages {
-		decision.Missing = decision.Replaced()
-	}
-	return decision.Specs()
-}
-
-// DecideInstallation returns which packages the host lacks, as the validate step has determined
-// it unless it was skipped. It fails if the host cannot be a node with them.
-func (j *Flow) DecideInstallation(ctx context.Context) (packages.Decision, error) {
-	if known := j.Validation.Packages; known != nil {
-		return *known, known.Err()
-	}
-	decision, err := j.DecidePackages(ctx, j.Plan, j.Validation.ServerVersion)
-	return decision, cmp.Or(err, decision.Err())
 }
 
 // InstallPackages installs packages with dnf and records the transaction in the
 // ledger.
 func (j *Flow) InstallPackages(ctx context.Context, log report.Log, specs []string) error {
 	on := j.DNF()
-	change, err := (&packages.Transactions{Host: on}).Change(ctx, specs)
+	change, err := (&software.Transactions{Host: on}).Change(ctx, specs)
 	if err != nil {
 		return err
 	}
@@ -103,7 +82,7 @@ func (j *Flow) InstallPackages(ctx context.Context, log report.Log, specs []stri
 	if err != nil {
 		return err
 	}
-	if err := packages.Install(ctx, on, log, specs...); err != nil { // an upgrade has downloaded them before
+	if err := software.Install(ctx, on, log, specs...); err != nil { // an upgrade has downloaded them before
 		if ctx.Err() == nil {
 			err = errors.Join(err, done())
 		}
@@ -112,11 +91,11 @@ func (j *Flow) InstallPackages(ctx context.Context, log report.Log, specs []stri
 	return done()
 }
 
-// afterInstall verifies the installed packages, and reloads systemd and NetworkManager so
-// that running services notice them. Then it plans the join again.
-func (j *Flow) afterInstall(ctx context.Context, log report.Log) (packages.Decision, error) {
-	decision, err := j.DecidePackages(ctx, j.Plan, j.Validation.ServerVersion)
-	if err = cmp.Or(err, decision.Err()); err != nil {
+// afterInstall verifies the new software, and reloads systemd and NetworkManager so that running services
+// notice it. Then it plans the join again.
+func (j *Flow) afterInstall(ctx context.Context, log report.Log, byDNF bool) (software.Decision, error) {
+	decision, err := j.decideSoftwareAgain(ctx)
+	if err != nil {
 		return decision, err
 	}
 	if j.Systemd != nil {
@@ -124,8 +103,10 @@ func (j *Flow) afterInstall(ctx context.Context, log report.Log) (packages.Decis
 			return decision, err
 		}
 	}
-	if err := j.loadOVSPlugin(ctx, log); err != nil {
-		return decision, err
+	if byDNF {
+		if err := j.loadOVSPlugin(ctx, log); err != nil {
+			return decision, err
+		}
 	}
 	if err := j.rebuildPlan(ctx, log); err != nil {
 		return decision, err
@@ -134,10 +115,11 @@ func (j *Flow) afterInstall(ctx context.Context, log report.Log) (packages.Decis
 	if err != nil {
 		return decision, err
 	}
-	err = preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{
-		Host: j.Facts, MissingUnits: j.Plan.MissingUnits, MissingPrograms: missing,
+	return decision, preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{
+		Host:            j.Facts,
+		MissingUnits:    j.Plan.MissingUnits,
+		MissingPrograms: missing,
 	}).Err()
-	return decision, cmp.Or(err, j.checkUplink(ctx))
 }
 
 // checkUplink fails if the uplink cannot be attached to br-ex. The plan step does not plan the
@@ -165,7 +147,7 @@ func (j *Flow) loadOVSPlugin(ctx context.Context, log report.Log) error {
 	return j.restartNetworkManager(ctx, log)
 }
 
-func logPackageFindings(decision packages.Decision, log report.Log) {
+func logPackageFindings(decision software.Decision, log report.Log) {
 	for _, f := range decision.Findings {
 		switch f.Severity {
 		case report.SeverityWarning:
@@ -176,7 +158,7 @@ func logPackageFindings(decision packages.Decision, log report.Log) {
 	}
 }
 
-func nodeOfRelease(release packages.Release) string {
+func nodeOfRelease(release software.Release) string {
 	if release.IsZero() {
 		return "a node"
 	}

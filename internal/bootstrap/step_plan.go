@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -55,7 +55,7 @@ func (j *Flow) loadSoftware(ctx context.Context, log report.Log) error {
 	if !read || (j.Upgrading && j.State.Upgrade == nil) {
 		return nil // an upgrade stores it when it begins to change the host
 	}
-	return release.Save(j.Dir, *j.Software)
+	return joinstate.SaveSoftware(j.Dir, *j.Software)
 }
 
 // rebuildPlan builds the plan again after a step has changed what it was decided from, and

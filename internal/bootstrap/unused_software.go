@@ -10,35 +10,30 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // KeepVersions records the versions of packages that an upgrade replaces in the previous generation, so
 // that a rollback installs exactly them. The OS image of the previous payload can have others.
-func (j *Flow) KeepVersions(replaced []packages.Missing) error {
+func (j *Flow) KeepVersions(replaced []software.Choice) error {
 	if u := j.State.Upgrade; u == nil || u.RollingBack != "" || u.Repeats || len(replaced) == 0 {
 		return nil
-	}
-	table, err := packages.ReadTable()
-	if err != nil {
-		return err
 	}
 	previous, err := joinstate.LoadGeneration(j.Dir, joinstate.PreviousFile)
 	if err != nil {
 		return err
 	}
-	software, err := release.Decode(previous.Files[joinstate.SoftwareFile])
-	if err != nil || software == nil {
+	contents, err := previous.Software()
+	if err != nil || contents == nil {
 		return err
 	}
-	for _, m := range replaced {
-		software.ReplaceVersion(table, *m.Replaces)
+	for _, c := range replaced {
+		contents.ReplaceVersion(c)
 	}
-	if previous.Files[joinstate.SoftwareFile], err = release.Encode(*software); err != nil {
+	if err := previous.SetSoftware(*contents); err != nil {
 		return err
 	}
 	return previous.Save(j.Dir, joinstate.PreviousFile)
@@ -47,25 +42,25 @@ func (j *Flow) KeepVersions(replaced []packages.Missing) error {
 // RemoveUnusedSoftware removes unpacked software, except for that of the payload, of the previous
 // generation, and of a staged upgrade.
 func (j *Flow) RemoveUnusedSoftware(ctx context.Context) error {
-	used := []*packages.Software{j.Software}
+	used := []*software.Contents{j.Software}
 	if previous, err := joinstate.LoadGeneration(j.Dir, joinstate.PreviousFile); err != nil {
 		return err
 	} else if previous != nil {
-		software, err := release.Decode(previous.Files[joinstate.SoftwareFile])
+		contents, err := previous.Software()
 		if err != nil {
 			return err
 		}
-		used = append(used, software)
+		used = append(used, contents)
 	}
 	if j.State.Staged != nil {
 		used = append(used, j.State.Staged.Software)
 	}
-	remove := nodelayer.Unused(j.Ledger.Items(), used...)
+	remove := osimage.Unused(j.Ledger.Items(), used...)
 	if len(remove) == 0 {
 		return nil
 	}
 	_, err := j.revert(ctx, report.Log{Sink: j.Sink, Step: steps.Packages}, func(item ledger.Item) bool {
-		return item.Kind == nodelayer.Kind && slices.Contains(remove, item.Target)
+		return item.Kind == osimage.Kind && slices.Contains(remove, item.Target)
 	})
 	if err != nil {
 		return fmt.Errorf("removing %s: %w", strings.Join(remove, ", "), err)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
@@ -22,12 +22,20 @@ func TestUpgradeReplacesPackagesAndBack(t *testing.T) {
 	b := rpms.New(t)
 	key := b.GenerateKey("mirror")
 	b.Build("site",
-		"openshift-kubelet-4.18.7-1.el9", "openshift-kubelet-4.18.9-1.el9", "openshift-kubelet-4.19.2-1.el9", "openshift-kubelet-4.19.5-1.el9",
+		"openshift-kubelet-4.18.7-1.el9", "openshift-kubelet-4.18.9-1.el9", "openshift-kubelet-4.19.2-1.el9",
+		"openshift-kubelet-4.19.5-1.el9",
 		"cri-o-1.31.4-1.el9", "cri-o-1.32.1-1.el9",
-		"conmon-2-1.el9", "conmon-3-1.el9", "crun-1-1.el9", "container-selinux-2-1.el9", "openvswitch3.5-3.5.0-1.el9fdp", "NetworkManager-ovs-1.48.0-1.el9")
+		"conmon-2-1.el9", "conmon-3-1.el9", "crun-1-1.el9", "container-selinux-2-1.el9",
+		"openvswitch3.5-3.5.0-1.el9fdp", "NetworkManager-ovs-1.48.0-1.el9")
 	b.Sign("site", "mirror")
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
-	flowtest.NoError(t, packages.Install(t.Context(), b.Root, report.Log{}, "openshift-kubelet-4.18.7", "cri-o-1.31.*", "conmon-2", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs"))
+	flowtest.NoError(
+		t,
+		software.Install(
+			t.Context(), b.Root, report.Log{}, "openshift-kubelet-4.18.7", "cri-o-1.31.*", "conmon-2", "crun",
+			"container-selinux", "openvswitch3.5", "NetworkManager-ovs",
+		),
+	)
 
 	for _, step := range []struct {
 		release string
@@ -36,16 +44,20 @@ func TestUpgradeReplacesPackagesAndBack(t *testing.T) {
 	}{
 		{"4.19", nil, []string{"cri-o-1.32.1", "openshift-kubelet-4.19.5"}},
 		{"4.18", nil, []string{"cri-o-1.31.4", "openshift-kubelet-4.18.9"}},
-		{"4.18", map[string]string{"openshift-kubelet": "4.18.7-1.el9", "cri-o": "1.31.9-1.el9"}, []string{"cri-o-1.31.4", "openshift-kubelet-4.18.7"}},
+		{
+			"4.18",
+			map[string]string{"openshift-kubelet": "4.18.7-1.el9", "cri-o": "1.31.9-1.el9"},
+			[]string{"cri-o-1.31.4", "openshift-kubelet-4.18.7"},
+		},
 	} {
 		j := joinOnBench(t, b, false)
 		j.Upgrading, j.Config.OpenShiftRelease = true, step.release
 		if step.image != nil {
-			j.Software = &packages.Software{Release: packages.Release{Major: 4, Minor: 18}, RHEL: "9.4", Packages: step.image}
+			j.Software = &software.Contents{Release: software.Release{Major: 4, Minor: 18}, RHEL: "9.4", Packages: step.image}
 		}
-		decision, err := j.DecideInstallation(t.Context())
+		decision, err := j.SoftwareDecision(t.Context())
 		flowtest.NoError(t, err)
-		flowtest.NoError(t, j.InstallPackages(t.Context(), report.Log{}, j.SpecsToInstall(decision)))
+		flowtest.NoError(t, j.InstallPackages(t.Context(), report.Log{}, decision.Specs()))
 		installed, err := b.Root.Installed(t.Context())
 		flowtest.NoError(t, err)
 		var got []string

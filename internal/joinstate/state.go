@@ -26,7 +26,7 @@ const (
 	UserDataFile  = "user-data.ign" // while a join is unfinished, so that the unit can resume it
 	LayerFile     = "node-layer"    // a layer of the OS image, while it is downloaded and unpacked
 	SoftwareFile  = "software.json" // release and packages of the payload's OS image
-	PurgeFile     = "purge.json"    // which packages a leave removes at its end, while it is unfinished
+	PurgeFile     = "purge"         // which packages a leave removes at its end, while it is unfinished
 	PayloadFile   = "payload.ign"   // so that a restart never needs the token again
 	KeyDir        = "keys"
 	JoinTokenFile = "token" // while a join is unfinished

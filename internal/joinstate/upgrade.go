@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // The files with generations during and after an upgrade. They are secrets, mode 0600.
@@ -70,7 +70,7 @@ func (u *Upgrade) IsDrained() bool { return u != nil && !u.Drained.IsZero() }
 type Staged struct {
 	Since         time.Time          `json:"since"`
 	PayloadDigest string             `json:"payload"`            // SHA-256 of the payload as served
-	Software      *packages.Software `json:"software,omitempty"` // of the payload; nil if it is unknown
+	Software      *software.Contents `json:"software,omitempty"` // of the payload; nil if it is unknown
 	Size          int64              `json:"size,omitempty"`     // on the disk, in bytes
 }
 

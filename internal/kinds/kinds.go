@@ -20,9 +20,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 )
 
 // Kind describes one kind of changes.
@@ -100,8 +100,8 @@ func All() []Kind {
 			Driver: func(*Host) ledger.Driver { return resource.FirewallPorts{} },
 		},
 		{
-			Name: packages.LockKind, Group: GroupHost,
-			Driver: func(h *Host) ledger.Driver { return &packages.Locks{Tree: h.Tree} },
+			Name: software.LockKind, Group: GroupHost,
+			Driver: func(h *Host) ledger.Driver { return &software.Locks{Tree: h.Tree} },
 		},
 		{Name: accounts.Group, Group: GroupUsers, NeedsOnlyTree: true, Driver: accountDriver},
 		{Name: accounts.User, Group: GroupUsers, NeedsOnlyTree: true, Driver: accountDriver},
@@ -111,8 +111,8 @@ func All() []Kind {
 		},
 		{Name: migrate.Kind, Driver: func(h *Host) ledger.Driver { return h.Bridge }},
 		{
-			Name:   nodelayer.Kind,
-			Driver: func(h *Host) ledger.Driver { return &nodelayer.Driver{Labeler: selinux.Policy{Tree: h.Tree}} },
+			Name:   osimage.Kind,
+			Driver: func(h *Host) ledger.Driver { return &osimage.Driver{Labeler: selinux.Policy{Tree: h.Tree}} },
 		},
 
 		{Name: ledger.Contents, Snapshot: func(h *Host) ledger.SnapshotDriver { return contents(h) }},
@@ -122,7 +122,7 @@ func All() []Kind {
 		{Name: ledger.LoadedConfig, Snapshot: func(h *Host) ledger.SnapshotDriver { return h.Configs }},
 		{Name: crio.StorageKind, Snapshot: func(h *Host) ledger.SnapshotDriver { return &crio.StorageDriver{Contents: contents(h)} }},
 		{Name: networkplugin.Kind, Snapshot: func(h *Host) ledger.SnapshotDriver { return h.Plugin }},
-		{Name: packages.TransactionKind, Snapshot: func(*Host) ledger.SnapshotDriver { return &packages.Transactions{} }},
+		{Name: software.TransactionKind, Snapshot: func(*Host) ledger.SnapshotDriver { return &software.Transactions{} }},
 	}
 }
 

@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 func TestControlPlaneServerVersion(t *testing.T) {
-	version, err := ServerVersion(kubetest.Context(t, time.Minute), kubetest.BootstrapKubeconfig(t, nil), nil,
+	version, err := kube.ServerVersion(kubetest.Context(t, time.Minute), kubetest.BootstrapKubeconfig(t, nil), nil,
 		(&reporttest.Recorder{}).Log())
 	if err != nil || "v"+version.String() != kubetest.Plane.KubernetesVersion {
 		t.Errorf("ServerVersion() = %s, %v; want %s", version, err, kubetest.Plane.KubernetesVersion)

@@ -12,9 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // PreviewDocument describes what a leave would do.
@@ -82,7 +82,7 @@ func Preview(ctx context.Context, options Options) (PreviewDocument, error) {
 	document.NodeName, document.NodePool = state.NodeName, state.NodePool
 	document.Drift = ledger.Publish(drift)
 	for _, item := range slices.Backward(items) {
-		if item.Kind == packages.TransactionKind {
+		if item.Kind == software.TransactionKind {
 			continue // in Packages or NotRestored
 		}
 		change := Change{Kind: item.Kind, Target: item.Target, Step: item.Step, Action: Restore}

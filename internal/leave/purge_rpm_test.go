@@ -11,8 +11,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
@@ -25,18 +25,19 @@ func TestPurgeOfPackagesResumes(t *testing.T) {
 	b.Build("site", "cri-o-1.31.4-1.el9", "conmon-2-1.el9")
 	b.Sign("site", "mirror")
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
-	flowtest.NoError(t, packages.Install(t.Context(), b.Root, report.Log{}, "conmon"))
-	on := &packages.Transactions{Host: b.Root}
+	flowtest.NoError(t, software.Install(t.Context(), b.Root, report.Log{}, "conmon"))
+	on := &software.Transactions{Host: b.Root}
 	dir := t.TempDir()
-	drivers := map[ledger.Kind]ledger.SnapshotDriver{packages.TransactionKind: on}
-	book, err := ledger.Open(dir, ledger.Drivers{Snapshots: drivers})
+	book, err := ledger.Open(
+		dir, ledger.Drivers{Snapshots: map[ledger.Kind]ledger.SnapshotDriver{software.TransactionKind: on}},
+	)
 	flowtest.NoError(t, err)
 	defer book.Close()
 	change, err := on.Change(t.Context(), []string{"cri-o"})
 	flowtest.NoError(t, err)
 	_, err = book.TrackExternal(t.Context(), "packages", change) // killed before the end of the installation
 	flowtest.NoError(t, err)
-	flowtest.NoError(t, packages.Install(t.Context(), b.Root, report.Log{}, "cri-o"))
+	flowtest.NoError(t, software.Install(t.Context(), b.Root, report.Log{}, "cri-o"))
 
 	f := &Flow{Machine: &machine.Machine{Ledger: book}, Dir: dir, Purge: true, PackageHost: b.Root}
 	var preview PreviewDocument

@@ -4,7 +4,6 @@ package leave
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,49 +15,36 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// purgeRecord contains the data of the ledger that a purge needs after the undo.
-type purgeRecord struct {
-	After string `json:"after"` // the last transaction of dnf before the agent's
-}
-
-// recordPurge stores durably which packages the purge removes at the end of the leave.
+// recordPurge stores durably which packages the purge removes at the end of the leave: those after the last
+// transaction of dnf before the agent's.
 func (f *Flow) recordPurge() error {
-	after, found := packages.FirstTransaction(f.Machine.Ledger.Items())
+	after, found := software.FirstTransaction(f.Machine.Ledger.Items())
 	if !found {
 		return nil // none, or an earlier run has stored them
 	}
-	content, err := json.Marshal(purgeRecord{After: after})
-	if err != nil {
-		return fmt.Errorf("encoding the purge: %w", err)
-	}
-	return joinstate.SaveFile(f.Dir, joinstate.PurgeFile, content)
+	return joinstate.SaveFile(f.Dir, joinstate.PurgeFile, []byte(after))
 }
 
 // findPackages returns the packages that a purge removes, none if the agent has installed none.
-func (f *Flow) findPackages(ctx context.Context) (packages.Removal, error) {
-	record := purgeRecord{}
-	after, found := packages.FirstTransaction(f.Machine.Ledger.Items())
-	if found {
-		record.After = after
-	} else {
+func (f *Flow) findPackages(ctx context.Context) (software.Removal, error) {
+	after, found := software.FirstTransaction(f.Machine.Ledger.Items())
+	if !found {
 		content, err := joinstate.LoadFile(f.Dir, joinstate.PurgeFile)
 		if err != nil || content == nil {
-			return packages.Removal{}, err
+			return software.Removal{}, err
 		}
-		if err := json.Unmarshal(content, &record); err != nil {
-			return packages.Removal{}, fmt.Errorf("reading %s: %w", joinstate.PurgeFile, err)
-		}
+		after = string(content)
 	}
 	if !dnf.IsAvailable() {
-		return packages.Removal{}, nil
+		return software.Removal{}, nil
 	}
 	bridge := foreignBridge(ctx, found)
-	return packages.FindRemoval(ctx, f.PackageHost, record.After, func(name string) string {
+	return software.FindRemoval(ctx, f.PackageHost, after, func(name string) string {
 		if bridge != "" && (strings.HasPrefix(name, "openvswitch") || name == "NetworkManager-ovs") {
 			return "Open vSwitch bridge " + bridge + " exists"
 		}

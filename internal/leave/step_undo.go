@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -76,8 +76,8 @@ func (f *Flow) notRestored(items []ledger.Item) []string {
 			modules = append(modules, item.Target)
 		case item.Kind == ledger.KernelArguments:
 			texts = append(texts, "the running kernel keeps its arguments until the next boot: "+item.Desired.Value)
-		case item.Kind == packages.TransactionKind && !f.Purge:
-			if left := packages.RemovalHint(item); left != "" {
+		case item.Kind == software.TransactionKind && !f.Purge:
+			if left := software.RemovalHint(item); left != "" {
 				texts = append(texts, left)
 			}
 		case item.Kind == crio.StorageKind && (!f.Purge || len(item.Before.Names) == 0):

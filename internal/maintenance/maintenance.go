@@ -18,8 +18,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -41,7 +41,7 @@ type flow struct {
 	machine    *machine.Machine
 	state      joinstate.State
 	record     *joinstate.Maintenance // nil until the maintenance changes the node
-	updater    *packages.Updater      // nil without dnf
+	updater    *software.Updater      // nil without dnf
 	kubeconfig string
 	work       work
 }
@@ -114,7 +114,7 @@ func open(ctx context.Context, m *machine.Machine, options Options) (*flow, erro
 		f.record.Reboot = f.record.Reboot || options.Reboot
 	}
 	if dnf.IsAvailable() {
-		f.updater, err = packages.NewUpdater(ctx, dnf.Host{})
+		f.updater, err = software.NewUpdater(ctx, dnf.Host{})
 	}
 	return f, err
 }

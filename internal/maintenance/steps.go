@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -110,7 +111,7 @@ func update(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error)
 
 // reboot reboots the host, and then ends the run with a failure. The service resumes the maintenance.
 func reboot(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error) {
-	pending, err := f.pendingUpdates(ctx)
+	pending, err := software.PendingUpdates(ctx, f.machine.Systemd)
 	if err != nil {
 		return steps.Outcome{}, err
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
@@ -29,8 +29,8 @@ func TestUpdateAndItsFailures(t *testing.T) {
 	b.Build("site", "cri-o-1.31.4-1.el9", "bash-1-1.el9")
 	build("glibc-1-1.el9", "")
 	b.ConfigureRepository("site", "baseurl=file://"+b.Dir+"/site", "enabled=1", "gpgkey=file://"+key)
-	flowtest.NoError(t, packages.Install(t.Context(), b.Root, report.Log{}, "bash", "glibc", "cri-o"))
-	updater, err := packages.NewUpdater(t.Context(), b.Root)
+	flowtest.NoError(t, software.Install(t.Context(), b.Root, report.Log{}, "bash", "glibc", "cri-o"))
+	updater, err := software.NewUpdater(t.Context(), b.Root)
 	flowtest.NoError(t, err)
 	f := &flow{dir: t.TempDir(), updater: updater, record: &joinstate.Maintenance{Update: true, Transaction: "1"}}
 	changed := func() bool {
@@ -68,7 +68,7 @@ func TestUpdateAndItsFailures(t *testing.T) {
 		t.Errorf("resumed: %+v, %v", outcome, err)
 	}
 	for name, want := range map[string]string{"bash": "2", "glibc": "2", "cri-o": "1.31.4"} {
-		if found, err := b.Root.NewestFirst(t.Context(), name); err != nil || len(found) != 1 || found[0].Version != want {
+		if found, err := b.Root.Installed(t.Context(), name); err != nil || len(found) != 1 || found[0].Version != want {
 			t.Errorf("%s: %v, %v", name, found, err)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/hostupdate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // work describes the tasks of a maintenance.
@@ -24,7 +24,7 @@ type work struct {
 func (f *flow) gatherWork(ctx context.Context, log report.Log) error {
 	f.work.reboot = f.options.Reboot
 	var err error
-	if f.work.pending, err = f.pendingUpdates(ctx); err != nil || f.options.NoUpdate {
+	if f.work.pending, err = software.PendingUpdates(ctx, f.machine.Systemd); err != nil || f.options.NoUpdate {
 		return err
 	}
 	if f.updater == nil {
@@ -34,13 +34,6 @@ func (f *flow) gatherWork(ctx context.Context, log report.Log) error {
 	}
 	f.work.updates, err = f.updater.List(ctx, log)
 	return err
-}
-
-// pendingUpdates returns a finding for each update that is installed and runs only after a reboot or a
-// restart.
-func (f *flow) pendingUpdates(ctx context.Context) ([]report.Finding, error) {
-	facts, err := hostupdate.Gather(ctx, f.machine.Systemd)
-	return facts.Findings(), err
 }
 
 // isNothing reports whether a maintenance would change nothing.

@@ -12,9 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // Builder builds plans from the payload and the facts of this host. Its methods change
@@ -30,7 +30,7 @@ type Builder struct {
 
 	Loaded      payload.Loaded     // the payload with its source; zero before LoadPayload
 	Payload     *ignition.Payload  // that of Loaded
-	Software    *packages.Software // of the payload; nil before LoadSoftware, and if it is unknown
+	Software    *software.Contents // of the payload; nil before LoadSoftware, and if it is unknown
 	SoftwareErr error              // why it is unknown
 	PackageHost dnf.Host           // where packages are installed: this host, except in tests
 	Upgrading   bool               // the payload replaces another one: software of another release is replaced

@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // Every binary that the units of a real payload run and that a minimal RHEL may
@@ -26,7 +26,7 @@ func TestEveryCommandOfRealPayloadsHasAPackage(t *testing.T) {
 	// Exclude packages that every host has. ipsec runs only if it is installed,
 	// afterburn only on GCP.
 	provided := strings.Fields("nmcli rpm chcon getenforce sysctl ss ps ipsec afterburn")
-	table, err := packages.ReadTable()
+	table, err := software.ReadTable()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,9 @@ func TestEveryCommandOfRealPayloadsHasAPackage(t *testing.T) {
 			}
 			for _, c := range plan.Commands {
 				if slices.Contains(strings.Fields(optional), c.Name) && !slices.Contains(provided, c.Name) {
-					t.Errorf("%s, hosted %t: no package of the table brings %s, which %s runs", filepath.Base(name), hosted, c.Name, c.RunBy)
+					t.Errorf(
+						"%s, hosted %t: no package of the table brings %s, which %s runs", filepath.Base(name), hosted, c.Name, c.RunBy,
+					)
 				}
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -26,7 +26,7 @@ type Document struct {
 	NodePool      string             `json:"nodePool,omitempty" doc:"NAMESPACE/NAME of the NodePool; absent for a standalone cluster, and if unknown"`
 	Payload       PayloadOrigin      `json:"payload" doc:"the planned payload"`
 	Facts         FactsOrigin        `json:"facts" doc:"the facts about the host"`
-	Software      *packages.Software `json:"software,omitempty" doc:"release of the payload, and the packages of its OS image; absent if it is unknown"`
+	Software      *software.Contents `json:"software,omitempty" doc:"release of the payload, and the packages of its OS image; absent if it is unknown"`
 	SoftwareError string             `json:"softwareError,omitempty" doc:"why the release of the payload is unknown"`
 	Empty         bool               `json:"empty" doc:"whether no changes are necessary"`
 	Overrides     []string           `json:"overrides,omitempty" doc:"Ignition configs that are merged over the payload"`

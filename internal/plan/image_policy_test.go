@@ -9,10 +9,11 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/registry"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 )
 
 // Software of an OS image runs as root, like a container that CRI-O would refuse to pull.
@@ -29,13 +30,17 @@ func TestSoftwareOfRejectedImageIsRefused(t *testing.T) {
 		"software from repositories": {ofPayload: reject, software: config.SoftwareRPM},
 	} {
 		t.Run(name, func(t *testing.T) {
-			payload := map[string]string{ignition.MachineConfigPath: fmt.Sprintf(`{"spec":{"osImageURL":"registry.example.com/os@sha256:%s"}}`, strings.Repeat("a", 64))}
+			payload := map[string]string{
+				ignition.MachineConfigPath: fmt.Sprintf(
+					`{"spec":{"osImageURL":"registry.example.com/os@sha256:%s"}}`, strings.Repeat("a", 64),
+				),
+			}
 			host := map[string]string{}
 			if test.ofPayload != "" {
-				payload[registry.PolicyPath] = test.ofPayload
+				payload[osimage.PolicyPath] = test.ofPayload
 			}
 			if test.ofHost != "" {
-				host[registry.PolicyPath] = test.ofHost
+				host[osimage.PolicyPath] = test.ofHost
 			}
 			t.Setenv("PATH", t.TempDir()) // a host without kubelet, CRI-O and dnf
 			b := builderOf(t, payload, host)
@@ -45,14 +50,16 @@ func TestSoftwareOfRejectedImageIsRefused(t *testing.T) {
 			}
 			t.Cleanup(func() { book.Close() })
 			b.Ledger, b.Config.Software = book, test.software
-			b.Software = &packages.Software{Release: packages.Release{Major: 4, Minor: 19}, Packages: map[string]string{"openshift-kubelet": "4.19.1-1.el9", "cri-o": "1.32.4-1.el9"}}
-			var v Validation
-			_, err = b.addPackages(t.Context(), nil, &v)
-			if (err != nil) != test.refused || err != nil && report.CodeOf(err) != report.Refused {
-				t.Errorf("addPackages() = %v for packages %q", err, v.FromImage)
+			b.Software = &software.Contents{
+				Release:  software.Release{Major: 4, Minor: 19},
+				Packages: map[string]string{"openshift-kubelet": "4.19.1-1.el9", "cri-o": "1.32.4-1.el9"},
 			}
-			if want := test.software == ""; (len(v.FromImage) > 0) != want {
-				t.Errorf("packages of the image %q", v.FromImage)
+			decision, err := b.DecideSoftware(t.Context(), nil, kube.Version{})
+			if (err != nil) != test.refused || err != nil && report.CodeOf(err) != report.Refused {
+				t.Errorf("DecideSoftware() = %v for packages %q", err, decision.Unpack)
+			}
+			if want := test.software == ""; (len(decision.Unpack) > 0) != want {
+				t.Errorf("packages of the image %q", decision.Unpack)
 			}
 		})
 	}

@@ -7,46 +7,65 @@ import (
 	"os"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // ManagesPackages reports whether the agent checks and installs packages on this
 // host.
 func (b *Builder) ManagesPackages() bool {
-	return packages.RHEL(b.Facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(b.Config.Skip, steps.Packages)
+	return software.RHEL(b.Facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(b.Config.Skip, steps.Packages)
 }
 
-// DecidePackages determines which packages the host lacks for the plan, nil before there is
-// one. The version of the API server, zero if it is unknown, limits that of the packages.
-func (b *Builder) DecidePackages(ctx context.Context, p *Plan, server kubelet.Version) (packages.Decision, error) {
-	table, err := packages.ReadTable()
-	if err != nil {
-		return packages.Decision{}, err
+// DecideSoftware returns the outcome of each package that the plan requires; p is nil before there is a
+// plan. The version of the API server, zero if it is unknown, limits that of the packages. DecideSoftware
+// fails if the signature policy rejects the OS image from which packages are unpacked.
+func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Version) (software.Decision, error) {
+	facts := software.Facts{
+		OS:            b.Facts.OS,
+		Arch:          b.Facts.Arch,
+		Managed:       b.ManagesPackages(),
+		Contents:      b.Software,
+		Source:        b.Config.Software,
+		BeforePayload: p == nil,
+		Versions:      software.Versions{Server: server},
+		Install:       b.Config.InstallPackages,
+		Replace:       b.Upgrading,
+		Commands:      b.commands(p),
 	}
-	facts := packages.Facts{
-		OS: b.Facts.OS, Arch: b.Facts.Arch, Install: b.Config.InstallPackages || b.Upgrading, Commands: b.commands(p), BeforePayload: p == nil,
-		Software: b.Software, Source: b.Config.Software, Replace: b.Upgrading,
+	var err error
+	if facts.Requested, err = b.requestedRelease(); err != nil {
+		return software.Decision{}, err
 	}
-	if facts.Release, err = b.requestedRelease(); err != nil {
-		return packages.Decision{}, err
+	if b.Ledger != nil {
+		if facts.Unpacked, err = osimage.Placed(b.Ledger.Items()); err != nil {
+			return software.Decision{}, err
+		}
 	}
-	if b.Software != nil {
-		facts.Release = b.Software.Release
+	if !facts.Managed {
+		missing, err := b.MissingBinaries(p)
+		if err != nil {
+			return software.Decision{}, err
+		}
+		for _, program := range missing {
+			facts.MissingPrograms = append(facts.MissingPrograms, program.Name)
+		}
 	}
-	facts.ControlPlane = table.Newest(server.Minor())
-	if facts, err = packages.Gather(ctx, b.DNF(), table, facts); err != nil {
-		return packages.Decision{}, err
+	if facts, err = software.Gather(ctx, b.DNF(), facts); err != nil {
+		return software.Decision{}, err
 	}
-	return packages.Decide(table, facts), nil
+	decision := software.Decide(facts)
+	if len(decision.Unpack) > 0 && b.Payload != nil {
+		err = b.checkImagePolicy()
+	}
+	return decision, err
 }
 
 // versionLocks returns the changes that lock the versions of the installed packages of the node, none
@@ -59,20 +78,15 @@ func (b *Builder) versionLocks(ctx context.Context) ([]ledger.Change, error) {
 	if file, err := on.VersionLockFile(); err != nil || file == "" {
 		return nil, err
 	}
-	table, err := packages.ReadTable()
-	if err != nil {
-		return nil, err
-	}
-	installed, err := on.Installed(ctx)
-	return packages.LockChanges(table, installed), err
+	return software.LockChanges(ctx, on)
 }
 
 // requestedRelease returns the release that the administrator requests, zero for none.
-func (b *Builder) requestedRelease() (packages.Release, error) {
+func (b *Builder) requestedRelease() (software.Release, error) {
 	if b.Config.OpenShiftRelease == "" {
-		return packages.Release{}, nil
+		return software.Release{}, nil
 	}
-	release, err := packages.ParseRelease(b.Config.OpenShiftRelease)
+	release, err := software.ParseRelease(b.Config.OpenShiftRelease)
 	if err != nil {
 		return release, inputs.UsageError("--openshift-release: %w", err)
 	}
@@ -114,7 +128,7 @@ func (b *Builder) commands(p *Plan) map[string]bool {
 // MissingBinaries returns the binaries that kubelet, CRI-O and the payload's units
 // need and this host lacks.
 func (b *Builder) MissingBinaries(p *Plan) ([]preflight.Program, error) {
-	table, err := packages.ReadTable()
+	table, err := software.ReadTable()
 	if err != nil {
 		return nil, err
 	}
@@ -128,69 +142,10 @@ func (b *Builder) MissingBinaries(p *Plan) ([]preflight.Program, error) {
 	return preflight.MissingPrograms(b.defaultRuntime(), run), nil
 }
 
-// imagePackages returns the packages that are unpacked from the OS image: those of the decision, or
-// without one those that provide missing binaries, and those of an interrupted run.
-func (b *Builder) imagePackages(decision *packages.Decision, missing []preflight.Program) ([]string, error) {
-	names, err := b.missingImagePackages(decision, missing)
-	if err != nil {
-		return nil, err
-	}
-	interrupted, err := nodelayer.Interrupted(b.Ledger.Items())
-	if err != nil {
-		return nil, err
-	}
-	outdated, err := b.outdatedPackages()
-	for _, name := range slices.Concat(interrupted, outdated) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names, err
-}
-
-// outdatedPackages returns the packages of the OS image that replace unpacked packages of another
-// version.
-func (b *Builder) outdatedPackages() ([]string, error) {
-	if !b.Upgrading || b.Software == nil {
-		return nil, nil
-	}
-	table, err := packages.ReadTable()
-	if err != nil {
-		return nil, err
-	}
-	placed, err := nodelayer.PlacedPackages(b.Ledger.Items())
-	var names []string
-	for _, old := range placed {
-		name := b.Software.Equivalent(table, old.Name)
-		if name != "" && (name != old.Name || b.Software.Packages[name] != old.Version) {
-			names = append(names, name)
-		}
-	}
-	return names, err
-}
-
-func (b *Builder) missingImagePackages(decision *packages.Decision, missing []preflight.Program) ([]string, error) {
-	if decision != nil {
-		return decision.FromImage(), nil
-	}
-	if b.Config.Software == config.SoftwareRPM {
-		return nil, nil
-	}
-	table, err := packages.ReadTable()
-	if err != nil {
-		return nil, err
-	}
-	var programs []string
-	for _, program := range missing {
-		programs = append(programs, program.Name)
-	}
-	return b.Software.Providers(table, programs), nil
-}
-
 // packageFindings returns the problems and warnings about packages for the preflight command.
 func (b *Builder) packageFindings(ctx context.Context) []report.Finding {
-	decision, err := b.DecidePackages(ctx, nil, kubelet.Version{})
-	found := decision.Findings
+	decision, err := b.DecideSoftware(ctx, nil, kube.Version{})
+	found := slices.Concat(decision.Findings, decision.Mismatches)
 	if err != nil {
 		refused := report.RefusingFinding(err)
 		refused.Code = report.Refused

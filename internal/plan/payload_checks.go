@@ -14,10 +14,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // apiTimeout is the maximum time to reach the API server.
@@ -26,20 +26,16 @@ const apiTimeout = 90 * time.Second
 // Validation is the result of gathering the facts for the checks that need the payload.
 type Validation struct {
 	Facts         preflight.PayloadFacts
-	ServerVersion kubelet.Version    // of the API server; zero: it was not queried
-	Packages      *packages.Decision // nil: the agent does not check the packages of this host
-	FromImage     []string           // packages that are unpacked from the OS image
+	ServerVersion kube.Version       // of the API server; zero: it was not queried
+	Software      *software.Decision // nil: the step was skipped
 }
 
 // ReplacedSoftware returns the packages of which an upgrade installs another version.
 func (v Validation) ReplacedSoftware() []string {
-	names := slices.Clone(v.FromImage)
-	if v.Packages != nil {
-		for _, m := range v.Packages.Replaced() {
-			names = append(names, m.Name)
-		}
+	if v.Software == nil {
+		return nil
 	}
-	return names
+	return v.Software.Replaced()
 }
 
 // Validate gathers the facts for the checks that need the payload. The state must contain
@@ -57,7 +53,12 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	}
 	var api error
 	v.ServerVersion, api = b.serverVersion(ctx, log) // first: its version limits that of the packages
-	missing, err := b.addPackages(ctx, p, &v)
+	decision, err := b.DecideSoftware(ctx, p, v.ServerVersion)
+	if err != nil {
+		return v, err
+	}
+	v.Software = &decision
+	missing, err := b.MissingBinaries(p)
 	if err != nil {
 		return v, err
 	}
@@ -87,20 +88,9 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	if err := b.addKubeletFacts(p, &facts); err != nil {
 		return v, err
 	}
-	if v.Packages != nil {
-		facts.Packages = v.Packages.Err()
-		if len(v.Packages.Missing) > 0 {
-			// Missing binaries are checked again after the packages are installed.
-			facts.MissingUnits, facts.MissingPrograms = nil, nil
-		}
-	}
-	if len(v.FromImage) > 0 {
-		facts.MissingUnits, facts.MissingPrograms = nil, nil // checked again after the packages are unpacked
-	}
-	if facts.Packages == nil { // else they have the same mismatch
-		if facts.Release, err = b.compareReleases(ctx, v.ServerVersion, v.ReplacedSoftware()); err != nil {
-			return v, err
-		}
+	facts.Packages, facts.Release = report.Refusal(decision.Findings), decision.Mismatches
+	if len(decision.Missing()) > 0 || len(decision.Unpack) > 0 {
+		facts.MissingUnits, facts.MissingPrograms = nil, nil // checked again after the packages are installed
 	}
 	v.Facts = facts
 	return v, nil
@@ -139,26 +129,6 @@ func isOVSIPsec(name string) bool {
 	return strings.HasPrefix(name, "openvswitch") && strings.HasSuffix(name, "-ipsec")
 }
 
-// addPackages adds the packages that the host lacks for the plan, and those that are unpacked from the OS
-// image. It returns the missing binaries.
-func (b *Builder) addPackages(ctx context.Context, p *Plan, v *Validation) ([]preflight.Program, error) {
-	missing, err := b.MissingBinaries(p)
-	if err != nil {
-		return nil, err
-	}
-	if b.ManagesPackages() {
-		decision, err := b.DecidePackages(ctx, p, v.ServerVersion)
-		if err != nil {
-			return nil, err
-		}
-		v.Packages = &decision
-	}
-	if v.FromImage, err = b.imagePackages(v.Packages, missing); err == nil && len(v.FromImage) > 0 {
-		err = b.checkImagePolicy()
-	}
-	return missing, err
-}
-
 // addKubeletFacts adds facts from the configuration and the unit of kubelet.
 func (b *Builder) addKubeletFacts(p *Plan, facts *preflight.PayloadFacts) error {
 	conf, _ := b.effectiveFile(ignition.KubeletConfigPath)
@@ -175,14 +145,14 @@ func (b *Builder) addKubeletFacts(p *Plan, facts *preflight.PayloadFacts) error 
 
 // serverVersion returns the version of the API server, zero if it was not queried, and an error if
 // the server cannot be used. It verifies the server certificate with the payload's CA.
-func (b *Builder) serverVersion(ctx context.Context, log report.Log) (kubelet.Version, error) {
+func (b *Builder) serverVersion(ctx context.Context, log report.Log) (kube.Version, error) {
 	kubeconfig := b.BootstrapKubeconfig()
 	if kubeconfig == nil {
-		return kubelet.Version{}, nil // removed after an earlier join; the client-certificate step uses the node's own
+		return kube.Version{}, nil // removed after an earlier join; the client-certificate step uses the node's own
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	return kubelet.ServerVersion(ctx, kubeconfig, nil, log)
+	return kube.ServerVersion(ctx, kubeconfig, nil, log)
 }
 
 // checkIdentity fails if kubelet's identity belongs to another node or cluster.

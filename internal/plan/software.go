@@ -11,13 +11,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/osimage"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/registry"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 )
 
 // softwareTimeout is the maximum time to read the release from the OS image. A join continues
@@ -42,18 +40,22 @@ func (b *Builder) LoadSoftware(ctx context.Context, log report.Log) (read bool, 
 	}
 	limited, cancel := context.WithTimeout(ctx, softwareTimeout)
 	defer cancel()
-	b.Software, b.SoftwareErr = b.readSoftware(limited, pullSpec, log)
+	image, err := b.OpenOSImage(limited, log)
+	if err == nil {
+		b.Software, err = osimage.Read(pullSpec, image)
+	}
+	b.SoftwareErr = err
 	return b.Software != nil, ctx.Err()
 }
 
 // LoadStoredSoftware sets Software to what an earlier run stored or staged for the same OS image. It reports
 // whether there is any: a damaged file is like none.
 func (b *Builder) LoadStoredSoftware() bool {
-	stored, err := release.Load(b.Dir)
+	stored, err := joinstate.LoadSoftware(b.Dir)
 	if err != nil {
 		stored = nil
 	}
-	candidates := []*packages.Software{stored}
+	candidates := []*software.Contents{stored}
 	if b.State.Staged != nil {
 		candidates = append(candidates, b.State.Staged.Software)
 	}
@@ -67,34 +69,22 @@ func (b *Builder) LoadStoredSoftware() bool {
 }
 
 // OpenOSImage reads the manifest of the payload's OS image.
-func (b *Builder) OpenOSImage(ctx context.Context, log report.Log) (*registry.Image, error) {
+func (b *Builder) OpenOSImage(ctx context.Context, log report.Log) (*osimage.Image, error) {
 	return b.registryClient(log).Open(ctx, b.Payload.MachineConfig().OSImageURL)
 }
 
 // checkImagePolicy fails unless the signature policy accepts software of the payload's OS image. A host
 // without a policy has no requirements.
 func (b *Builder) checkImagePolicy() error {
-	policy, found := b.effectiveFile(registry.PolicyPath)
+	policy, found := b.effectiveFile(osimage.PolicyPath)
 	if !found {
 		return nil
 	}
-	return registry.CheckPolicy(b.Payload.MachineConfig().OSImageURL, policy)
-}
-
-func (b *Builder) readSoftware(ctx context.Context, pullSpec string, log report.Log) (*packages.Software, error) {
-	image, err := b.OpenOSImage(ctx, log)
-	if err != nil {
-		return nil, err
-	}
-	software, err := osimage.Read(pullSpec, image)
-	if err != nil {
-		return nil, err
-	}
-	return &software, nil
+	return osimage.CheckPolicy(b.Payload.MachineConfig().OSImageURL, policy)
 }
 
 // registryClient returns a client that pulls images as CRI-O does on the node.
-func (b *Builder) registryClient(log report.Log) *registry.Client {
+func (b *Builder) registryClient(log report.Log) *osimage.Client {
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		roots = x509.NewCertPool() // the host has no CAs
@@ -107,7 +97,7 @@ func (b *Builder) registryClient(log report.Log) *registry.Client {
 	}
 	registries, _ := b.effectiveFile(registriesConf)
 	secret, _ := b.effectiveFile(pods.PullSecretPath)
-	return &registry.Client{
+	return &osimage.Client{
 		RegistriesConf: registries,
 		DropInDir:      registriesDropIn,
 		PullSecret:     secret,
@@ -127,22 +117,4 @@ func (b *Builder) payloadProxy() fetch.Proxy {
 		HTTPS: variables["HTTPS_PROXY"],
 		No:    strings.Split(variables["NO_PROXY"], ","),
 	}
-}
-
-// compareReleases returns a finding for each of kubelet, CRI-O, the payload and the API server that
-// does not match the others. An upgrade replaces the named packages by those of the payload.
-func (b *Builder) compareReleases(ctx context.Context, server kubelet.Version, replaced []string) ([]report.Finding, error) {
-	table, err := packages.ReadTable()
-	if err != nil {
-		return nil, err
-	}
-	facts := release.Gather(ctx)
-	facts.Software, facts.Server = b.Software, server
-	if b.Upgrading {
-		facts.Replace(table, replaced)
-	}
-	if facts.Requested, err = b.requestedRelease(); err != nil {
-		return nil, err
-	}
-	return facts.Findings(table), nil
 }

@@ -15,11 +15,11 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/registry/registrytest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/test/registrytest"
 )
 
 // The mirror, the pull secret and the CA are those of the payload.
@@ -32,41 +32,54 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 	_, digest, _ := strings.Cut(server.Push(t, "mirror/os", image), "@")
 	pullSpec := "registry.invalid/release/os@" + digest
 	b := builderOf(t, map[string]string{
-		ignition.MachineConfigPath:                     fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, pullSpec),
-		registriesConf:                                 "[[registry]]\nlocation = \"registry.invalid/release\"\n[[registry.mirror]]\nlocation = \"" + server.Host + "/mirror\"\n",
-		pods.PullSecretPath:                            string(registrytest.PullSecret(server.Host, "pull")),
-		crio.TrustAnchorsDir + "/openshift-config.crt": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})),
-		proxyEnvironment:                               "# comment\nHTTP_PROXY=\nHTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.invalid,127.0.0.1\n",
+		ignition.MachineConfigPath: fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, pullSpec),
+		registriesConf: "[[registry]]\nlocation = \"registry.invalid/release\"\n" +
+			"[[registry.mirror]]\nlocation = \"" + server.Host + "/mirror\"\n",
+		pods.PullSecretPath: string(registrytest.PullSecret(server.Host, "pull")),
+		crio.TrustAnchorsDir + "/openshift-config.crt": string(
+			pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+		),
+		proxyEnvironment: "# comment\nHTTP_PROXY=\nHTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.invalid,127.0.0.1\n",
 	}, nil)
 	b.Dir, b.Facts.Arch = t.TempDir(), "amd64"
-	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil || !read {
+	if read, err := b.LoadSoftware(
+		t.Context(), (&reporttest.Recorder{}).Log(),
+	); err != nil || b.SoftwareErr != nil || !read {
 		t.Fatalf("LoadSoftware() = %v, %v", err, b.SoftwareErr)
 	}
-	if want := (packages.Release{Major: 4, Minor: 18}); b.Software.Release != want || b.Software.Image != pullSpec {
+	if want := (software.Release{Major: 4, Minor: 18}); b.Software.Release != want || b.Software.Image != pullSpec {
 		t.Errorf("software %+v, want release %s", b.Software, want)
 	}
 
 	// A later run needs no registry, unless the payload names another image.
-	if err := release.Save(b.Dir, *b.Software); err != nil {
+	if err := joinstate.SaveSoftware(b.Dir, *b.Software); err != nil {
 		t.Fatal(err)
 	}
 	server.Close()
 	b.Software = nil
-	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil || b.Software == nil || read {
+	if read, err := b.LoadSoftware(
+		t.Context(), (&reporttest.Recorder{}).Log(),
+	); err != nil || b.SoftwareErr != nil || b.Software == nil || read {
 		t.Errorf("LoadSoftware() = %v, %v for the stored image", err, b.SoftwareErr)
 	}
-	if err := release.Save(b.Dir, packages.Software{Image: "registry.invalid/another@" + digest}); err != nil {
+	if err := joinstate.SaveSoftware(b.Dir, software.Contents{Image: "registry.invalid/another@" + digest}); err != nil {
 		t.Fatal(err)
 	}
 	b.Software = nil
-	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr == nil || b.Software != nil || read {
+	if read, err := b.LoadSoftware(
+		t.Context(), (&reporttest.Recorder{}).Log(),
+	); err != nil || b.SoftwareErr == nil || b.Software != nil || read {
 		t.Errorf("LoadSoftware() = %v, %v for another image", err, b.SoftwareErr)
 	}
 }
 
 func TestPayloadProxy(t *testing.T) {
-	b := builderOf(t, map[string]string{proxyEnvironment: "HTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.example.com\n"}, nil)
-	for target, want := range map[string]string{"https://quay.io/v2/": "http://192.0.2.1:3128", "https://registry.example.com/v2/": "<nil>"} {
+	b := builderOf(
+		t, map[string]string{proxyEnvironment: "HTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.example.com\n"}, nil,
+	)
+	for target, want := range map[string]string{
+		"https://quay.io/v2/": "http://192.0.2.1:3128", "https://registry.example.com/v2/": "<nil>",
+	} {
 		parsed, err := url.Parse(target)
 		if err != nil {
 			t.Fatal(err)

@@ -5,8 +5,9 @@ package plan
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 )
 
 // Unpacked are the packages that a join unpacks from the OS image.
@@ -21,24 +22,24 @@ func (b *Builder) addSoftware(ctx context.Context, document *Document, p *Plan, 
 	if b.Software == nil || b.otherHost != nil {
 		return nil
 	}
-	var v Validation
-	if _, err := b.addPackages(ctx, p, &v); err != nil {
+	decision, err := b.DecideSoftware(ctx, p, kube.Version{})
+	if err != nil {
 		return err
 	}
 	if b.Upgrading {
-		document.Effects = document.Effects.Merge(collectEffects(nil, nil, v.ReplacedSoftware()))
+		document.Effects = document.Effects.Merge(collectEffects(nil, nil, decision.Replaced()))
 	}
-	if len(v.FromImage) == 0 {
+	if len(decision.Unpack) == 0 {
 		return nil
 	}
 	image, err := b.OpenOSImage(ctx, log)
 	if err != nil {
 		return err
 	}
-	layer, err := nodelayer.Find(image)
+	layer, err := osimage.FindLayer(image)
 	if err != nil {
 		return err
 	}
-	document.Unpacked = &Unpacked{Packages: b.Software.Versions(v.FromImage), Download: layer.Size}
+	document.Unpacked = &Unpacked{Packages: b.Software.Versions(decision.Unpack), Download: layer.Size}
 	return nil
 }

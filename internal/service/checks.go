@@ -7,15 +7,14 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/hostupdate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // hostCheck is the name of the check of the host name and the addresses.
@@ -119,28 +118,29 @@ func (m *nodeMonitor) checkImages(ctx context.Context) ([]report.Finding, error)
 // payload, and for a kubelet that does not match the API server. An update of the host's packages or
 // of the control plane causes them.
 func (m *nodeMonitor) checkRelease(ctx context.Context) ([]report.Finding, error) {
-	table, err := packages.ReadTable()
+	contents, err := joinstate.LoadSoftware(m.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	facts := release.Gather(ctx)
-	if facts.Software, err = release.Load(m.StateDir); err != nil {
+	versions := software.InstalledVersions(ctx)
+	if versions.Server, err = kube.ServerVersion(ctx, m.kubeconfigContent, nil, report.Log{}); err != nil {
 		return nil, err
 	}
-	if facts.Server, err = kubelet.ServerVersion(ctx, m.kubeconfigContent, nil, report.Log{}); err != nil {
-		return nil, err
-	}
-	findings := facts.Findings(table)
-	for i := range findings { // about a joined node
+	findings, err := versions.Findings(contents)
+	return releaseFindings(findings), err
+}
+
+// releaseFindings returns the findings as those about a joined node.
+func releaseFindings(findings []report.Finding) []report.Finding {
+	for i := range findings {
 		findings[i].Reason, findings[i].Subject, findings[i].RefusesJoin = report.ReleaseMismatch, "release", false
 	}
-	return findings, nil
+	return findings
 }
 
 // checkUpdates returns a finding for each update of the host that is installed but not running.
 func (m *nodeMonitor) checkUpdates(ctx context.Context) ([]report.Finding, error) {
-	facts, err := hostupdate.Gather(ctx, m.systemd)
-	return facts.Findings(), err
+	return software.PendingUpdates(ctx, m.systemd)
 }
 
 func newWarning(reason report.Reason, subject, message string, remedy report.Remedy) report.Finding {

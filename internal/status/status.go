@@ -19,10 +19,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 )
 
 // Document describes the state of the node.
@@ -30,7 +29,7 @@ type Document struct {
 	report.TypeMeta
 	Phase        joinstate.Phase              `json:"phase" doc:"state of this host as a node"`
 	Join         *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
-	Software     *packages.Software           `json:"software,omitempty" doc:"release and packages of the payload"`
+	Software     *software.Contents           `json:"software,omitempty" doc:"release and packages of the payload"`
 	Changes      int                          `json:"changes" doc:"number of changes that leave would revert"`
 	Staged       *Staged                      `json:"staged,omitempty" doc:"what upgrade --stage has prepared, if any"`
 	Unused       []UnusedSoftware             `json:"unusedSoftware,omitempty" doc:"unpacked software that does not run"`
@@ -157,10 +156,10 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 	}
 	defer m.Close()
 	document.Changes = len(m.Ledger.Items())
-	document.Software, err = release.Load(stateDir)
+	document.Software, err = joinstate.LoadSoftware(stateDir)
 	document.addError(err)
 	document.Staged = newStaged(state.Staged)
-	for _, dir := range nodelayer.Unused(m.Ledger.Items()) {
+	for _, dir := range osimage.Unused(m.Ledger.Items()) {
 		size, err := hostfs.DiskUsage(dir)
 		if document.addError(err); err == nil {
 			document.Unused = append(document.Unused, UnusedSoftware{Directory: dir, Size: size})

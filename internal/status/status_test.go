@@ -11,8 +11,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 func TestStatusFailsUnlessNodeIsReadyWithoutDrift(t *testing.T) {
@@ -94,14 +94,8 @@ func TestStatusFailsUnlessNodeIsReadyWithoutDrift(t *testing.T) {
 func TestStatusListsStagedAndUnusedSoftware(t *testing.T) {
 	since := time.Date(2026, 11, 24, 8, 0, 0, 0, time.UTC)
 	document := Document{
-		Phase: joinstate.PhaseJoined,
-		Staged: newStaged(
-			&joinstate.Staged{
-				Since:    since,
-				Size:     243_000_000,
-				Software: &packages.Software{Release: packages.Release{Major: 4, Minor: 21}},
-			},
-		),
+		Phase:  joinstate.PhaseJoined,
+		Staged: newStaged(&joinstate.Staged{Since: since, Size: 243_000_000, Software: &software.Contents{Release: software.Release{Major: 4, Minor: 21}}}),
 		Unused: []UnusedSoftware{{Directory: "/usr/libexec/hcp-node-agent/software/sha256-00", Size: 57_000_000}},
 	}
 	var out bytes.Buffer

@@ -16,9 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -28,8 +27,8 @@ const (
 	faultVerb = "HCP_TEST_FAULT_VERB"
 )
 
-func softwareOf(minor int) packages.Software {
-	return packages.Software{Release: packages.Release{Major: 4, Minor: minor}}
+func softwareOf(minor int) software.Contents {
+	return software.Contents{Release: software.Release{Major: 4, Minor: minor}}
 }
 
 // recordUpgradedHost writes the records of a host that was upgraded from payload Z (4.19) to A (4.20).
@@ -43,7 +42,7 @@ func recordUpgradedHost(t *testing.T, dir string) {
 		state.PayloadDigest = one.payload
 		flowtest.NoError(t, joinstate.Write(dir, state))
 		flowtest.NoError(t, joinstate.SaveFile(dir, joinstate.PayloadFile, []byte("payload "+one.payload)))
-		flowtest.NoError(t, release.Save(dir, softwareOf(one.minor)))
+		flowtest.NoError(t, joinstate.SaveSoftware(dir, softwareOf(one.minor)))
 		if one.payload == "Z" {
 			generation, err := joinstate.CurrentGeneration(dir, state)
 			flowtest.NoError(t, err)
@@ -57,9 +56,9 @@ func upgradeToB(t *testing.T, dir string) *run {
 	t.Helper()
 	state, err := joinstate.Read(dir)
 	flowtest.NoError(t, err)
-	software := softwareOf(21)
+	contents := softwareOf(21)
 	r := &run{node: &bootstrap.Flow{Builder: &plan.Builder{
-		Dir: dir, State: state, Payload: &ignition.Payload{Raw: []byte("payload B")}, Software: &software,
+		Dir: dir, State: state, Payload: &ignition.Payload{Raw: []byte("payload B")}, Software: &contents,
 	}}}
 	r.node.State.PayloadDigest, r.node.State.ConfigHash = "B", "b"
 	return r

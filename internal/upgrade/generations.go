@@ -11,10 +11,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // prepare reads the inputs of a new upgrade, or installs the generation of the unfinished one.
@@ -122,17 +121,17 @@ func startRollback(dir string, state joinstate.State, reason string) error {
 		u = *state.Upgrade
 		u.Drain, u.Step = false, ""
 	} else {
-		current, err := release.Load(dir)
+		current, err := joinstate.LoadSoftware(dir)
 		if err != nil {
 			return err
 		}
 		u.To = releaseOf(current)
 	}
-	software, err := release.Decode(previous.Files[joinstate.SoftwareFile])
+	contents, err := previous.Software()
 	if err != nil {
 		return err
 	}
-	u.From, u.To, u.RollingBack = u.To, releaseOf(software), reason
+	u.From, u.To, u.RollingBack = u.To, releaseOf(contents), reason
 	return joinstate.BeginRollback(dir, state, u)
 }
 
@@ -147,7 +146,7 @@ func (r *run) commit(required effects.Effects) error {
 	if err != nil {
 		return err
 	}
-	stored, err := release.Load(r.node.Dir)
+	stored, err := joinstate.LoadSoftware(r.node.Dir)
 	if err != nil {
 		return err
 	}
@@ -166,11 +165,11 @@ func (r *run) commit(required effects.Effects) error {
 }
 
 // releaseOf returns the release of software, or "" if it is unknown.
-func releaseOf(software *packages.Software) string {
-	if software == nil || software.Release.IsZero() {
+func releaseOf(contents *software.Contents) string {
+	if contents == nil || contents.Release.IsZero() {
 		return ""
 	}
-	return software.Release.String()
+	return contents.Release.String()
 }
 
 // newGeneration returns the generation of the fetched payload.
@@ -183,10 +182,9 @@ func (r *run) newGeneration() (joinstate.Generation, error) {
 	if overrides != nil {
 		files[joinstate.OverridesFile] = overrides
 	}
+	next := joinstate.NewGeneration(r.node.State, files)
 	if r.node.Software != nil {
-		if files[joinstate.SoftwareFile], err = release.Encode(*r.node.Software); err != nil {
-			return joinstate.Generation{}, err
-		}
+		err = next.SetSoftware(*r.node.Software)
 	}
-	return joinstate.NewGeneration(r.node.State, files), nil
+	return next, err
 }

@@ -34,13 +34,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/registry/registrytest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/mountns"
+	"github.com/hcp-node-agent/hcp-node-agent/test/registrytest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
 
@@ -48,18 +48,21 @@ import (
 func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	b := rpms.New(t)
 	key := b.GenerateKey("mirror")
-	b.Build("site", "openshift-kubelet-4.18.7-1.el9", "openshift-kubelet-4.19.5-1.el9", "cri-o-1.31.4-1.el9", "cri-o-1.32.1-1.el9",
-		"conmon-2-1.el9", "crun-1-1.el9", "container-selinux-2-1.el9", "openvswitch3.5-3.5.0-1.el9fdp", "NetworkManager-ovs-1.48.0-1.el9")
+	b.Build(
+		"site", "openshift-kubelet-4.18.7-1.el9", "openshift-kubelet-4.19.5-1.el9", "cri-o-1.31.4-1.el9",
+		"cri-o-1.32.1-1.el9",
+		"conmon-2-1.el9", "crun-1-1.el9", "container-selinux-2-1.el9", "openvswitch3.5-3.5.0-1.el9fdp",
+		"NetworkManager-ovs-1.48.0-1.el9")
 	b.Sign("site", "mirror")
 	b.UpdateRepository("site")
 	server := httptest.NewServer(http.FileServer(http.Dir(b.Dir)))
 	defer server.Close()
 	b.ConfigureRepository("site", "enabled=1", "baseurl="+server.URL+"/site", "gpgkey="+server.URL+"/"+filepath.Base(key))
-	flowtest.NoError(t, packages.Install(t.Context(), b.Root, report.Log{}, "openshift-kubelet-4.18.7", "cri-o-1.31.*", "conmon", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs"))
+	flowtest.NoError(t, software.Install(t.Context(), b.Root, report.Log{}, "openshift-kubelet-4.18.7", "cri-o-1.31.*", "conmon", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs"))
 	upgradeOnBench := func(dir string) *run {
 		book, err := ledger.Open(t.TempDir(), ledger.Drivers{
 			Snapshots: map[ledger.Kind]ledger.SnapshotDriver{
-				packages.TransactionKind: &packages.Transactions{Host: b.Root},
+				software.TransactionKind: &software.Transactions{Host: b.Root},
 			},
 		})
 		flowtest.NoError(t, err)
@@ -72,8 +75,16 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 		}}}
 	}
 
+	stageOn := func(r *run) ([]string, error) {
+		decision, err := r.node.SoftwareDecision(t.Context())
+		if err != nil {
+			return nil, err
+		}
+		return decision.Specs(), r.stagePackages(t.Context(), report.Log{}, decision.Specs())
+	}
+
 	dir := t.TempDir()
-	staged, err := upgradeOnBench(dir).stagePackages(t.Context(), report.Log{})
+	staged, err := stageOn(upgradeOnBench(dir))
 	flowtest.NoError(t, err)
 	if !slices.Equal(staged, []string{"openshift-kubelet-4.19.*", "cri-o-1.32.*"}) {
 		t.Errorf("staged %q", staged)
@@ -81,7 +92,7 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	server.Close()
 
 	unstaged := upgradeOnBench(t.TempDir())
-	if _, err := unstaged.stagePackages(t.Context(), report.Log{}); err == nil || !strings.Contains(err.Error(), "unreachable") {
+	if _, err := stageOn(unstaged); err == nil || !strings.Contains(err.Error(), "unreachable") {
 		t.Errorf("without the repository: %v", err)
 	}
 	if installed := installedVersions(t, b); !strings.Contains(installed, "openshift-kubelet-4.18.7 ") {
@@ -90,14 +101,13 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 
 	later := upgradeOnBench(dir)
 	later.useStagedPackages()
-	specs, err := later.stagePackages(t.Context(), report.Log{})
+	specs, err := stageOn(later)
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, later.node.InstallPackages(t.Context(), report.Log{}, specs))
 	if installed := installedVersions(t, b); !strings.Contains(installed, "openshift-kubelet-4.19.5 ") || !strings.Contains(installed, "cri-o-1.32.1 ") {
 		t.Errorf("installed: %s", installed)
 	}
-	later.node.Validation.Packages = nil
-	if decision, err := later.node.DecideInstallation(t.Context()); err != nil || decision.Err() != nil || len(decision.Replaced()) > 0 {
+	if decision, err := later.node.SoftwareDecision(t.Context()); err != nil || decision.Err() != nil || len(decision.Replaced()) > 0 {
 		t.Errorf("after the installation: %v, %v, %v", err, decision.Err(), decision.Replaced())
 	}
 }
@@ -129,7 +139,10 @@ func pushNodeLayer(t *testing.T, server *registrytest.Registry) string {
 	env.Build("repository", "openshift-kubelet-4.21.0-1.el9")
 	root := filepath.Join(t.TempDir(), "root")
 	flowtest.NoError(t, os.MkdirAll(root, 0o755)) //nolint:gosec // as in an image
-	env.Run("rpm", "--root", root, "--dbpath", "/usr/share/rpm", "--nodeps", "--install", filepath.Join(env.Dir, "repository/noarch/openshift-kubelet-4.21.0-1.el9.noarch.rpm"))
+	env.Run(
+		"rpm", "--root", root, "--dbpath", "/usr/share/rpm", "--nodeps", "--install",
+		filepath.Join(env.Dir, "repository/noarch/openshift-kubelet-4.21.0-1.el9.noarch.rpm"),
+	)
 	archive, err := exec.Command("tar", "-C", root, "-c", ".").Output()
 	flowtest.NoError(t, err)
 	image, err := mutate.Append(empty.Image, mutate.Addendum{
@@ -145,13 +158,17 @@ func payloadFor(t *testing.T, server *registrytest.Registry, pullSpec string) *i
 	t.Helper()
 	var files []string
 	for path, content := range map[string]string{
-		ignition.MachineConfigPath:         fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, pullSpec),
-		pods.PullSecretPath:                string(registrytest.PullSecret(server.Host, "pull")),
-		crio.TrustAnchorsDir + "/test.crt": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})),
+		ignition.MachineConfigPath: fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, pullSpec),
+		pods.PullSecretPath:        string(registrytest.PullSecret(server.Host, "pull")),
+		crio.TrustAnchorsDir + "/test.crt": string(
+			pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+		),
 	} {
 		files = append(files, fmt.Sprintf(`{"path":%q,"contents":{"source":"data:,%s"}}`, path, url.PathEscape(content)))
 	}
-	payload, err := ignition.LoadPayload([]byte(`{"ignition":{"version":"3.4.0"},"storage":{"files":[` + strings.Join(files, ",") + `]}}`))
+	payload, err := ignition.LoadPayload(
+		[]byte(`{"ignition":{"version":"3.4.0"},"storage":{"files":[` + strings.Join(files, ",") + `]}}`),
+	)
 	flowtest.NoError(t, err)
 	return payload
 }
@@ -162,12 +179,16 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	if !mountns.Isolate(t) {
 		return
 	}
-	flowtest.NoError(t, unix.Mount("tmpfs", "/usr/libexec", "tmpfs", 0, "")) // the parent of nodelayer.Directory
+	flowtest.NoError(t, unix.Mount("tmpfs", "/usr/libexec", "tmpfs", 0, "")) // the parent of osimage.Directory
 	server := registrytest.New(t, "pull")
 	pullSpec := pushNodeLayer(t, server)
 	payload, dir, root := payloadFor(t, server, pullSpec), t.TempDir(), t.TempDir()
 	flowtest.NoError(t, joinstate.Write(dir, joinedState()))
-	software := packages.Software{Image: pullSpec, Release: packages.Release{Major: 4, Minor: 21}, Packages: map[string]string{"openshift-kubelet": "4.21.0-1.el9"}}
+	contents := software.Contents{
+		Image:    pullSpec,
+		Release:  software.Release{Major: 4, Minor: 21},
+		Packages: map[string]string{"openshift-kubelet": "4.21.0-1.el9"},
+	}
 
 	upgradeTo := func(digest string) (*run, func()) {
 		tree, err := hostfs.OpenTree(root)
@@ -181,7 +202,8 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		r := &run{options: Options{Stage: true}, node: &bootstrap.Flow{Builder: &plan.Builder{
 			Dir: dir, State: state, Machine: m, Payload: payload, Upgrading: true,
 		}}}
-		r.node.State.PayloadDigest, r.node.Validation.FromImage = digest, []string{"openshift-kubelet"}
+		r.node.State.PayloadDigest = digest
+		r.node.Validation.Software = &software.Decision{Unpack: []string{"openshift-kubelet"}}
 		return r, func() { m.Ledger.Close(); tree.Close() }
 	}
 	stageAgain := func(isChanged bool) {
@@ -189,13 +211,14 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		r, done := upgradeTo("B")
 		defer done()
 		if !r.node.LoadStoredSoftware() {
-			r.node.Software = &software // which the plan step reads from the registry
+			r.node.Software = &contents // which the plan step reads from the registry
 		}
 		outcome, err := stage(t.Context(), r, report.Log{})
 		flowtest.NoError(t, err)
 		state, err := joinstate.Read(dir)
 		flowtest.NoError(t, err)
-		if outcome.Changed != isChanged || state.PayloadDigest != "A" || state.Upgrade != nil || state.Staged == nil || state.Staged.Size == 0 || state.Staged.Software.Release != software.Release {
+		if outcome.Changed != isChanged || state.PayloadDigest != "A" || state.Upgrade != nil || state.Staged == nil ||
+			state.Staged.Size == 0 || state.Staged.Software.Release != contents.Release {
 			t.Errorf("outcome %+v, state %+v, staged %+v", outcome, state, state.Staged)
 		}
 		if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
@@ -206,7 +229,7 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		}
 	}
 	isUnpacked := func() bool {
-		_, err := os.Stat(nodelayer.DirectoryOf(pullSpec))
+		_, err := os.Stat(osimage.DirectoryOf(pullSpec))
 		return err == nil
 	}
 
@@ -222,15 +245,18 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	for _, isRequested := range []bool{true, false} {
 		stageAgain(isRequested)
 		r, done := upgradeTo("A")
-		r.node.Software = &packages.Software{Image: "quay.io/openshift/os@sha256:00"}
+		r.node.Software = &software.Contents{Image: "quay.io/openshift/os@sha256:00"}
 		r.node.State.Upgrade = &joinstate.Upgrade{RollingBack: "kubelet does not start"}
 		if !isRequested {
 			r.node.State.Staged = nil
 		}
 		flowtest.NoError(t, r.finish(t.Context(), true))
 		done()
-		if state, err := joinstate.Read(dir); err != nil || isUnpacked() != isRequested || (state.Staged != nil) != isRequested || state.Upgrade != nil {
-			t.Errorf("after a rollback, staged on request %t: unpacked %t, %+v, %v", isRequested, isUnpacked(), state.Staged, err)
+		if state, err := joinstate.Read(dir); err != nil || isUnpacked() != isRequested ||
+			(state.Staged != nil) != isRequested || state.Upgrade != nil {
+			t.Errorf(
+				"after a rollback, staged on request %t: unpacked %t, %+v, %v", isRequested, isUnpacked(), state.Staged, err,
+			)
 		}
 	}
 
@@ -242,11 +268,11 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	if !r.node.LoadStoredSoftware() {
 		t.Fatal("the software of the staged payload is unknown without the registry")
 	}
-	if _, err := r.node.UnpackLayer(t.Context(), report.Log{}); err != nil {
+	if _, err := r.node.UnpackLayer(t.Context(), report.Log{}, r.node.Validation.Software.Unpack); err != nil {
 		t.Fatal(err)
 	}
-	flowtest.NoError(t, r.node.PlaceSoftware(t.Context(), nodelayer.DirectoryOf(pullSpec), r.node.Validation.FromImage))
-	if target, err := os.Readlink(filepath.Join(root, "usr/bin/kubelet")); err != nil || !strings.HasPrefix(target, nodelayer.DirectoryOf(pullSpec)) {
+	flowtest.NoError(t, r.node.PlaceSoftware(t.Context(), osimage.DirectoryOf(pullSpec), r.node.Validation.Software.Unpack))
+	if target, err := os.Readlink(filepath.Join(root, "usr/bin/kubelet")); err != nil || !strings.HasPrefix(target, osimage.DirectoryOf(pullSpec)) {
 		t.Errorf("kubelet is a link to %q, %v", target, err)
 	}
 	if _, err := r.node.Ledger.Undo(t.Context()); err != nil || isUnpacked() {

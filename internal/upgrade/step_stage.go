@@ -15,9 +15,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -32,15 +32,19 @@ func stage(ctx context.Context, r *run, log report.Log) (steps.Outcome, error) {
 		return steps.Outcome{}, err
 	}
 	var staged []string
-	isUnpacked, err := r.node.UnpackLayer(ctx, log)
+	decision, err := r.node.SoftwareDecision(ctx)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	isUnpacked, err := r.node.UnpackLayer(ctx, log, decision.Unpack)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if isUnpacked {
 		staged = append(staged, "unpacked the software of the OS image")
 	}
-	specs, err := r.stagePackages(ctx, log)
-	if err != nil {
+	specs := decision.Specs()
+	if err := r.stagePackages(ctx, log, specs); err != nil {
 		return steps.Outcome{}, err
 	}
 	if len(specs) > 0 {
@@ -79,7 +83,7 @@ func (r *run) recordStaged() error {
 	}
 	paths := []string{filepath.Join(r.node.Dir, joinstate.PackagesDir)}
 	if r.node.Software != nil {
-		paths = append(paths, nodelayer.DirectoryOf(r.node.Software.Image))
+		paths = append(paths, osimage.DirectoryOf(r.node.Software.Image))
 	}
 	size, err := hostfs.DiskUsage(paths...)
 	if err != nil {
@@ -108,47 +112,39 @@ func (r *run) isStaged() bool {
 	return r.node.State.Staged != nil && r.node.State.Staged.PayloadDigest == r.node.State.PayloadDigest
 }
 
-// stagePackages downloads the packages that dnf installs in this upgrade into a cache of the agent, and
-// tests their installation. It returns the package specs. From then on, dnf reads only this cache: a
-// transaction in the step packages cannot differ from the tested one.
-func (r *run) stagePackages(ctx context.Context, log report.Log) ([]string, error) {
-	if !r.node.ManagesPackages() {
-		return nil, nil
-	}
-	decision, err := r.node.DecideInstallation(ctx)
-	if err != nil {
-		return nil, err
-	}
-	specs := r.node.SpecsToInstall(decision)
+// stagePackages downloads the packages that dnf installs in this upgrade into a cache of the agent, and tests
+// their installation. From then on, dnf reads only this cache: a transaction in the step packages cannot differ
+// from the tested one.
+func (r *run) stagePackages(ctx context.Context, log report.Log, specs []string) error {
 	if len(specs) == 0 {
-		return nil, joinstate.RemoveFiles(r.node.Dir, joinstate.PackagesDir)
+		return joinstate.RemoveFiles(r.node.Dir, joinstate.PackagesDir)
 	}
 	on := r.node.DNF()
 	on.Cache, on.CacheOnly = filepath.Join(r.node.Dir, joinstate.PackagesDir), false
 	recorded, err := joinstate.LoadFile(on.Cache, stagedSpecsFile)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	cached := on
 	cached.CacheOnly = true
-	if recorded == nil || packages.Download(ctx, cached, log, specs...) != nil { // an earlier run was interrupted
+	if recorded == nil || software.Download(ctx, cached, log, specs...) != nil { // an earlier run was interrupted
 		if want := strings.Join(specs, "\n"); string(recorded) != want {
 			if err := joinstate.RemoveFiles(r.node.Dir, joinstate.PackagesDir); err != nil {
-				return nil, err
+				return err
 			}
 			if err := joinstate.SaveFile(on.Cache, stagedSpecsFile, []byte(want)); err != nil {
-				return nil, err
+				return err
 			}
 			if err := on.CopyCache(ctx); err != nil {
 				log.Note("dnf downloads the metadata of the repositories again: " + err.Error())
 			}
 		}
-		if err := packages.Download(ctx, on, log, specs...); err != nil {
-			return nil, err
+		if err := software.Download(ctx, on, log, specs...); err != nil {
+			return err
 		}
 	}
 	r.useStagedPackages()
-	return specs, nil
+	return nil
 }
 
 // stageImages pulls the images that CRI-O and the static pods of the payload need, and returns their
@@ -188,6 +184,6 @@ func (r *run) stageImages(ctx context.Context, log report.Log) (int, error) {
 func (r *run) isStagedSoftwareUnpacked() bool {
 	s := r.node.State.Staged
 	return s != nil && s.Software != nil && slices.ContainsFunc(r.node.Ledger.Items(), func(item ledger.Item) bool {
-		return item.Kind == nodelayer.Kind && item.Target == nodelayer.DirectoryOf(s.Software.Image)
+		return item.Kind == osimage.Kind && item.Target == osimage.DirectoryOf(s.Software.Image)
 	})
 }

@@ -19,10 +19,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -71,12 +70,12 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	dir := t.TempDir()
 	flowtest.NoError(t, joinstate.Write(dir, joinedState()))
 	flowtest.NoError(t, joinstate.SaveFile(dir, joinstate.PayloadFile, []byte("payload A")))
-	flowtest.NoError(t, release.Save(dir, packages.Software{
-		Release: packages.Release{Major: 4, Minor: 20}, Packages: map[string]string{"cri-o": "1.33.5-1.el9", "openvswitch3.4": "3.4.1-1.el9"},
+	flowtest.NoError(t, joinstate.SaveSoftware(dir, software.Contents{
+		Release: software.Release{Major: 4, Minor: 20}, Packages: map[string]string{"cri-o": "1.33.5-1.el9", "openvswitch3.4": "3.4.1-1.el9"},
 	}))
 	r := &run{mayRollBack: true, node: &bootstrap.Flow{Builder: &plan.Builder{
 		Dir: dir, State: joinedState(), Payload: &ignition.Payload{Raw: []byte("payload B")},
-		Software: &packages.Software{Release: packages.Release{Major: 4, Minor: 21}},
+		Software: &software.Contents{Release: software.Release{Major: 4, Minor: 21}},
 	}}}
 	r.node.State.PayloadDigest, r.node.State.ConfigHash = "B", "b"
 	if back := r.mustRollBack(t.Context(), errors.New("a check failed")); back {
@@ -97,9 +96,12 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	check(joinstate.PhaseUpgrading, "B", "payload B", "4.21")
 
 	// The installed packages are not those of the OS image. A rollback restores them.
-	flowtest.NoError(t, r.node.KeepVersions([]packages.Missing{
-		{Replaces: &dnf.Package{Name: "cri-o", Version: "1.33.2", Release: "1.el9"}},
-		{Replaces: &dnf.Package{Name: "openvswitch3.5", Version: "3.5.0", Release: "1.el9"}},
+	flowtest.NoError(t, r.node.KeepVersions([]software.Choice{
+		{Package: packageOf(t, "crio"), Replaces: &dnf.Package{Name: "cri-o", Version: "1.33.2", Release: "1.el9"}},
+		{
+			Package:  packageOf(t, "ovs-vsctl"),
+			Replaces: &dnf.Package{Name: "openvswitch3.5", Version: "3.5.0", Release: "1.el9"},
+		},
 	}))
 
 	// A resumed run finds further changes.
@@ -136,9 +138,9 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	back := &run{mayRollBack: true, node: &bootstrap.Flow{Builder: &plan.Builder{Dir: dir, State: state}}}
 	flowtest.NoError(t, back.installGeneration())
 	check(joinstate.PhaseUpgrading, "A", "payload A", "4.20")
-	software, err := release.Load(dir)
+	contents, err := joinstate.LoadSoftware(dir)
 	flowtest.NoError(t, err)
-	if diff := cmp.Diff(map[string]string{"cri-o": "1.33.2-1.el9", "openvswitch3.5": "3.5.0-1.el9"}, software.Packages); diff != "" {
+	if diff := cmp.Diff(map[string]string{"cri-o": "1.33.2-1.el9", "openvswitch3.5": "3.5.0-1.el9"}, contents.Packages); diff != "" {
 		t.Errorf("the packages of the rollback (-want +got):\n%s", diff)
 	}
 	if u := back.node.State.Upgrade; u.RollingBack != "kubelet does not start" || u.From != "4.21" || u.Drain || back.mustRollBack(t.Context(), errors.New("failed")) {
@@ -188,4 +190,18 @@ func TestSameUserDataRepeatsUpgrade(t *testing.T) {
 			t.Errorf("%s: repeats the upgrade: %t, %v; want %t", file, got, err, want)
 		}
 	}
+}
+
+// packageOf returns the package of the table that provides a program.
+func packageOf(t *testing.T, program string) software.Package {
+	t.Helper()
+	table, err := software.ReadTable()
+	flowtest.NoError(t, err)
+	for _, p := range table.Packages {
+		if p.Program == program {
+			return p
+		}
+	}
+	t.Fatalf("no package provides %s", program)
+	return software.Package{}
 }

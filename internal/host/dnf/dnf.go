@@ -48,36 +48,23 @@ type Repository struct {
 
 // The queried fields of a package, in the formats of rpm and dnf.
 const (
-	rpmFields = `%{NAME}|%{VERSION}|%{RELEASE}|%{ARCH}|\n`
-	// The last field is the time in seconds, with ten digits.
-	installTimeFields = `%{NAME}|%{VERSION}|%{RELEASE}|%{ARCH}|%{INSTALLTIME}\n`
-
+	// The last field is the time of installation in seconds, with ten digits.
+	rpmFields = `%{NAME}|%{VERSION}|%{RELEASE}|%{ARCH}|%{INSTALLTIME}\n`
 	dnfFields = `%{name}|%{version}|%{release}|%{arch}|%{repoid}`
+	// An installed package has no repository.
+	installedFields = `%{name}|%{version}|%{release}|%{arch}|`
 )
 
-// Installed returns the installed packages.
-func (h Host) Installed(ctx context.Context) ([]Package, error) {
-	var args []string
-	if h.Root != "" {
-		args = []string{"--root", h.Root}
-	}
-	out, err := command.Run(ctx, "rpm", append(args, "-qa", "--queryformat", rpmFields)...)
-	if err != nil {
-		return nil, fmt.Errorf("listing the installed packages: %w", err)
-	}
-	return packages(out), nil
-}
-
-// NewestFirst returns the installed packages whose names match a pattern, such as kernel*-core. The
+// Installed returns the installed packages, or those whose names match a pattern such as kernel*-core. The
 // package that was installed last is the first.
-func (h Host) NewestFirst(ctx context.Context, patterns ...string) ([]Package, error) {
-	args := []string{"-qa", "--queryformat", installTimeFields}
+func (h Host) Installed(ctx context.Context, patterns ...string) ([]Package, error) {
+	args := []string{"-qa", "--queryformat", rpmFields}
 	if h.Root != "" {
 		args = append([]string{"--root", h.Root}, args...)
 	}
 	out, err := command.Run(ctx, "rpm", append(args, patterns...)...)
 	if err != nil {
-		return nil, fmt.Errorf("listing installed packages: %w", err)
+		return nil, fmt.Errorf("listing the installed packages: %w", err)
 	}
 	list := packages(out)
 	slices.SortStableFunc(list, func(a, b Package) int { return -strings.Compare(a.Repository, b.Repository) })

@@ -18,9 +18,13 @@ import (
 // plugin.
 func TestParse(t *testing.T) {
 	const noise = "Updating Subscription Management repositories.\n\n"
-	gotPackages := packages(noise + "cri-o|1.31.4|2.rhaos4.18.el9|x86_64|rhocp-4.18-for-rhel-9-x86_64-rpms\nbash|5.1.8|9.el9|x86_64|\n")
+	gotPackages := packages(
+		noise + "cri-o|1.31.4|2.rhaos4.18.el9|x86_64|rhocp-4.18-for-rhel-9-x86_64-rpms\nbash|5.1.8|9.el9|x86_64|\n",
+	)
 	wantPackages := []Package{
-		{"cri-o", "1.31.4", "2.rhaos4.18.el9", "x86_64", "rhocp-4.18-for-rhel-9-x86_64-rpms"}, {"bash", "5.1.8", "9.el9", "x86_64", ""},
+		{
+			"cri-o", "1.31.4", "2.rhaos4.18.el9", "x86_64", "rhocp-4.18-for-rhel-9-x86_64-rpms",
+		}, {"bash", "5.1.8", "9.el9", "x86_64", ""},
 	}
 	if diff := cmp.Diff(wantPackages, gotPackages); diff != "" {
 		t.Errorf("packages (-want +got):\n%s", diff)
@@ -29,7 +33,9 @@ func TestParse(t *testing.T) {
 other                             Other thing that is enabled in 4.18    disabled
 rhocp-4.18-for-rhel-9-x86_64-rpms Red Hat OpenShift                     enabled
 `)
-	if diff := cmp.Diff([]Repository{{ID: "other"}, {ID: "rhocp-4.18-for-rhel-9-x86_64-rpms", Enabled: true}}, gotRepositories); diff != "" {
+	if diff := cmp.Diff(
+		[]Repository{{ID: "other"}, {ID: "rhocp-4.18-for-rhel-9-x86_64-rpms", Enabled: true}}, gotRepositories,
+	); diff != "" {
 		t.Errorf("repositories (-want +got):\n%s", diff)
 	}
 	history := noise + `ID     | Command line             | Date and time    | Action(s)      | Altered
@@ -106,12 +112,16 @@ func TestSignatureChecks(t *testing.T) {
 		"etc/yum.repos.d/ignored.x": "[ignored]\ngpgcheck=0\n",
 	} {
 		file := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(content), 0o600)); err != nil {
+		if err := errors.Join(
+			os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(content), 0o600),
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := Host{Root: root}.signatureChecks()
-	if diff := cmp.Diff(map[string]bool{"plain": true, "off": false, "on": true, "other": false}, got); diff != "" || err != nil {
+	if diff := cmp.Diff(
+		map[string]bool{"plain": true, "off": false, "on": true, "other": false}, got,
+	); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if err := os.Remove(filepath.Join(root, "etc/dnf/dnf.conf")); err != nil {
@@ -126,7 +136,9 @@ func TestExplainReturnsLastLinesWithoutPasswords(t *testing.T) {
 	failed := &command.Error{Argv: []string{"dnf", "install"}, Code: 1}
 	long := strings.Repeat("noise\n", 40) + "Error: what is wrong\n\nProblem repository: [site]\npassword: hunter2\n"
 	err := explain(failed, long, "stdout")
-	if text := err.Error(); !strings.HasPrefix(text, "dnf: noise; ") || !strings.HasSuffix(text, "; Error: what is wrong") || strings.Contains(text, "hunter2") || strings.Count(text, "noise") != maxLines-1 {
+	if text := err.Error(); !strings.HasPrefix(text, "dnf: noise; ") || !strings.HasSuffix(
+		text, "; Error: what is wrong",
+	) || strings.Contains(text, "hunter2") || strings.Count(text, "noise") != maxLines-1 {
 		t.Error(text)
 	}
 	if text := explain(failed, "", "Error: on the other stream\n").Error(); text != "dnf: Error: on the other stream" {
@@ -146,7 +158,9 @@ func TestProxy(t *testing.T) {
 		environment map[string]string
 		want        []string
 	}{
-		"the user data's":            {nil, []string{"http_proxy=http://p:1", "https_proxy=http://p:2", "no_proxy=10.0.0.0/8,.site"}},
+		"the user data's": {
+			nil, []string{"http_proxy=http://p:1", "https_proxy=http://p:2", "no_proxy=10.0.0.0/8,.site"},
+		},
 		"the environment's":          {map[string]string{"https_proxy": "http://e:1"}, nil},
 		"the environment's, capital": {map[string]string{"HTTP_PROXY": "http://e:1"}, []string{"http_proxy=http://e:1"}},
 		"both are named":             {map[string]string{"HTTP_PROXY": "http://e:1", "http_proxy": "http://e:2"}, nil},

@@ -36,7 +36,8 @@ const (
 // PackageFiles returns the files of packages in the rpm database in a directory. It fails if a package
 // is not in the database, or if its digests are not SHA-256.
 func PackageFiles(ctx context.Context, database string, names ...string) ([]PackageFile, error) {
-	const fields = `[%{=NAME}\t%{=FILEDIGESTALGO}\t%{FILENAMES}\t%{FILEMODES}\t%{FILEDIGESTS}\t%{FILELINKTOS}\t%{FILEFLAGS}\n]`
+	const fields = `[%{=NAME}\t%{=FILEDIGESTALGO}\t%{FILENAMES}\t%{FILEMODES}\t` +
+		`%{FILEDIGESTS}\t%{FILELINKTOS}\t%{FILEFLAGS}\n]`
 	out, err := command.Run(ctx, "rpm", append([]string{"--dbpath", database, "-q", "--queryformat", fields}, names...)...)
 	if err != nil {
 		return nil, fmt.Errorf("listing the files of %s: %w", strings.Join(names, ", "), err)

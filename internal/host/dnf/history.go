@@ -103,7 +103,12 @@ func parseNEVRA(text string) (Package, bool) {
 	if version < 0 {
 		return Package{}, false
 	}
-	p := Package{Name: text[:version], Version: text[version+1 : release], Release: text[release+1 : dot], Arch: text[dot+1:]}
+	p := Package{
+		Name:    text[:version],
+		Version: text[version+1 : release],
+		Release: text[release+1 : dot],
+		Arch:    text[dot+1:],
+	}
 	if _, after, found := strings.Cut(p.Version, ":"); found {
 		p.Version = after
 	}

@@ -34,12 +34,12 @@ func (h Host) Download(ctx context.Context, logLine func(line string), specs ...
 }
 
 // install runs dnf for an installation with checks of all signatures.
-func (h Host) install(ctx context.Context, logLine func(line string), command []string) error {
+func (h Host) install(ctx context.Context, logLine func(line string), operation []string) error {
 	args := []string{"--assumeyes", "--setopt=gpgcheck=1", "--setopt=*.gpgcheck=1", "--setopt=localpkg_gpgcheck=1"}
 	if logLine == nil {
 		logLine = func(string) {}
 	}
-	out, stderr, err := h.run(ctx, logLine, append(args, command...)...)
+	out, stderr, err := h.run(ctx, logLine, append(args, operation...)...)
 	if err != nil {
 		return fmt.Errorf("installing packages: %w", explain(err, stderr, out))
 	}
@@ -74,7 +74,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // IsSignatureError reports whether dnf refused a package because of its signature.
 func (e *Error) IsSignatureError() bool {
-	return hasAny(e.Messages, "GPG check FAILED", "is not signed", "GPG Keys are configured as", "GPG key retrieval failed",
+	return hasAny(e.Messages,
+		"GPG check FAILED", "is not signed", "GPG Keys are configured as", "GPG key retrieval failed",
 		"checking of packages via GPG keys", "Public key for", "retrieve GPG key")
 }
 

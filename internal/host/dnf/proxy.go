@@ -28,8 +28,8 @@ func ProxyVariables(http, https string, no []string) []string {
 // case, because curl only reads that.
 func ExtraProxyVariables(lookup func(string) (string, bool), otherwise []string) []string {
 	given := func(name string) string { value, _ := lookup(name); return value }
-	named := slices.ContainsFunc([]string{"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"},
-		func(name string) bool { return given(name) != "" })
+	names := []string{"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}
+	named := slices.ContainsFunc(names, func(name string) bool { return given(name) != "" })
 	if !named {
 		return otherwise
 	}

@@ -15,16 +15,12 @@ func (h Host) Requirers(ctx context.Context, of ...Package) ([]Package, error) {
 	for _, p := range of {
 		names = append(names, p.String())
 	}
-	out, stderr, err := h.run(ctx, nil, "--disablerepo=*", "repoquery", "--installed", "--queryformat", dnfFields,
+	out, stderr, err := h.run(ctx, nil, "--disablerepo=*", "repoquery", "--installed", "--queryformat", installedFields,
 		"--whatrequires", strings.Join(names, ","))
 	if err != nil {
 		return nil, fmt.Errorf("querying which packages require %s: %w", strings.Join(names, ", "), explain(err, stderr, out))
 	}
-	list := packages(out)
-	for i := range list {
-		list[i].Repository = ""
-	}
-	return list, nil
+	return packages(out), nil
 }
 
 // Remove removes installed packages. dnf also removes packages that require them, but no packages

@@ -46,7 +46,9 @@ func (h Host) Update(ctx context.Context, comment string, logLine func(line stri
 	return nil
 }
 
-func (h Host) update(ctx context.Context, logLine func(string), exclude []string, args ...string) (stdout, stderr string, err error) {
+func (h Host) update(
+	ctx context.Context, logLine func(string), exclude []string, args ...string,
+) (stdout, stderr string, err error) {
 	for _, name := range exclude {
 		args = append(args, "--exclude="+name)
 	}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package osimage
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Maximum times of a connection, and of one without requests.
+const (
+	connectTimeout  = 15 * time.Second
+	responseTimeout = 30 * time.Second
+	idleTimeout     = time.Minute
+)
+
+// Client reads images.
+type Client struct {
+	RegistriesConf []byte         // registries.conf in format 2; empty: there are no mirrors
+	DropInDir      string         // directory with more configuration, which need not exist
+	PullSecret     []byte         // in the format of .dockerconfigjson; empty: there is none
+	Roots          *x509.CertPool // nil: those of the system
+	Proxy          func(*url.URL) (*url.URL, error)
+	Arch           string // architecture of the images, in Go's notation
+	Log            report.Log
+}
+
+// Image is an image for the architecture of the client. Its config and layers are read on demand,
+// and are verified with the digests in its manifest.
+type Image struct {
+	v1.Image
+	PullSpec string // as it was requested
+	Source   string // pull spec that was read: that of a mirror or of the registry itself
+
+	client    *Client
+	source    source
+	reference name.Digest
+}
+
+// Open reads the manifest of an image. A pull spec must contain the digest. Open tries each mirror,
+// then the registry itself, and returns an error with the failures of all.
+func (c *Client) Open(ctx context.Context, pullSpec string) (*Image, error) {
+	sources, err := c.sources(pullSpec)
+	if err != nil {
+		return nil, err
+	}
+	var failures []string
+	var last error
+	for _, source := range sources {
+		c.Log.Wait("waiting for registry "+source.host(), "")
+		image, err := c.open(ctx, source)
+		if err == nil {
+			image.PullSpec = pullSpec
+			return image, nil
+		}
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return nil, ctx.Err()
+		}
+		failures, last = append(failures, err.Error()), err
+	}
+	return nil, report.Fail(report.CodeOf(last), report.RemedyOf(last), "reading image %s: %s",
+		pullSpec, strings.Join(failures, "; "))
+}
+
+// open reads the manifest of an image from one source.
+func (c *Client) open(ctx context.Context, s source) (*Image, error) {
+	var options []name.Option
+	if s.Endpoint.Insecure {
+		options = append(options, name.Insecure)
+	}
+	reference, err := name.NewDigest(s.Reference.String(), options...)
+	if err != nil {
+		return nil, fmt.Errorf("parsing pull spec %s: %w", s.Reference, err)
+	}
+	image, err := remote.Image(reference,
+		remote.WithContext(ctx),
+		remote.WithAuth(authn.FromConfig(s.login)),
+		remote.WithTransport(c.transport(s.Endpoint.Insecure)),
+		remote.WithPlatform(v1.Platform{OS: "linux", Architecture: c.Arch}),
+	)
+	if err != nil {
+		return nil, c.explain(s, err)
+	}
+	return &Image{Image: image, Source: s.Reference.String(), client: c, source: s, reference: reference}, nil
+}
+
+// ConfigFile returns the config of the image.
+func (i *Image) ConfigFile() (*v1.ConfigFile, error) {
+	config, err := i.Image.ConfigFile()
+	if err != nil {
+		return nil, i.client.explain(i.source, err)
+	}
+	return config, nil
+}
+
+// transport returns the transport to a registry, with limits for responses. Only an insecure one may
+// have a certificate that cannot be verified, or no TLS.
+func (c *Client) transport(insecure bool) http.RoundTripper {
+	transport := &http.Transport{
+		DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		TLSClientConfig: &tls.Config{
+			RootCAs:            c.Roots,
+			MinVersion:         tls.VersionTLS12,
+			InsecureSkipVerify: insecure, //nolint:gosec // registries.conf declares it insecure
+		},
+		TLSHandshakeTimeout:   connectTimeout,
+		ResponseHeaderTimeout: responseTimeout,
+		IdleConnTimeout:       idleTimeout,
+		ForceAttemptHTTP2:     true,
+	}
+	if c.Proxy != nil {
+		transport.Proxy = func(r *http.Request) (*url.URL, error) { return c.Proxy(r.URL) }
+	}
+	if insecure {
+		return limitedTransport{transport}
+	}
+	return limitedTransport{requireTLS{transport}}
+}
+
+// requireTLS refuses requests without TLS. The library falls back to HTTP for registries with a
+// private address, and would send the credentials.
+type requireTLS struct{ http.RoundTripper }
+
+// RoundTrip sends a request.
+func (t requireTLS) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != "https" {
+		return nil, errors.New("the registry does not use TLS, and registries.conf does not declare it insecure")
+	}
+	return t.RoundTripper.RoundTrip(r)
+}

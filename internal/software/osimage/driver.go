@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package osimage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+)
+
+// Kind is the ledger's kind of a directory with the unpacked packages of a node.
+const Kind ledger.Kind = "software"
+
+// Directory is the parent of the directories with unpacked packages.
+const Directory = "/usr/libexec/hcp-node-agent/software"
+
+// listName is the file with the list of files in a directory.
+const listName = ".files.json"
+
+// unpacking is the Plan of a change of Kind.
+type unpacking struct {
+	contents software.Contents
+	layer    string // name of the downloaded layer
+	scratch  string // private directory for temporary files
+}
+
+// DirectoryOf returns the directory with the unpacked packages of an OS image. Its name contains the
+// digest of the pull spec.
+func DirectoryOf(pullSpec string) string {
+	return filepath.Join(Directory, strings.ReplaceAll(digestOf(pullSpec), ":", "-"))
+}
+
+func digestOf(pullSpec string) string {
+	_, digest, _ := strings.Cut(pullSpec, "@")
+	return digest
+}
+
+// NewChange returns the change that unpacks the packages of a downloaded layer of an OS image into
+// DirectoryOf the image. scratch is a private directory for temporary files.
+func NewChange(contents software.Contents, layer, scratch string) ledger.Change {
+	return ledger.Change{
+		Kind:    Kind,
+		Target:  DirectoryOf(contents.Image),
+		Reason:  "OS image " + digestOf(contents.Image),
+		Desired: ledger.State{Present: true},
+		Plan:    unpacking{contents, layer, scratch},
+	}
+}
+
+// Driver unpacks packages of a node, and removes them.
+type Driver struct {
+	Labeler ledger.Labeler // sets the labels that the policy defines for the usual paths of the files
+}
+
+// Get reports whether a directory exists. It is always complete.
+func (d *Driver) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
+	_, err := readList(c.Target)
+	if errors.Is(err, os.ErrNotExist) {
+		return ledger.State{}, nil
+	}
+	return ledger.State{Present: true}, err
+}
+
+// fileList is the content of listName.
+type fileList struct {
+	Files    []dnf.PackageFile `json:"files"`
+	Versions map[string]string `json:"versions,omitempty"` // of the packages, by name
+}
+
+func readList(dir string) (fileList, error) {
+	var list fileList
+	content, err := os.ReadFile(filepath.Join(dir, listName))
+	if err != nil {
+		return list, err
+	}
+	if err := json.Unmarshal(content, &list); err != nil {
+		return list, fmt.Errorf("reading the list of files in %s: %w", dir, err)
+	}
+	return list, nil
+}
+
+// Set unpacks the packages.
+func (d *Driver) Set(ctx context.Context, c ledger.Change, _ ledger.State) error {
+	from, ok := c.Plan.(unpacking)
+	if !ok {
+		return fmt.Errorf("unpacking %s: the change has no layer", c.Target)
+	}
+	layer, err := os.Open(from.layer)
+	if err != nil {
+		return fmt.Errorf("unpacking %s: %w", c.Target, err)
+	}
+	defer layer.Close()
+	return hostfs.BuildDirectory(c.Target, func(dir string) error {
+		return d.fill(ctx, layer, from, dir)
+	})
+}
+
+// fill unpacks packages into an empty directory.
+func (d *Driver) fill(ctx context.Context, layer *os.File, from unpacking, dir string) error {
+	database, err := hostfs.NewScratchDirectory(from.scratch)
+	if err != nil {
+		return err
+	}
+	files, err := Extract(ctx, layer, from.contents.Unpackable(), database, dir)
+	if err = errors.Join(err, hostfs.RemoveSynced(database)); err != nil {
+		return err
+	}
+	if err := checkLibraries(ctx, dir, files); err != nil {
+		return err
+	}
+	if err := d.label(ctx, dir, files); err != nil {
+		return err
+	}
+	content, err := json.Marshal(fileList{Files: files, Versions: from.contents.Packages})
+	if err != nil {
+		return fmt.Errorf("encoding the list of files: %w", err)
+	}
+	return hostfs.WriteReadable(dir, listName, content)
+}
+
+// label sets the SELinux labels of the files to those of their usual paths.
+func (d *Driver) label(ctx context.Context, dir string, files []dnf.PackageFile) error {
+	types := map[string]hostfs.FileType{}
+	for _, file := range files {
+		types[file.Path] = hostfs.Regular
+		if file.Link != "" {
+			types[file.Path] = hostfs.Symlink
+		}
+	}
+	labels, err := d.Labeler.Labels(ctx, types)
+	if err != nil || len(labels) == 0 {
+		return err
+	}
+	return hostfs.SetLabels(dir, labels)
+}
+
+// CleanUp removes what interrupted runs left.
+func (d *Driver) CleanUp(_ context.Context, changes []ledger.Change) error {
+	var errs []error
+	for _, c := range changes {
+		errs = append(errs, hostfs.RemovePart(c.Target))
+	}
+	return errors.Join(errs...)
+}
+
+// Restore removes the directory, unless it existed before the join.
+func (d *Driver) Restore(_ context.Context, c ledger.Change, before ledger.State) error {
+	if before.Present {
+		return nil
+	}
+	return hostfs.RemoveSynced(c.Target)
+}

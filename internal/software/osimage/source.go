@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package osimage
+
+import (
+	"fmt"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"go.podman.io/image/v5/docker/reference"
+	"go.podman.io/image/v5/pkg/sysregistriesv2"
+	"go.podman.io/image/v5/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// source is a place from which an image can be read.
+type source struct {
+	sysregistriesv2.PullSource
+	login  authn.AuthConfig // zero: none
+	helper string           // credential helper for the registry, which is never started
+}
+
+// host returns HOST[:PORT] of the registry.
+func (s source) host() string { return reference.Domain(s.Reference) }
+
+// sources returns the places from which an image can be read, in the order of registries.conf: its
+// mirrors, then its registry.
+func (c *Client) sources(pullSpec string) ([]source, error) {
+	named, err := reference.ParseNormalizedNamed(pullSpec)
+	if err != nil {
+		return nil, fmt.Errorf("parsing pull spec %q: %w", pullSpec, err)
+	}
+	if _, isDigested := named.(reference.Canonical); !isDigested {
+		return nil, fmt.Errorf("pull spec %s has no digest", pullSpec)
+	}
+	registries, err := memoryFile("registries.conf", c.RegistriesConf)
+	if err != nil {
+		return nil, err
+	}
+	defer registries.Close()
+	system := &types.SystemContext{
+		SystemRegistriesConfPath:    pathOf(registries),
+		SystemRegistriesConfDirPath: c.DropInDir,
+	}
+	sysregistriesv2.InvalidateCache() // its keys are the names of the files
+	registry, err := sysregistriesv2.FindRegistry(system, named.Name())
+	if err != nil {
+		return nil, fmt.Errorf("reading registries.conf: %w", err)
+	}
+	if registry != nil && registry.Blocked {
+		return nil, report.Fail(report.Refused,
+			"grep -r -B3 -A3 'blocked' /etc/containers/registries.conf /etc/containers/registries.conf.d",
+			"registries.conf blocks registry %s", registry.Prefix)
+	}
+	pulls := []sysregistriesv2.PullSource{{Reference: named}}
+	if registry != nil {
+		if pulls, err = registry.PullSourcesFromReference(named); err != nil {
+			return nil, fmt.Errorf("finding the mirrors of %s: %w", named, err)
+		}
+	}
+	helpers, err := sysregistriesv2.CredentialHelpers(system)
+	if err != nil {
+		return nil, fmt.Errorf("reading registries.conf: %w", err)
+	}
+	return c.logIn(pulls, helpers)
+}
