@@ -14,7 +14,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 const (

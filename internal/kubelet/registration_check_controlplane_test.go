@@ -21,9 +21,9 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }

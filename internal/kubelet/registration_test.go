@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -19,7 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/registry/registrytest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 // The mirror, the pull secret and the CA are those of the payload.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/registry/registrytest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 const testPassword = "a-secret-of-the-test"
