@@ -91,7 +91,7 @@ func (p *Printer) openProgress() progressSink {
 	case format == "json":
 		heartbeat.Sink = &report.Slog{Handler: slog.NewJSONHandler(p.Err, &slog.HandlerOptions{Level: level})}
 	case format == "journal":
-		heartbeat.Sink = &report.Slog{Handler: report.Journal{Level: level, Identifier: p.Program.Name, Send: journal.Send}}
+		heartbeat.Sink = report.Journal{Level: level, Identifier: p.Program.Name, Send: journal.Send}
 	case isTerminal(stream) && os.Getenv("TERM") != "dumb" && !*p.quiet:
 		return p.newTerminal(stream)
 	default:
