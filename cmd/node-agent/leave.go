@@ -65,7 +65,6 @@ after a stop.`,
 			return report.Fail(report.Interrupted, "hcp-node-agent leave --dry-run # lists the changes", "not confirmed; nothing was changed")
 		}
 		left, err := leave.Run(c.Context(), options)
-		p.StepReported = err != nil && stepFailed(p.Recorder)
 		if err != nil && len(p.Recorder.Steps) == 0 {
 			return err
 		}

@@ -50,7 +50,6 @@ func newPlanCommand(p *cli.Printer) *cobra.Command {
 		options.Diff, options.Payload, options.Facts = *diff, *payload, *facts
 		document, err := plan.Show(c.Context(), options)
 		if err != nil {
-			p.StepReported = stepFailed(p.Recorder)
 			return err
 		}
 		var outcome error

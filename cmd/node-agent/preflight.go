@@ -11,8 +11,27 @@ import (
 )
 
 func newPreflightCommand(p *cli.Printer) *cobra.Command {
-	return newReportCommand(p, "preflight", "Check whether this host can join, without changing anything",
-		planSettings, plan.Preflight, printPreflight)
+	c := &cobra.Command{
+		Use:   "preflight",
+		Short: "Check whether this host can join, without changing anything",
+		Args:  cli.NoArgs,
+	}
+	file := settingFlags(c, planSettings...)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		options, err := optionsFrom(c, *file, p)
+		if err != nil {
+			return err
+		}
+		document, err := plan.Preflight(c.Context(), options)
+		if err != nil {
+			return err
+		}
+		if err := p.Document(document, func(page *report.Page) { printPreflight(page, document) }); err != nil {
+			return err
+		}
+		return document.Err()
+	}
+	return c
 }
 
 func printPreflight(page *report.Page, document plan.PreflightDocument) {

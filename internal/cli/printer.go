@@ -28,8 +28,8 @@ type Printer struct {
 	Program      Program
 	JSON         bool
 	Sink         report.Sink // nil until the command line is parsed
-	Recorder     *report.Recorder
-	StepReported bool // the failure was already printed for a step
+	Recorder     report.Recorder
+	StepReported bool // the failure was already printed as part of the output
 	Printed      bool // the JSON document was printed
 	OneLine      bool // a JSON document is one line, because the command prints several documents
 
@@ -54,14 +54,14 @@ func (p *Printer) BindFlags(root *cobra.Command) {
 
 // Open prepares the printer for the formats that were requested.
 func (p *Printer) Open() {
-	p.JSON, p.Recorder = *p.output == "json", &report.Recorder{}
+	p.JSON = *p.output == "json"
 	p.progress = p.openProgress()
 	p.page = p.newPage()
 	p.Err = report.EscapeWriter{W: p.Err}
 	if !p.JSON {
 		p.Out = p.page
 	}
-	p.Sink = report.Sinks{p.progress, p.Recorder, report.SystemdNotifier{}}
+	p.Sink = report.Sinks{p.progress, &p.Recorder, report.SystemdNotifier{}}
 	if *p.verbose > 1 {
 		logRequests(p.Err)
 	}
@@ -216,17 +216,13 @@ func (p *Printer) Document(document any, print func(*report.Page)) error {
 	p.stopRewriting()
 	if p.JSON {
 		p.Printed = true
-		return p.writeJSON(document)
+		if p.OneLine {
+			return report.WriteJSONLine(p.Out, document)
+		}
+		return report.WriteJSON(p.Out, document)
 	}
 	print(p.page)
 	return nil
-}
-
-func (p *Printer) writeJSON(document any) error {
-	if p.OneLine {
-		return report.WriteJSONLine(p.Out, document)
-	}
-	return report.WriteJSON(p.Out, document)
 }
 
 // Finish prints the document of a command that has a result although it ended with err. Text is
@@ -264,17 +260,12 @@ func (p *Printer) Failure(path string, err error) {
 		_ = p.Document(FailureDocument{TypeMeta: report.Meta("Failure"), CommandResult: report.ResultOf(err)}, nil)
 	}
 	p.stopRewriting()
-	if err == nil || p.StepReported {
+	if err == nil || p.StepReported || p.Recorder.StepFailed() {
 		return
 	}
 	if p.Sink != nil && p.resolvedLogFormat() != "text" {
 		message := strings.TrimPrefix(path, p.Program.Name+" ") + ": " + err.Error()
-		p.Sink.Emit(report.Event{
-			Time:    time.Now(),
-			Kind:    report.CommandFailed,
-			Message: message,
-			Remedy:  report.RemedyOf(err),
-		})
+		report.Log{Sink: p.Sink}.Fail(message, report.RemedyOf(err))
 		return
 	}
 	fmt.Fprintf(p.Err, "%s: %v\n", path, err)

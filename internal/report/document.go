@@ -83,6 +83,11 @@ func (r *Recorder) Emit(event Event) {
 	}
 }
 
+// StepFailed reports whether the last step failed. Other sinks have printed its error.
+func (r *Recorder) StepFailed() bool {
+	return len(r.Steps) > 0 && r.Steps[len(r.Steps)-1].Result == StatusFailed
+}
+
 // WriteJSON writes an indented document with a final newline. Empty lists and maps are never null.
 func WriteJSON(w io.Writer, document any) error { return encode(w, document, "  ") }
 

@@ -69,6 +69,11 @@ func (l Log) Warn(message string, remedy Remedy) {
 	l.emit(Event{Kind: Warning, Message: message, Remedy: remedy})
 }
 
+// Fail reports the failure of the command.
+func (l Log) Fail(message string, remedy Remedy) {
+	l.emit(Event{Kind: CommandFailed, Message: message, Remedy: remedy})
+}
+
 // Wait reports what is awaited and the last observation. Outputs show a repeated message
 // only once.
 func (l Log) Wait(message string, remedy Remedy) {
