@@ -4,6 +4,7 @@ package config
 
 import (
 	"io"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -30,5 +31,13 @@ func Load(source Source) (Join, error) {
 	if len(e.Problems) == 0 {
 		return e.Join, nil
 	}
-	return Join{}, report.Fail(report.Usage, joinRemedies(e.Problems), "invalid configuration: %s", joinMessages(e.Problems))
+	var messages, remedies []string
+	for _, p := range e.Problems {
+		messages = append(messages, p.String())
+		if p.Remedy != "" {
+			remedies = append(remedies, string(p.Remedy))
+		}
+	}
+	return Join{}, report.Fail(report.Usage, report.Remedy(strings.Join(remedies, " && ")), "invalid configuration: %s",
+		strings.Join(messages, "; "))
 }
