@@ -15,9 +15,6 @@ import (
 // Schema is a JSON Schema in the form that encoding/json encodes.
 type Schema map[string]any
 
-// descriptionTag is the struct tag with the description of a field.
-const descriptionTag = "doc"
-
 // Enum is implemented by string types with a closed set of values.
 type Enum interface {
 	// Enum returns all values.
@@ -34,29 +31,31 @@ func Strings[T ~string](values ...T) []string {
 }
 
 // Of returns the schema of a document, which is a struct. Unknown fields are valid, because later
-// versions can add fields. No value can be null: see WithoutNull.
+// versions can add fields. The struct tag doc has the description of a field. No value can be null: see WithoutNull.
 func Of(id, title string, document any) Schema {
-	object := Schema{"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": id, "title": title, "type": "object"}
-	f := fields{properties: map[string]any{}}
-	f.add(reflect.TypeOf(document))
-	f.into(object)
+	object := objectOf(reflect.TypeOf(document))
+	object["$schema"], object["$id"], object["title"] = "https://json-schema.org/draft/2020-12/schema", id, title
 	return object
 }
 
 // jsonTyper is implemented by types that json.Marshal encodes like another type.
 type jsonTyper interface{ JSONType() reflect.Type }
 
+// objectOf returns the schema of a struct.
+func objectOf(of reflect.Type) Schema {
+	f := fields{properties: map[string]any{}}
+	f.add(of)
+	object := Schema{"type": "object", "properties": f.properties}
+	if len(f.required) > 0 {
+		object["required"] = f.required
+	}
+	return object
+}
+
 // fields collects the fields of an object.
 type fields struct {
 	properties map[string]any
 	required   []string
-}
-
-func (f *fields) into(object Schema) {
-	object["properties"] = f.properties
-	if len(f.required) > 0 {
-		object["required"] = f.required
-	}
 }
 
 func (f *fields) add(of reflect.Type) {
@@ -79,7 +78,7 @@ func (f *fields) add(of reflect.Type) {
 				f.required = append(f.required, name)
 			}
 			property := schemaOf(inner)
-			if description := field.Tag.Get(descriptionTag); description != "" {
+			if description := field.Tag.Get("doc"); description != "" {
 				property["description"] = description
 			}
 			f.properties[name] = property
@@ -111,10 +110,7 @@ func schemaOf(of reflect.Type) Schema {
 	case reflect.Float32, reflect.Float64:
 		return Schema{"type": "number"}
 	case reflect.Struct:
-		object, f := Schema{"type": "object"}, fields{properties: map[string]any{}}
-		f.add(of)
-		f.into(object)
-		return object
+		return objectOf(of)
 	case reflect.Map:
 		return Schema{"type": "object", "additionalProperties": schemaOf(of.Elem())}
 	case reflect.Slice, reflect.Array:
