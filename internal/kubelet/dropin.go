@@ -36,7 +36,7 @@ const (
 // because the cluster owns that file. The flag overrides that setting, so it
 // includes the configured taints.
 func (r Registration) RenderDropIn(launch UnitFiles) (string, error) {
-	if r.isEmpty() {
+	if len(r.Labels)+len(r.Taints) == 0 {
 		return "", nil
 	}
 	settings, err := launch.parseSettings()
@@ -87,10 +87,13 @@ func (u UnitFiles) readLabelsVariable(command string, settings unitSettings) (va
 // checkLaterDropIns returns an error if a drop-in that systemd reads later would override
 // RegistrationDropIn.
 func (u UnitFiles) checkLaterDropIns(hooked, rewritten bool) error {
-	for _, dropin := range u.dropInsAfter(RegistrationDropIn) {
-		options, err := unit.DeserializeOptions(strings.NewReader(dropin.Content))
+	for _, name := range u.sortedDropIns() {
+		if name <= RegistrationDropIn {
+			continue
+		}
+		options, err := unit.DeserializeOptions(strings.NewReader(u.DropIns[name]))
 		if err != nil {
-			return report.Fail(report.Usage, "", "reading drop-in %s of kubelet's unit: %w", dropin.Name, err)
+			return report.Fail(report.Usage, "", "reading drop-in %s of kubelet's unit: %w", name, err)
 		}
 		for _, option := range options {
 			starts := rewritten && option.Name == "ExecStart"
@@ -100,7 +103,7 @@ func (u UnitFiles) checkLaterDropIns(hooked, rewritten bool) error {
 				return report.Fail(report.Refused, "# rename the drop-in so that it sorts before "+
 					RegistrationDropIn,
 					"labels and taints cannot be passed to kubelet: drop-in %s of its unit sets %s= after all others",
-					dropin.Name, option.Name)
+					name, option.Name)
 			}
 		}
 	}
@@ -133,10 +136,7 @@ func (r Registration) mergedTaints(launch UnitFiles, command string) (string, er
 			keep(taint.String())
 		}
 	}
-	for _, taint := range r.Taints {
-		all = append(all, taint.String())
-	}
-	return strings.Join(all, ","), nil
+	return strings.Join(append(all, r.taints()...), ","), nil
 }
 
 // addLabels appends labels to the last plain --node-labels=, or adds the flag.

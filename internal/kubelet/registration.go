@@ -48,15 +48,12 @@ func NewRegistration(labels, taints []string, nodePool string) (Registration, er
 		if err != nil {
 			return r, report.Fail(report.Usage, "hcp-node-agent config validate", "node taint %q: %w", text, err)
 		}
-		r.Taints = append(withoutTaint(r.Taints, taint), taint)
+		others := slices.DeleteFunc(r.Taints, func(t config.Taint) bool {
+			return t.Key == taint.Key && t.Effect == taint.Effect // they must be unique
+		})
+		r.Taints = append(others, taint)
 	}
 	return r, nil
-}
-
-// withoutTaint removes the taint with the same key and effect, which must be unique.
-func withoutTaint(taints []config.Taint, taint config.Taint) []config.Taint {
-	return slices.DeleteFunc(taints,
-		func(t config.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
 }
 
 // labels returns the labels in the form that kubelet and oc accept, sorted by
@@ -69,8 +66,14 @@ func (r Registration) labels() []string {
 	return all
 }
 
-// isEmpty reports whether there are no labels and taints.
-func (r Registration) isEmpty() bool { return len(r.Labels)+len(r.Taints) == 0 }
+// taints returns the taints in the form that kubelet and oc accept.
+func (r Registration) taints() []string {
+	all := make([]string, 0, len(r.Taints))
+	for _, taint := range r.Taints {
+		all = append(all, taint.String())
+	}
+	return all
+}
 
 // String returns the labels and taints in one line.
 func (r Registration) String() string {
@@ -79,11 +82,7 @@ func (r Registration) String() string {
 		parts = append(parts, "labels "+strings.Join(r.labels(), ", "))
 	}
 	if len(r.Taints) > 0 {
-		texts := make([]string, 0, len(r.Taints))
-		for _, taint := range r.Taints {
-			texts = append(texts, taint.String())
-		}
-		parts = append(parts, "taints "+strings.Join(texts, ", "))
+		parts = append(parts, "taints "+strings.Join(r.taints(), ", "))
 	}
 	return strings.Join(parts, "; ")
 }

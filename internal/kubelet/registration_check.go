@@ -46,14 +46,7 @@ func (r RegistrationCheck) ExpectedNode(name string) (*corev1.Node, error) {
 	for _, word := range splitWords(command) {
 		arguments = append(arguments, expandVariables(word, settings.environment))
 	}
-	for n, argument := range arguments {
-		value, found := strings.CutPrefix(argument, labelsFlag+"=")
-		if argument == labelsFlag && n+1 < len(arguments) {
-			value, found = arguments[n+1], true
-		}
-		if !found {
-			continue
-		}
+	for _, value := range flagValues(arguments, labelsFlag) {
 		for label := range strings.SplitSeq(value, ",") {
 			if key, value, _ := strings.Cut(label, "="); key != "" {
 				node.Labels[strings.TrimSpace(key)] = strings.TrimSpace(value)

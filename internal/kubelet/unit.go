@@ -16,18 +16,23 @@ import (
 // unitSettings contains the settings of kubelet's unit that determine its name
 // and command.
 type unitSettings struct {
-	environment      map[string]string
-	setByFiles       map[string]bool // variables set by files, which override Environment=
-	commands         []string        // ExecStart=, as written
-	hostnameOverride string          // as in ExecStart, variables not expanded
+	environment map[string]string
+	setByFiles  map[string]bool // variables set by files, which override Environment=
+	commands    []string        // ExecStart=, as written
 }
 
-// parseUnit reads a unit and its drop-ins as systemd does: a drop-in adds to a
+// parseSettings reads the unit and its drop-ins as systemd does: a drop-in adds to a
 // setting, an empty value resets it, and files override Environment=
-// (systemd.exec(5)).
-func parseUnit(sources NameSources) (unitSettings, error) {
+// (systemd.exec(5)). A missing environment file is ignored, with or without the "-":
+// some are created by units that run before kubelet, and none of them sets the node
+// name.
+func (u UnitFiles) parseSettings() (unitSettings, error) {
+	contents := []string{u.Unit}
+	for _, name := range u.sortedDropIns() {
+		contents = append(contents, u.DropIns[name])
+	}
 	var inline, files, commands []string
-	for _, content := range append([]string{sources.Unit}, sources.DropIns...) {
+	for _, content := range contents {
 		options, err := unit.DeserializeOptions(strings.NewReader(content))
 		if err != nil {
 			return unitSettings{}, report.Fail(report.Usage, "", "reading kubelet's unit: %w", err)
@@ -55,12 +60,14 @@ func parseUnit(sources NameSources) (unitSettings, error) {
 		}
 	}
 	for _, file := range files {
-		if err := settings.readEnvironmentFile(sources, file); err != nil {
-			return unitSettings{}, err
+		name := strings.TrimPrefix(file, "-")
+		if strings.ContainsAny(name, "*?[") {
+			return unitSettings{}, report.Fail(report.Usage, "# list each file in kubelet's unit instead of a pattern",
+				"reading kubelet's unit: EnvironmentFile=%s is a pattern, which is not supported", file)
 		}
-	}
-	if len(commands) > 0 {
-		settings.hostnameOverride = flagValue(splitWords(commands[len(commands)-1]), "--hostname-override")
+		for variable, value := range hostinfo.ParseEnv(u.read(name)) {
+			settings.environment[variable], settings.setByFiles[variable] = value, true
+		}
 	}
 	return settings, nil
 }
@@ -72,40 +79,31 @@ func addOrReset(list []string, value string) []string {
 	return append(list, value)
 }
 
-// readEnvironmentFile reads one EnvironmentFile=. A missing file is ignored, with or
-// without the "-": some are created by units that run before kubelet, and none
-// of them sets the node name.
-func (s *unitSettings) readEnvironmentFile(sources NameSources, file string) error {
-	path := strings.TrimPrefix(file, "-")
-	if strings.ContainsAny(path, "*?[") {
-		return report.Fail(report.Usage, "# list each file in kubelet's unit instead of a pattern",
-			"reading kubelet's unit: EnvironmentFile=%s is a pattern, which is not supported", file)
+// flag returns the value of a flag of kubelet, "" for a flag that is not set.
+func (s unitSettings) flag(name string) string {
+	if len(s.commands) == 0 {
+		return ""
 	}
-	if sources.File == nil {
-		return nil
-	}
-	content, found := sources.File(path)
-	if !found {
-		return nil
-	}
-	for name, value := range hostinfo.ParseEnv(content) {
-		s.environment[name], s.setByFiles[name] = value, true
-	}
-	return nil
+	return expandVariables(flagValue(splitWords(s.commands[len(s.commands)-1]), name), s.environment)
 }
 
-// flagValue returns the last value of a flag, given as --flag=value or --flag
-// value.
+// flagValue returns the last value of a flag, "" for a flag that is not set.
 func flagValue(arguments []string, flag string) string {
-	var value string
+	values := append([]string{""}, flagValues(arguments, flag)...)
+	return values[len(values)-1]
+}
+
+// flagValues returns all values of a flag, given as --flag=value or --flag value.
+func flagValues(arguments []string, flag string) []string {
+	var values []string
 	for i, argument := range arguments {
-		if v, found := strings.CutPrefix(argument, flag+"="); found {
-			value = v
+		if value, found := strings.CutPrefix(argument, flag+"="); found {
+			values = append(values, value)
 		} else if argument == flag && i+1 < len(arguments) {
-			value = arguments[i+1]
+			values = append(values, arguments[i+1])
 		}
 	}
-	return value
+	return values
 }
 
 // expandVariables replaces ${NAME} and $NAME. Variables that are not set are empty.

@@ -5,6 +5,7 @@ package kubelet
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -14,41 +15,52 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// DropIn is a drop-in of kubelet's unit.
-type DropIn struct{ Name, Content string }
-
 // UnitFiles contains the files that determine how systemd starts kubelet.
 type UnitFiles struct {
-	Unit    string   // content of kubelet.service
-	DropIns []DropIn // from all directories, as systemd merges them; in any order
+	Unit    string            // content of kubelet.service
+	DropIns map[string]string // contents by name, from all directories, as systemd merges them
 	// File reads a file as it will be when kubelet starts, such as an environment
-	// file or kubelet's configuration.
+	// file or kubelet's configuration. It can be nil if the unit refers to no file.
 	File func(path string) (content []byte, found bool)
 }
 
-// dropInsAfter returns the drop-ins that systemd reads after the drop-in name.
-func (u UnitFiles) dropInsAfter(name string) []DropIn {
-	return u.sortedDropIns(func(d DropIn) bool { return d.Name > name })
-}
-
-func (u UnitFiles) sortedDropIns(want func(DropIn) bool) []DropIn {
-	var some []DropIn
-	for _, dropin := range u.DropIns {
-		if want(dropin) {
-			some = append(some, dropin)
+// ReadUnitFiles reads kubelet's unit and its drop-ins with file, from the directories of
+// systemd.unit(5). list returns the names in a directory, which may not exist.
+func ReadUnitFiles(file func(path string) ([]byte, bool), list func(dir string) []string) UnitFiles {
+	files := UnitFiles{DropIns: map[string]string{}, File: file}
+	for _, dir := range []string{ // those with precedence last
+		"/usr/lib/systemd/system", "/usr/local/lib/systemd/system", "/run/systemd/system", "/etc/systemd/system",
+	} {
+		unit := path.Join(dir, UnitName)
+		if content, found := file(unit); found {
+			files.Unit = string(content)
+		}
+		for _, name := range list(unit + ".d") {
+			if content, found := file(path.Join(unit+".d", name)); found && strings.HasSuffix(name, ".conf") {
+				files.DropIns[name] = string(content) // replaces the same name in earlier directories
+			}
 		}
 	}
-	slices.SortFunc(some, func(a, b DropIn) int { return strings.Compare(a.Name, b.Name) })
-	return some
+	return files
 }
 
-// parseSettings parses the unit and its drop-ins.
-func (u UnitFiles) parseSettings() (unitSettings, error) {
-	sources := NameSources{Unit: u.Unit, File: u.File}
-	for _, dropin := range u.sortedDropIns(func(DropIn) bool { return true }) {
-		sources.DropIns = append(sources.DropIns, dropin.Content)
+// sortedDropIns returns the names of the drop-ins in the order in which systemd reads them.
+func (u UnitFiles) sortedDropIns() []string { return slices.Sorted(maps.Keys(u.DropIns)) }
+
+// read returns the content of a file. A missing file is empty.
+func (u UnitFiles) read(name string) []byte {
+	if u.File == nil {
+		return nil
 	}
-	return parseUnit(sources)
+	content, _ := u.File(name)
+	return content
+}
+
+// CloudFlags returns the values of kubelet's flags --cloud-provider and --provider-id, ""
+// for a flag that is not set.
+func (u UnitFiles) CloudFlags() (provider, providerID string, err error) {
+	settings, err := u.parseSettings()
+	return settings.flag("--cloud-provider"), settings.flag("--provider-id"), err
 }
 
 // kubeletCommand returns the single ExecStart= that starts kubelet.
@@ -68,17 +80,10 @@ func (s unitSettings) kubeletCommand() (string, error) {
 // --register-with-taints overrides.
 func (u UnitFiles) configuredTaints(command string) ([]config.Taint, error) {
 	file := flagValue(splitWords(command), "--config")
-	if file == "" || u.File == nil {
-		return nil, nil
-	}
-	content, found := u.File(file)
-	if !found {
-		return nil, nil
-	}
 	var kubelet struct {
 		Taints []config.Taint `json:"registerWithTaints"`
 	}
-	if err := yaml.Unmarshal(content, &kubelet); err != nil {
+	if err := yaml.Unmarshal(u.read(file), &kubelet); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", file, err)
 	}
 	return kubelet.Taints, nil

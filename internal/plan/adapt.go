@@ -33,11 +33,8 @@ func (b *Builder) BootstrapKubeconfig() []byte {
 // expectedNodeName returns the node name that kubelet will use.
 func (b *Builder) expectedNodeName() (string, error) {
 	unit, dropins, _, _ := b.Payload.Unit(kubelet.UnitName)
-	sources := kubelet.NameSources{Unit: unit, Hostname: b.Facts.Hostname, File: b.effectiveFile}
-	for _, name := range sortedKeys(dropins) {
-		sources.DropIns = append(sources.DropIns, dropins[name])
-	}
-	return kubelet.NodeName(sources)
+	files := kubelet.UnitFiles{Unit: unit, DropIns: dropins, File: b.effectiveFile}
+	return kubelet.NodeName(files, b.Facts.Hostname)
 }
 
 // effectiveFile returns the content of a file after the join: the payload's, else
