@@ -54,12 +54,9 @@ func EnumFlag(c *cobra.Command, name, shorthand, usage string, values ...string)
 	return &value
 }
 
-// CompleteFlag registers the completion of a flag. It fails only for a flag that
-// does not exist, or that has a completion.
+// CompleteFlag registers the completion of a flag, unless the flag has one.
 func CompleteFlag(c *cobra.Command, name string, complete cobra.CompletionFunc) {
-	if err := c.RegisterFlagCompletionFunc(name, complete); err != nil {
-		panic(err)
-	}
+	_ = c.RegisterFlagCompletionFunc(name, complete) // the flag exists
 }
 
 // CompleteValue completes one of a few values.

@@ -5,6 +5,7 @@ package crio
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -29,15 +30,6 @@ const Unit = systemd.CRIOUnit
 // TrustAnchorsDir is the directory of the CAs that are added to the host's trust store.
 const TrustAnchorsDir = "/etc/pki/ca-trust/source/anchors"
 
-// RunningConfig returns the configuration that the running CRI-O uses.
-func RunningConfig(ctx context.Context) (Config, error) {
-	content, err := inspect(ctx, "/config")
-	if err != nil {
-		return Config{}, err
-	}
-	return Parse(content)
-}
-
 // Version returns the version of the installed CRI-O.
 func Version(ctx context.Context) (string, error) {
 	out, err := command.Run(ctx, "crio", "version", "--json")
@@ -53,8 +45,9 @@ func Version(ctx context.Context) (string, error) {
 	return answer.Version, nil
 }
 
-// inspect returns a page of CRI-O's inspection interface, which is HTTP on the CRI socket.
-func inspect(ctx context.Context, page string) ([]byte, error) {
+// RunningConfig returns the configuration that the running CRI-O uses. It is a page of CRI-O's inspection
+// interface, which is HTTP on the CRI socket.
+func RunningConfig(ctx context.Context) (Config, error) {
 	var dialer net.Dialer
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -62,18 +55,21 @@ func inspect(ctx context.Context, page string) ([]byte, error) {
 			return dialer.DialContext(ctx, "unix", Socket)
 		},
 	}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://crio"+page, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://crio/config", nil)
 	if err != nil {
-		return nil, fmt.Errorf("querying CRI-O: %w", err)
+		return Config{}, fmt.Errorf("querying CRI-O: %w", err)
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, report.Fail(report.Failed, "journalctl -u crio -b", "getting CRI-O's configuration: %w", err)
+		return Config{}, report.Fail(report.Failed, "journalctl -u crio -b", "getting CRI-O's configuration: %w", err)
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(response.Body, 4<<20))
-	if err != nil || response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("getting CRI-O's %s: status %s: %w", page, response.Status, err)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New("HTTP " + response.Status)
 	}
-	return content, nil
+	if err != nil {
+		return Config{}, fmt.Errorf("getting CRI-O's configuration: %w", err)
+	}
+	return Parse(content)
 }

@@ -10,17 +10,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 )
 
-// services returns the services whose state the checks use.
-func services() []string {
-	return []string{
-		"NetworkManager.service", "firewalld.service", "fapolicyd.service", "kubelet.service", "crio.service", "openvswitch.service",
-	}
-}
-
 // GetUnits returns the systemd states of the services in the checks.
 func GetUnits(ctx context.Context, manager *systemd.Manager) (map[string]systemd.UnitState, error) {
 	units := map[string]systemd.UnitState{}
-	for _, name := range services() {
+	for _, name := range []string{
+		"NetworkManager.service", "firewalld.service", "fapolicyd.service", "kubelet.service", "crio.service",
+		"openvswitch.service",
+	} {
 		state, err := manager.UnitState(ctx, name)
 		if err != nil {
 			return nil, err
