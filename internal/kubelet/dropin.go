@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coreos/go-systemd/v22/unit"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -118,7 +119,7 @@ func (r Registration) mergedTaints(launch UnitFiles, command string) (string, er
 	keep := func(text string) {
 		taint, err := config.ParseTaint(text)
 		desired := slices.ContainsFunc(r.Taints,
-			func(t config.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
+			func(t corev1.Taint) bool { return t.MatchTaint(&taint) })
 		if text != "" && (err != nil || !desired) { // a taint with a variable in it is copied unchanged
 			all = append(all, text)
 		}
@@ -133,7 +134,7 @@ func (r Registration) mergedTaints(launch UnitFiles, command string) (string, er
 			return "", err
 		}
 		for _, taint := range configured {
-			keep(taint.String())
+			keep(taint.ToString())
 		}
 	}
 	return strings.Join(append(all, r.taints()...), ","), nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
@@ -23,7 +24,7 @@ const NodePoolLabel = "hypershift.openshift.io/nodePool"
 // the payload's unit. kubelet sets them only when it creates the Node.
 type Registration struct {
 	Labels map[string]string
-	Taints []config.Taint
+	Taints []corev1.Taint
 }
 
 // NewRegistration parses labels (KEY=VALUE) and taints (KEY[=VALUE]:EFFECT);
@@ -48,8 +49,8 @@ func NewRegistration(labels, taints []string, nodePool string) (Registration, er
 		if err != nil {
 			return r, report.Fail(report.Usage, "hcp-node-agent config validate", "node taint %q: %w", text, err)
 		}
-		others := slices.DeleteFunc(r.Taints, func(t config.Taint) bool {
-			return t.Key == taint.Key && t.Effect == taint.Effect // they must be unique
+		others := slices.DeleteFunc(r.Taints, func(t corev1.Taint) bool {
+			return t.MatchTaint(&taint) // key and effect must be unique
 		})
 		r.Taints = append(others, taint)
 	}
@@ -70,7 +71,7 @@ func (r Registration) labels() []string {
 func (r Registration) taints() []string {
 	all := make([]string, 0, len(r.Taints))
 	for _, taint := range r.Taints {
-		all = append(all, taint.String())
+		all = append(all, taint.ToString())
 	}
 	return all
 }

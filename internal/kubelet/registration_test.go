@@ -161,7 +161,7 @@ func checkRequestedNode(t *testing.T, r Registration, launch UnitFiles, content 
 	for _, taint := range r.Taints {
 		n := 0
 		for _, found := range after.Spec.Taints {
-			if found.Key == taint.Key && string(found.Effect) == taint.Effect {
+			if found.Key == taint.Key && found.Effect == taint.Effect {
 				n++
 			}
 		}
