@@ -13,12 +13,10 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-// Socket is the path of CRI-O's socket.
-const Socket = "/var/run/crio/crio.sock"
 
 // NetworkDirectory is the directory from which CRI-O reads CNI configurations in an OpenShift
 // release.
@@ -52,7 +50,7 @@ func RunningConfig(ctx context.Context) (Config, error) {
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "unix", Socket)
+			return dialer.DialContext(ctx, "unix", cri.Socket)
 		},
 	}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://crio/config", nil)
