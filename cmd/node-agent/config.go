@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -40,8 +41,9 @@ other secrets are in files to which settings only refer.`,
 	file := settingFlags(c, allSettings()...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		e := config.Explain(configSource(c, *file))
-		document := configDocument{TypeMeta: report.Meta("Config")}
-		document.setConfig(e)
+		document := configDocument{
+			TypeMeta: report.Meta("Config"), Files: e.Files, Settings: e.Settings, Problems: e.Problems,
+		}
 		if len(e.Problems) == 0 {
 			document.addTokenSettings(e.Join, p.In)
 		}
@@ -75,19 +77,13 @@ The exit code is 0 without problems, and 2 otherwise.`,
 		}
 		document := configDocument{TypeMeta: report.Meta("ConfigCheck")}
 		for _, one := range sources {
-			document.setConfig(config.Explain(one))
+			e := config.Explain(one)
+			document.Files = append(document.Files, e.Files...)
+			document.Problems = append(document.Problems, e.Problems...)
 		}
-		document.Settings = nil
 		return finishConfig(p, document, printCheck)
 	}
 	return c
-}
-
-// setConfig copies the result of an evaluated configuration into the document.
-func (d *configDocument) setConfig(e config.Explanation) {
-	d.Files = append(d.Files, e.Files...)
-	d.Settings = append(d.Settings, e.Settings...)
-	d.Problems = append(d.Problems, e.Problems...)
 }
 
 // addTokenSettings adds the labels and taints of the join token to the settings.
@@ -108,17 +104,14 @@ func (d *configDocument) addTokenSettings(before config.Join, stdin io.Reader) {
 }
 
 // finishConfig prints a document with p, and fails if it has problems.
-func finishConfig(p *cli.Printer, document configDocument, print func(io.Writer, configDocument)) error {
+func finishConfig(p *cli.Printer, document configDocument, print func(*report.Page, configDocument)) error {
 	var err error
 	if n := len(document.Problems); n > 0 {
 		err = report.Fail(report.Usage, "", "problems of the configuration: %d", n)
 		p.StepReported = !p.JSON
 	}
 	document.CommandResult = report.ResultOf(err)
-	if writeErr := p.Document(document, func(w *report.Page) { print(w, document) }); err == nil {
-		return writeErr
-	}
-	return err
+	return cmp.Or(err, p.Document(document, func(w *report.Page) { print(w, document) }))
 }
 
 // configSource returns the sources of this host's configuration.
@@ -131,7 +124,7 @@ func configSource(c *cobra.Command, file string) config.Source {
 	}
 }
 
-func printConfig(w io.Writer, d configDocument) {
+func printConfig(w *report.Page, d configDocument) {
 	if len(d.Files) == 0 {
 		fmt.Fprintln(w, "no configuration file exists ("+config.DefaultFile+")")
 	}
@@ -148,21 +141,14 @@ func printConfig(w io.Writer, d configDocument) {
 	}
 	for _, p := range d.Problems {
 		fmt.Fprintf(w, "  problem: %s\n", p)
-		printRemedy(w, p)
+		w.Remedy(p.Remedy)
 	}
 }
 
-// printRemedy prints the command that fixes a problem on a line of its own.
-func printRemedy(w io.Writer, p config.Problem) {
-	for _, line := range p.Remedy.Lines() {
-		fmt.Fprintln(w, line)
-	}
-}
-
-func printCheck(w io.Writer, d configDocument) {
+func printCheck(w *report.Page, d configDocument) {
 	for _, p := range d.Problems {
 		fmt.Fprintln(w, p)
-		printRemedy(w, p)
+		w.Remedy(p.Remedy)
 	}
 	if len(d.Problems) > 0 {
 		return

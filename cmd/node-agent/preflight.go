@@ -3,6 +3,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
@@ -26,10 +28,7 @@ func newPreflightCommand(p *cli.Printer) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := p.Document(document, func(page *report.Page) { printPreflight(page, document) }); err != nil {
-			return err
-		}
-		return document.Err()
+		return cmp.Or(p.Document(document, func(page *report.Page) { printPreflight(page, document) }), document.Err())
 	}
 	return c
 }

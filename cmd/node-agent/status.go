@@ -3,12 +3,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
@@ -43,11 +45,7 @@ func showStatus(ctx context.Context, p *cli.Printer, stateDir string) error {
 	if err != nil {
 		return err
 	}
-	print := func(page *report.Page) { document.Print(page, time.Now()) }
-	if err := p.Document(document, print); err != nil {
-		return err
-	}
-	return document.Err()
+	return cmp.Or(p.Document(document, func(page *report.Page) { document.Print(page, time.Now()) }), document.Err())
 }
 
 // watchStatus prints the status at an interval until ctx ends. With JSON output, each document is
@@ -67,10 +65,8 @@ func watchStatus(ctx context.Context, p *cli.Printer, stateDir string, interval 
 		if err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if command.Sleep(ctx, interval) != nil {
 			return nil
-		case <-time.After(interval):
 		}
 	}
 }

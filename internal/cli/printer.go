@@ -100,22 +100,17 @@ func (p *Printer) openProgress() progressSink {
 	return heartbeat
 }
 
-// resolvedLogFormat returns the requested format of the log: text, json or journal.
+// resolvedLogFormat returns the requested format of the log: text, json or journal. The format of a
+// service is journal if standard error is connected to it. The environment variable alone is not
+// sufficient: a child of a service inherits it, even with other output.
 func (p *Printer) resolvedLogFormat() string {
-	switch {
-	case *p.logFormat != "auto":
+	if *p.logFormat != "auto" {
 		return *p.logFormat
-	case isService():
+	}
+	if connected, err := journal.StderrIsJournalStream(); err == nil && connected && journal.Enabled() {
 		return "journal"
 	}
 	return "text"
-}
-
-// isService reports whether standard error is connected to the journal. The environment variable
-// alone is not sufficient: a child of a service inherits it, even with other output.
-func isService() bool {
-	connected, err := journal.StderrIsJournalStream()
-	return err == nil && connected && journal.Enabled()
 }
 
 // newTerminal returns the sink for progress on a terminal.
@@ -230,10 +225,7 @@ func (p *Printer) Finish(err error, document any, print func(*report.Page)) erro
 	if err != nil && !p.JSON {
 		return err
 	}
-	if writeErr := p.Document(document, print); err == nil {
-		return writeErr
-	}
-	return err
+	return cmp.Or(err, p.Document(document, print))
 }
 
 // Event prints a JSON document that is one of many, or its text.

@@ -7,6 +7,7 @@ package schema
 import (
 	"encoding"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ type jsonTyper interface{ JSONType() reflect.Type }
 
 // objectOf returns the schema of a struct.
 func objectOf(of reflect.Type) Schema {
-	f := fields{properties: map[string]any{}}
+	f := fields{properties: map[string]Schema{}}
 	f.add(of)
 	object := Schema{"type": "object", "properties": f.properties}
 	if len(f.required) > 0 {
@@ -54,7 +55,7 @@ func objectOf(of reflect.Type) Schema {
 
 // fields collects the fields of an object.
 type fields struct {
-	properties map[string]any
+	properties map[string]Schema
 	required   []string
 }
 
@@ -127,26 +128,18 @@ func schemaOf(of reflect.Type) Schema {
 // Closed returns a schema that rejects unknown fields at all levels: for files that users
 // write, and for tests that detect incomplete schemas.
 func Closed(s Schema) Schema {
-	closed := Schema{}
+	closed := maps.Clone(s)
 	for key, value := range s {
-		closed[key] = closedValue(value)
-	}
-	if _, isObject := s["properties"]; isObject {
-		closed["additionalProperties"] = false
+		switch v := value.(type) {
+		case Schema:
+			closed[key] = Closed(v)
+		case map[string]Schema:
+			properties := map[string]Schema{}
+			for name, property := range v {
+				properties[name] = Closed(property)
+			}
+			closed[key], closed["additionalProperties"] = properties, false
+		}
 	}
 	return closed
-}
-
-func closedValue(value any) any {
-	switch v := value.(type) {
-	case Schema:
-		return Closed(v)
-	case map[string]any:
-		closed := map[string]any{}
-		for key, one := range v {
-			closed[key] = closedValue(one)
-		}
-		return closed
-	}
-	return value
 }
