@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
@@ -65,8 +64,10 @@ func watchStatus(ctx context.Context, p *cli.Printer, stateDir string, interval 
 		if err != nil {
 			return err
 		}
-		if command.Sleep(ctx, interval) != nil {
+		select {
+		case <-ctx.Done():
 			return nil
+		case <-time.After(interval):
 		}
 	}
 }

@@ -49,10 +49,10 @@ func NewRegistration(labels, taints []string, nodePool string) (Registration, er
 		if err != nil {
 			return r, report.Fail(report.Usage, "hcp-node-agent config validate", "node taint %q: %w", text, err)
 		}
-		others := slices.DeleteFunc(r.Taints, func(t corev1.Taint) bool {
+		r.Taints = slices.DeleteFunc(r.Taints, func(t corev1.Taint) bool {
 			return t.MatchTaint(&taint) // key and effect must be unique
 		})
-		r.Taints = append(others, taint)
+		r.Taints = append(r.Taints, taint)
 	}
 	return r, nil
 }

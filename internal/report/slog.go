@@ -74,8 +74,11 @@ func (j Journal) Emit(event Event) {
 func attributes(event Event) []slog.Attr {
 	attrs := []slog.Attr{slog.String("event", string(event.Kind))}
 	for _, attr := range [][2]string{
-		{"step", event.Step}, {"remedy", event.Remedy.Command()}, {"note", event.Remedy.Note()},
-		{"change", event.Change}, {"request_id", event.Request},
+		{"step", event.Step},
+		{"remedy", event.Remedy.Command()},
+		{"note", event.Remedy.Note()},
+		{"change", event.Change},
+		{"request_id", event.Request},
 	} {
 		if attr[1] != "" {
 			attrs = append(attrs, slog.String(attr[0], attr[1]))
