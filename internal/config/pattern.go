@@ -56,7 +56,8 @@ func checkExclude(pattern string) error {
 		return errors.New("must not be empty")
 	case strings.HasPrefix(pattern, "/") && path.Clean(pattern) != pattern:
 		return fmt.Errorf("must be in its shortest form, %s", path.Clean(pattern))
-	case !strings.HasPrefix(pattern, "/") && (strings.Count(pattern, "/") > 1 || strings.HasPrefix(pattern, ".") || strings.HasSuffix(pattern, "/")):
+	case !strings.HasPrefix(pattern, "/") && (strings.Count(pattern, "/") > 1 ||
+		strings.HasPrefix(pattern, ".") || strings.HasSuffix(pattern, "/")):
 		return errors.New("must be an absolute path, UNIT or UNIT/DROP-IN")
 	}
 	return ValidatePattern(pattern)

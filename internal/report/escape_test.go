@@ -58,7 +58,10 @@ func TestEventsCannotControlTerminal(t *testing.T) {
 		}
 	}
 	var sent string
-	log := Journal{Send: func(message string, _ journal.Priority, _ map[string]string) error { sent = message; return nil }}
+	log := Journal{Send: func(message string, _ journal.Priority, _ map[string]string) error {
+		sent = message
+		return nil
+	}}
 	log.Emit(Event{Kind: Note, Message: evil, Remedy: "run " + evil})
 	if sent != `a\x1b[2Jb\rc\u202e`+"\n"+`run a\x1b[2Jb\rc\u202e` {
 		t.Errorf("the journal gets %q", sent)

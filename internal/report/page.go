@@ -98,8 +98,8 @@ func (p *Page) paint(color, text string) string {
 }
 
 // wrapHanging splits a text at spaces into lines of at most width columns. The first line begins with
-// label, all others with indent. Longer words are not split, so that they can be copied. If width is 0, or if everything fits on
-// one line, there is one line.
+// label, all others with indent. Longer words are not split, so that they can be copied. If width is 0,
+// or if everything fits on one line, there is one line.
 func wrapHanging(label, indent, text string, width int) []string {
 	if width <= 0 || displayWidth(label+text) <= width {
 		return []string{label + text}
