@@ -23,7 +23,6 @@ const module = "github.com/hcp-node-agent/hcp-node-agent/"
 // layers. NAME/... stands for a package and its sub-packages, which may import each other.
 var layers = []layer{
 
-	{"test helpers", "report/reporttest"},
 	{"commands", "cmd/node-admin cmd/node-agent"},
 	{"flows that run other flows", "service"},
 	{"a flow with the steps of a join", "upgrade"},

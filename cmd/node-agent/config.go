@@ -3,8 +3,12 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,8 +41,9 @@ other secrets are in files to which settings only refer.`,
 	file := settingFlags(c, allSettings()...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		e := config.Explain(configSource(c, *file))
-		document := configDocument{TypeMeta: report.Meta("Config")}
-		document.setConfig(e)
+		document := configDocument{
+			TypeMeta: report.Meta("Config"), Files: e.Files, Settings: e.Settings, Problems: e.Problems,
+		}
 		if len(e.Problems) == 0 {
 			document.addTokenSettings(e.Join, p.In)
 		}
@@ -72,19 +77,13 @@ The exit code is 0 without problems, and 2 otherwise.`,
 		}
 		document := configDocument{TypeMeta: report.Meta("ConfigCheck")}
 		for _, one := range sources {
-			document.setConfig(config.Explain(one))
+			e := config.Explain(one)
+			document.Files = append(document.Files, e.Files...)
+			document.Problems = append(document.Problems, e.Problems...)
 		}
-		document.Settings = nil
 		return finishConfig(p, document, printCheck)
 	}
 	return c
-}
-
-// setConfig copies the result of an evaluated configuration into the document.
-func (d *configDocument) setConfig(e config.Explanation) {
-	d.Files = append(d.Files, e.Files...)
-	d.Settings = append(d.Settings, e.Settings...)
-	d.Problems = append(d.Problems, e.Problems...)
 }
 
 // addTokenSettings adds the labels and taints of the join token to the settings.
@@ -109,17 +108,14 @@ func (d *configDocument) addTokenSettings(before config.Join, stdin io.Reader) {
 }
 
 // finishConfig prints a document with p, and fails if it has problems.
-func finishConfig(p *cli.Printer, document configDocument, print func(io.Writer, configDocument)) error {
+func finishConfig(p *cli.Printer, document configDocument, print func(*report.Page, configDocument)) error {
 	var err error
 	if n := len(document.Problems); n > 0 {
 		err = report.Fail(report.Usage, "", "problems of the configuration: %d", n)
 		p.StepReported = !p.JSON
 	}
 	document.CommandResult = report.ResultOf(err)
-	if writeErr := p.Document(document, func(w *report.Page) { print(w, document) }); err == nil {
-		return writeErr
-	}
-	return err
+	return cmp.Or(err, p.Document(document, func(w *report.Page) { print(w, document) }))
 }
 
 // configSource returns the sources of this host's configuration.
@@ -130,4 +126,49 @@ func configSource(c *cobra.Command, file string) config.Source {
 		Environment: os.Environ(),
 		Flags:       c.Flags(),
 	}
+}
+
+func printConfig(w *report.Page, d configDocument) {
+	if len(d.Files) == 0 {
+		fmt.Fprintln(w, "no configuration file exists ("+config.DefaultFile+")")
+	}
+	for _, file := range d.Files {
+		fmt.Fprintln(w, file)
+	}
+	fmt.Fprintln(w)
+	key, value := 0, 0
+	for _, s := range d.Settings {
+		key, value = max(key, len(s.Key)), max(value, min(40, len(valueText(s.Value))))
+	}
+	for _, s := range d.Settings {
+		fmt.Fprintf(w, "  %-*s  %-*s  %s\n", key, s.Key, value, valueText(s.Value), s.Origin)
+	}
+	for _, p := range d.Problems {
+		fmt.Fprintf(w, "  problem: %s\n", p)
+		w.Remedy(p.Remedy)
+	}
+}
+
+func printCheck(w *report.Page, d configDocument) {
+	for _, p := range d.Problems {
+		fmt.Fprintln(w, p)
+		w.Remedy(p.Remedy)
+	}
+	if len(d.Problems) > 0 {
+		return
+	}
+	if len(d.Files) == 0 {
+		fmt.Fprintln(w, "no configuration file exists; no problems in the environment")
+		return
+	}
+	fmt.Fprintf(w, "no problems in %s\n", strings.Join(d.Files, ", "))
+}
+
+// valueText returns a value in the syntax of the configuration file.
+func valueText(value any) string {
+	if text, isText := value.(string); isText {
+		return text
+	}
+	content, _ := json.Marshal(value) // a list of texts or a boolean
+	return string(content)
 }

@@ -4,9 +4,7 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
@@ -19,21 +17,15 @@ func docs() cli.Docs {
 		ManSections:       manSections(),
 		ReferenceSections: []cli.Section{settingsSection()},
 		ManUsage:          settingNames,
-		Pages: map[string]func(date, source string) string{
-			programName + "-config.5": func(date, source string) string {
-				title := strings.ToUpper(programName) + "-CONFIG"
-				return fmt.Sprintf("%% %q \"5\" %q %q \"File Formats\"\n%s", title, date, source, configurationPage())
-			},
-		},
-		Schemas: schemas(),
+		Pages:             map[string]string{programName + "-config.5": configurationPage()},
+		Schemas:           schemas(),
 	}
 }
 
 // settingNames returns the other names of the setting that a flag of a join sets.
-func settingNames(_ *cobra.Command, flag *pflag.Flag) string {
-	key := config.Keys()[flag.Name]
-	if key == "" || flag.Annotations[settingAnnotation] == nil {
+func settingNames(flag *pflag.Flag) string {
+	if flag.Annotations[settingAnnotation] == nil {
 		return ""
 	}
-	return fmt.Sprintf(" [%s, %s]", config.Variable(flag.Name), key)
+	return fmt.Sprintf(" [%s, %s]", config.Variable(flag.Name), config.Key(flag.Name))
 }

@@ -42,12 +42,11 @@ func manSections() []cli.Section {
 // settingsSection returns the settings of a join.
 func settingsSection() cli.Section {
 	s := cli.Section{Title: "Settings", Columns: []string{"flag", "environment", "file", "default", "meaning"}}
-	keys := config.Keys()
 	settingFlagSet().VisitAll(func(flag *pflag.Flag) {
 		value, usage := pflag.UnquoteUsage(flag)
 		name := strings.TrimSpace("--" + flag.Name + " " + value)
 		preset := strings.Trim(flag.DefValue, "[]")
-		s.Rows = append(s.Rows, []string{name, config.Variable(flag.Name), keys[flag.Name], preset, usage})
+		s.Rows = append(s.Rows, []string{name, config.Variable(flag.Name), config.Key(flag.Name), preset, usage})
 	})
 	return s
 }

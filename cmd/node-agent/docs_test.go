@@ -40,9 +40,9 @@ func TestManPageOfJoin(t *testing.T) {
 // The example in the configuration file's man page is valid, and the page has all settings.
 func TestManPageOfTheConfiguration(t *testing.T) {
 	text := strings.Join(strings.Fields(formatManPage(t, "hcp-node-agent-config.5")), " ")
-	for flag, setting := range config.Keys() {
-		same := regexp.MustCompile(" " + regexp.QuoteMeta(setting) + " .* Same as --" + flag + "( [^ ]+)? and " +
-			config.Variable(flag) + `\.`)
+	for _, flag := range append(allSettings(), "repair") {
+		setting := config.Key(flag)
+		same := regexp.MustCompile(" " + regexp.QuoteMeta(setting) + " .* Same as --" + flag + "( [^ ]+)? and " + config.Variable(flag) + `\.`)
 		if !same.MatchString(text) {
 			t.Errorf("the page does not have %s, --%s:\n%s", setting, flag, text)
 		}

@@ -44,10 +44,8 @@ func schemas() map[string]schema.Schema {
 		Title:    config.DefaultFile + " and its drop-ins",
 		Document: config.Join{},
 	}.Schema()
-	properties, _ := file["properties"].(map[string]any)
-	if until, isSchema := properties["until"].(schema.Schema); isSchema {
-		until["enum"] = steps.UntilValues()
-	}
+	properties, _ := file["properties"].(map[string]schema.Schema)
+	properties["until"]["enum"] = steps.UntilValues()
 	file["required"] = []string{"apiVersion", "kind"}
 	all[config.Kind+".json"] = schema.Closed(file)
 	return all

@@ -72,11 +72,8 @@ func allSettings() []string {
 
 // settingFlagSet returns flags for all settings of a join, with their defaults.
 func settingFlagSet() *pflag.FlagSet {
-	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
-	flags.SortFlags = false
 	defaults := config.Defaults()
-	config.Flags(flags, &defaults)
-	return flags
+	return config.FlagSet(&defaults)
 }
 
 func completeInterfaces(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -29,7 +28,6 @@ type stepsDocument struct {
 
 // finishSteps prints the result of a command that has run steps, as a document of the kind.
 func finishSteps(p *cli.Printer, kind string, changed bool, err error) error {
-	p.StepReported = err != nil && stepFailed(p.Recorder)
 	if err != nil && len(p.Recorder.Steps) == 0 {
 		return err
 	}
@@ -70,7 +68,12 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 			return err
 		}
 		options.Resume = *resume
-		changed, err := runJoin(c.Context(), options, *only)
+		var changed bool
+		if len(*only) > 0 {
+			changed, err = bootstrap.RunOnly(c.Context(), options, *only)
+		} else {
+			changed, err = bootstrap.Join(c.Context(), options)
+		}
 		return finishSteps(p, "JoinResult", changed, err)
 	}
 	return c
@@ -97,18 +100,6 @@ func printJoined(page *report.Page, results []report.StepResult) {
 	page.Printf("Status: hcp-node-agent status    Undo: hcp-node-agent leave\n")
 }
 
-func runJoin(ctx context.Context, options inputs.Options, only []string) (bool, error) {
-	if len(only) > 0 {
-		return bootstrap.RunOnly(ctx, options, only)
-	}
-	return bootstrap.Join(ctx, options)
-}
-
-// stepFailed reports whether the failure of the last step was already printed.
-func stepFailed(r *report.Recorder) bool {
-	return len(r.Steps) > 0 && r.Steps[len(r.Steps)-1].Result == report.StatusFailed
-}
-
 func stepTable[T any](list []steps.Step[T]) string {
 	var out strings.Builder
 	for _, step := range list {
@@ -124,37 +115,4 @@ func optionsFrom(c *cobra.Command, file string, p *cli.Printer) (inputs.Options,
 		return inputs.Options{}, err
 	}
 	return inputs.Options{Command: c.Name(), Config: join, StateDir: joinstate.Dir, Sink: p.Sink, Stdin: p.In}, nil
-}
-
-// outcome is a document that determines the exit code of its command.
-type outcome interface {
-	// Err returns the failure that the document describes, or nil.
-	Err() error
-}
-
-// newReportCommand returns a command that accepts settings of a join, by their flags, and prints one
-// document. get fails only if it cannot return a complete document. A failure that the document
-// describes is part of the document, and is printed after the document in text output.
-func newReportCommand[D outcome](
-	p *cli.Printer, name, short string, settings []string,
-	get func(context.Context, inputs.Options) (D, error), print func(*report.Page, D),
-) *cobra.Command {
-	c := &cobra.Command{Use: name, Short: short, Args: cli.NoArgs}
-	file := settingFlags(c, settings...)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		options, err := optionsFrom(c, *file, p)
-		if err != nil {
-			return err
-		}
-		document, err := get(c.Context(), options)
-		p.StepReported = err != nil && stepFailed(p.Recorder)
-		if err != nil {
-			return err
-		}
-		if err := p.Document(document, func(w *report.Page) { print(w, document) }); err != nil {
-			return err
-		}
-		return document.Err()
-	}
-	return c
 }

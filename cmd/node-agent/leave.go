@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -59,14 +58,17 @@ after a stop.`,
 			AutoJoin:   autojoin.Files{Dir: autojoin.DefaultDir},
 		}
 		if *dryRun {
-			return previewLeave(c.Context(), p, options)
+			preview, err := leave.Preview(c.Context(), options)
+			if err != nil {
+				return err
+			}
+			return p.Document(preview, func(page *report.Page) { printLeavePreview(page, preview) })
 		}
 		if !*yes && !p.Confirm("Remove this host from the cluster and revert all changes of the join?") {
 			return report.Fail(report.Interrupted, "hcp-node-agent leave --dry-run # lists the changes",
 				"not confirmed; nothing was changed")
 		}
 		left, err := leave.Run(c.Context(), options)
-		p.StepReported = err != nil && stepFailed(p.Recorder)
 		if err != nil && len(p.Recorder.Steps) == 0 {
 			return err
 		}
@@ -74,14 +76,6 @@ after a stop.`,
 		return p.Finish(err, left, func(page *report.Page) { printLeave(page, left) })
 	}
 	return c
-}
-
-func previewLeave(ctx context.Context, p *cli.Printer, options leave.Options) error {
-	preview, err := leave.Preview(ctx, options)
-	if err != nil {
-		return err
-	}
-	return p.Document(preview, func(page *report.Page) { printLeavePreview(page, preview) })
 }
 
 func printLeavePreview(page *report.Page, preview leave.PreviewDocument) {

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
@@ -52,7 +54,6 @@ func newPlanCommand(p *cli.Printer) *cobra.Command {
 		options.Diff, options.Payload, options.Facts = *diff, *payload, *facts
 		document, err := plan.Show(c.Context(), options)
 		if err != nil {
-			p.StepReported = stepFailed(p.Recorder)
 			return err
 		}
 		var outcome error
@@ -61,10 +62,7 @@ func newPlanCommand(p *cli.Printer) *cobra.Command {
 		}
 		document.CommandResult = report.ResultOf(outcome)
 		print := func(page *report.Page) { planScreen{page, page.Verbose || *diff}.print(document) }
-		if err := p.Document(document, print); err != nil {
-			return err
-		}
-		return outcome
+		return cmp.Or(p.Document(document, print), outcome)
 	}
 	return c
 }

@@ -33,14 +33,11 @@ func (s planScreen) print(document plan.Document) {
 		s.title("This host is up to date: no changes needed")
 	}
 	if document.Network != nil {
-		s.title("Network")
-		for _, line := range document.Network.Description {
-			s.Hanging("  ", "    ", line)
-		}
+		s.printLines("Network", document.Network.Description)
 	}
 	s.printActions(document.Actions())
 	s.printUnpacked(document.Unpacked)
-	s.printMissing(document.MissingUnits)
+	s.printLines("Missing units (join --install-packages installs their packages)", document.MissingUnits)
 	for _, group := range kinds.Groups() {
 		s.printGroup(group, document.Changes)
 	}
@@ -49,12 +46,7 @@ func (s planScreen) print(document plan.Document) {
 	for _, section := range document.Sections() {
 		s.printSection(section)
 	}
-	if len(document.NotPlanned) > 0 {
-		s.title("Not planned")
-	}
-	for _, line := range document.NotPlanned {
-		s.Hanging("  ", "    ", line)
-	}
+	s.printLines("Not planned", document.NotPlanned)
 	s.Printf("\n")
 	s.Hanging("Plan: ", "  ", strings.Join(document.Counts(), ", "))
 }
@@ -142,13 +134,13 @@ func (s planScreen) printUnpacked(unpacked *plan.Unpacked) {
 	}
 }
 
-func (s planScreen) printMissing(units []string) {
-	if len(units) == 0 {
-		return
+// printLines prints a title and lines, or nothing if there are no lines.
+func (s planScreen) printLines(title string, lines []string) {
+	if len(lines) > 0 {
+		s.title(title)
 	}
-	s.title("Missing units (join --install-packages installs their packages)")
-	for _, unit := range units {
-		s.Hanging("  ", "    ", report.EscapeLine(unit))
+	for _, line := range lines {
+		s.Hanging("  ", "    ", report.EscapeLine(line))
 	}
 }
 

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
@@ -11,8 +13,24 @@ import (
 )
 
 func newPreflightCommand(p *cli.Printer) *cobra.Command {
-	return newReportCommand(p, "preflight", "Check whether this host can join, without changing anything",
-		planSettings, plan.Preflight, printPreflight)
+	c := &cobra.Command{
+		Use:   "preflight",
+		Short: "Check whether this host can join, without changing anything",
+		Args:  cli.NoArgs,
+	}
+	file := settingFlags(c, planSettings...)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		options, err := optionsFrom(c, *file, p)
+		if err != nil {
+			return err
+		}
+		document, err := plan.Preflight(c.Context(), options)
+		if err != nil {
+			return err
+		}
+		return cmp.Or(p.Document(document, func(page *report.Page) { printPreflight(page, document) }), document.Err())
+	}
+	return c
 }
 
 func printPreflight(page *report.Page, document plan.PreflightDocument) {

@@ -40,12 +40,10 @@ the journal and is an Event.`,
 		if err != nil {
 			return err
 		}
-		err = service.Run(c.Context(), service.Options{
+		return service.Run(c.Context(), service.Options{
 			Options: options, Version: version, Metrics: *metrics,
 			AutoJoin: autojoin.Files{Dir: autojoin.DefaultDir, Credentials: os.Getenv("CREDENTIALS_DIRECTORY")},
 		})
-		p.StepReported = err != nil && stepFailed(p.Recorder)
-		return err
 	}
 	return c
 }

@@ -100,7 +100,7 @@ func TestLogOfJoin(t *testing.T) {
 	}
 	for _, sink := range []report.Sink{
 		&report.Lines{W: &pipe},
-		&report.Slog{Handler: report.Journal{Identifier: programName, Send: send}},
+		report.Journal{Identifier: programName, Send: send},
 	} {
 		for _, event := range replayedEvents() {
 			sink.Emit(event)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -43,11 +44,7 @@ func showStatus(ctx context.Context, p *cli.Printer, stateDir string) error {
 	if err != nil {
 		return err
 	}
-	print := func(page *report.Page) { document.Print(page, time.Now()) }
-	if err := p.Document(document, print); err != nil {
-		return err
-	}
-	return document.Err()
+	return cmp.Or(p.Document(document, func(page *report.Page) { document.Print(page, time.Now()) }), document.Err())
 }
 
 // watchStatus prints the status at an interval until ctx ends. With JSON output, each document is

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package autojoin locates the files with which the service joins a host that has not
+// joined: user data and a join token in /etc/hcp-node-agent or in the unit's systemd
+// credentials. It removes them after the join and after a leave. Start reading at Files.
 package autojoin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -88,9 +92,7 @@ func (f Files) Configure(c config.Join) (config.Join, bool, error) {
 	if c.UserData == "" && c.Endpoint == "" {
 		c.UserData = userData
 	}
-	if c.JoinToken == "" {
-		c.JoinToken = token
-	}
+	c.JoinToken = cmp.Or(c.JoinToken, token)
 	return c, c.UserData != "" || c.Endpoint != "" || c.JoinToken != "", nil
 }
 
@@ -100,17 +102,13 @@ func (f Files) NextOptions(o inputs.Options, state joinstate.State) (inputs.Opti
 	if state.Exists() {
 		return f.resumeOptions(o, state)
 	}
-	next := o
-	begun, found, err := f.Configure(next.Config)
-	if err != nil {
-		return next, err
-	}
-	if !found {
-		return next, report.Fail(report.Usage, "hcp-node-agent join --user-data USER_DATA",
+	started, found, err := f.Configure(o.Config)
+	if err == nil && !found {
+		err = report.Fail(report.Usage, "hcp-node-agent join --user-data USER_DATA",
 			"this host has not joined a cluster; there is nothing to monitor")
 	}
-	next.Config = begun
-	return next, nil
+	o.Config = started
+	return o, err
 }
 
 // resumeOptions returns the options that resume the recorded join. User data that
@@ -122,15 +120,12 @@ func (f Files) resumeOptions(o inputs.Options, state joinstate.State) (inputs.Op
 	if err != nil {
 		return o, err
 	}
-	isTokenNew := modifiedAfter(token, state.Started)
 	if state.PayloadDigest == "" && modifiedAfter(userData, state.Started) {
 		o.Config.UserData = userData
-		if o.Config.JoinToken == "" {
-			o.Config.JoinToken = token
-		}
+		o.Config.JoinToken = cmp.Or(o.Config.JoinToken, token)
 		return o, nil
 	}
-	if !isTokenNew {
+	if !modifiedAfter(token, state.Started) {
 		o.Resume = true
 		return o, nil
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -117,8 +116,7 @@ func parseJoinCommand(t *testing.T, remedy report.Remedy) config.Join {
 	command, _, _ = strings.Cut(command, "\n")
 	words, err := exec.CommandContext(t.Context(), "sh", "-c", `printf '%s\n' `+command).Output()
 	flowtest.NoError(t, err)
-	flags, settings := pflag.NewFlagSet("join", pflag.ContinueOnError), config.Defaults()
-	config.Flags(flags, &settings)
-	flowtest.NoError(t, flags.Parse(strings.Split(strings.TrimSuffix(string(words), "\n"), "\n")))
+	settings := config.Defaults()
+	flowtest.NoError(t, config.FlagSet(&settings).Parse(strings.Split(strings.TrimSuffix(string(words), "\n"), "\n")))
 	return settings
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // NewRootCommand returns the root command of a program. Its output goes through p. The caller adds
@@ -131,4 +133,44 @@ func AvailableCommands(c *cobra.Command) []*cobra.Command {
 		}
 	}
 	return all
+}
+
+// helpWidth is the width of the help in columns.
+const helpWidth = 80
+
+// printUsage prints the usage of a command. Unlike cobra's own, it wraps the
+// flags, and the usage of the program has the exit codes.
+func printUsage(c *cobra.Command) error {
+	w := c.OutOrStdout()
+	fmt.Fprintf(w, "Usage:\n  %s\n", c.UseLine())
+	if c.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", c.Example)
+	}
+	groups := c.Groups()
+	if len(groups) == 0 {
+		groups = []*cobra.Group{{Title: "Commands:"}}
+	}
+	for _, group := range groups {
+		title := "\n" + group.Title + "\n"
+		for _, sub := range c.Commands() {
+			if sub.GroupID == group.ID && (sub.IsAvailableCommand() || sub.Name() == "help") {
+				fmt.Fprintf(w, "%s  %-*s %s\n", title, sub.NamePadding(), sub.Name(), sub.Short)
+				title = ""
+			}
+		}
+	}
+	if c.HasAvailableLocalFlags() {
+		fmt.Fprintf(w, "\nFlags:\n%s", c.LocalFlags().FlagUsagesWrapped(helpWidth))
+	}
+	if c.HasAvailableInheritedFlags() {
+		fmt.Fprintf(w, "\nGlobal flags:\n%s", c.InheritedFlags().FlagUsagesWrapped(helpWidth))
+	}
+	if !c.HasParent() {
+		fmt.Fprintln(w, "\nExit codes:")
+		for _, exit := range report.ExitStatuses() {
+			fmt.Fprintf(w, "  %-4d %s\n", exit.Code, exit.Short)
+		}
+		fmt.Fprintf(w, "\nSee: %s COMMAND --help\n", c.Name())
+	}
+	return nil
 }

@@ -25,11 +25,11 @@ import (
 
 // Docs contains the parts of a program's documentation that are not generated from its commands.
 type Docs struct {
-	ManSections       []Section                                       // of every man page and of the reference
-	ReferenceSections []Section                                       // of the reference only
-	ManUsage          func(c *cobra.Command, flag *pflag.Flag) string // additions to a flag's usage; nil for none
-	Pages             map[string]func(date, source string) string     // further man pages in Markdown, by file name
-	Schemas           map[string]schema.Schema                        // by file name
+	ManSections       []Section                     // of every man page and of the reference
+	ReferenceSections []Section                     // of the reference only
+	ManUsage          func(flag *pflag.Flag) string // additions to a flag's usage; nil for none
+	Pages             map[string]string             // further man pages in Markdown, by file name
+	Schemas           map[string]schema.Schema      // by file name
 }
 
 // NewDocsCommand returns the command with which packages and docs/ are built.
@@ -94,9 +94,16 @@ func ManPages(root *cobra.Command, program Program, docs Docs) (map[string]strin
 	}
 	_, rendered, _ := strings.Cut(string(md2man.Render(common.Bytes())), heading) // without the page header
 	pages := map[string]string{}
+	escapeUsage := strings.NewReplacer("*", `\*`, "<", `\<`)
 	var date string
 	for _, c := range AvailableCommands(root) {
-		c.NonInheritedFlags().VisitAll(func(flag *pflag.Flag) { flag.Usage = manUsage(c, flag, docs.ManUsage) })
+		c.NonInheritedFlags().VisitAll(func(flag *pflag.Flag) {
+			_, usage := pflag.UnquoteUsage(flag)
+			flag.Usage = escapeUsage.Replace(usage)
+			if docs.ManUsage != nil {
+				flag.Usage += docs.ManUsage(flag)
+			}
+		})
 		var page bytes.Buffer
 		header := &doc.GenManHeader{Section: "8", Source: source, Manual: "System Administration"}
 		if err := doc.GenMan(c, header, &page); err != nil {
@@ -110,7 +117,9 @@ func ManPages(root *cobra.Command, program Program, docs Docs) (map[string]strin
 		pages[name] = formatPage(before + heading + rendered + seeAlso + after)
 	}
 	for name, markdown := range docs.Pages {
-		pages[name] = formatPage(string(md2man.Render([]byte(markdown(date, source)))))
+		title, section, _ := strings.Cut(name, ".")
+		header := fmt.Sprintf("%% %q %q %q %q \"File Formats\"\n", strings.ToUpper(title), section, date, source)
+		pages[name] = formatPage(string(md2man.Render([]byte(header + markdown))))
 	}
 	return pages, nil
 }
@@ -130,16 +139,6 @@ func formatPage(page string) string {
 	})
 }
 
-// manUsage returns the usage of a flag as Markdown.
-func manUsage(c *cobra.Command, flag *pflag.Flag, addition func(*cobra.Command, *pflag.Flag) string) string {
-	_, usage := pflag.UnquoteUsage(flag)
-	usage = strings.NewReplacer("*", `\*`, "<", `\<`).Replace(usage)
-	if addition != nil {
-		usage += addition(c, flag)
-	}
-	return usage
-}
-
 // writeReference writes the reference in Markdown.
 func writeReference(w io.Writer, root *cobra.Command, docs Docs) error {
 	fmt.Fprintf(w, "# Reference of %s\n\n"+
@@ -157,4 +156,58 @@ func writeReference(w io.Writer, root *cobra.Command, docs Docs) error {
 		fmt.Fprintf(w, "## %s\n\n%s\n", s.Title, s.Table())
 	}
 	return nil
+}
+
+// Section is a part of the documentation that lists entries.
+type Section struct {
+	Title   string
+	Columns []string // of the table
+	Rows    [][]string
+}
+
+// Table returns the section as a Markdown table.
+func (s Section) Table() string {
+	var out strings.Builder
+	escape := strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`)
+	fmt.Fprintf(&out, "| %s |\n|%s\n", strings.Join(s.Columns, " | "), strings.Repeat("---|", len(s.Columns)))
+	for _, row := range s.Rows {
+		for _, cell := range row[:len(row)-1] {
+			if cell != "" {
+				cell = "`" + cell + "`"
+			}
+			fmt.Fprintf(&out, "| %s ", cell)
+		}
+		fmt.Fprintf(&out, "| %s |\n", escape.Replace(row[len(row)-1]))
+	}
+	return out.String()
+}
+
+// Definitions returns the section as a Markdown definition list.
+func (s Section) Definitions() string {
+	var out strings.Builder
+	escape := strings.NewReplacer("*", `\*`, "<", `\<`, "_", `\_`)
+	for _, row := range s.Rows {
+		fmt.Fprintf(&out, "**%s**\n: %s\n\n", escape.Replace(row[0]), escape.Replace(row[len(row)-1]))
+	}
+	return out.String()
+}
+
+// ExitCodes returns the section with the exit codes.
+func ExitCodes() Section {
+	exits := Section{Title: "Exit codes", Columns: []string{"code", "meaning"}}
+	for _, exit := range report.ExitStatuses() {
+		exits.Rows = append(exits.Rows, []string{strconv.Itoa(int(exit.Code)), exit.Meaning})
+	}
+	return exits
+}
+
+// OutputVariables returns the rows of the environment variables that control the output.
+func OutputVariables() [][]string {
+	return [][]string{
+		{"NO_COLOR", "if not empty, output on a terminal has no colors"},
+		{"TERM", "with the value dumb, lines on a terminal are not rewritten"},
+		{"JOURNAL_STREAM", "set by systemd if output goes to the journal: progress is logged there with fields, " +
+			"see --log-format"},
+		{"NOTIFY_SOCKET", "set by systemd for services of Type=notify: receives readiness, watchdog and status"},
+	}
 }

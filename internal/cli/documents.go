@@ -40,12 +40,8 @@ func CommonDocuments() []DocumentKind {
 // Schema returns the schema of the document.
 func (d DocumentKind) Schema() schema.Schema {
 	s := schema.Of("https://"+report.APIVersion+"/"+d.Kind+".json", d.Title, d.Document)
-	properties, _ := s["properties"].(map[string]any)
-	for name, value := range map[string]string{"apiVersion": report.APIVersion, "kind": d.Kind} {
-		if property, isSchema := properties[name].(schema.Schema); isSchema {
-			property["const"] = value
-		}
-	}
+	properties, _ := s["properties"].(map[string]schema.Schema)
+	properties["apiVersion"]["const"], properties["kind"]["const"] = report.APIVersion, d.Kind
 	return s
 }
 

@@ -28,8 +28,8 @@ type Printer struct {
 	Program      Program
 	JSON         bool
 	Sink         report.Sink // nil until the command line is parsed
-	Recorder     *report.Recorder
-	StepReported bool // the failure was already printed for a step
+	Recorder     report.Recorder
+	StepReported bool // the failure was already printed as part of the output
 	Printed      bool // the JSON document was printed
 	OneLine      bool // a JSON document is one line, because the command prints several documents
 
@@ -57,14 +57,14 @@ func (p *Printer) BindFlags(root *cobra.Command) {
 
 // Open prepares the printer for the formats that were requested.
 func (p *Printer) Open() {
-	p.JSON, p.Recorder = *p.output == "json", &report.Recorder{}
+	p.JSON = *p.output == "json"
 	p.progress = p.openProgress()
 	p.page = p.newPage()
 	p.Err = report.EscapeWriter{W: p.Err}
 	if !p.JSON {
 		p.Out = p.page
 	}
-	p.Sink = report.Sinks{p.progress, p.Recorder, report.SystemdNotifier{}}
+	p.Sink = report.Sinks{p.progress, &p.Recorder, report.SystemdNotifier{}}
 	if *p.verbose > 1 {
 		logRequests(p.Err)
 	}
@@ -94,7 +94,7 @@ func (p *Printer) openProgress() progressSink {
 	case format == "json":
 		heartbeat.Sink = &report.Slog{Handler: slog.NewJSONHandler(p.Err, &slog.HandlerOptions{Level: level})}
 	case format == "journal":
-		heartbeat.Sink = &report.Slog{Handler: report.Journal{Level: level, Identifier: p.Program.Name, Send: journal.Send}}
+		heartbeat.Sink = report.Journal{Level: level, Identifier: p.Program.Name, Send: journal.Send}
 	case isTerminal(stream) && os.Getenv("TERM") != "dumb" && !*p.quiet:
 		return p.newTerminal(stream)
 	default:
@@ -103,22 +103,17 @@ func (p *Printer) openProgress() progressSink {
 	return heartbeat
 }
 
-// resolvedLogFormat returns the requested format of the log: text, json or journal.
+// resolvedLogFormat returns the requested format of the log: text, json or journal. The format of a
+// service is journal if standard error is connected to it. The environment variable alone is not
+// sufficient: a child of a service inherits it, even with other output.
 func (p *Printer) resolvedLogFormat() string {
-	switch {
-	case *p.logFormat != "auto":
+	if *p.logFormat != "auto" {
 		return *p.logFormat
-	case isService():
+	}
+	if connected, err := journal.StderrIsJournalStream(); err == nil && connected && journal.Enabled() {
 		return "journal"
 	}
 	return "text"
-}
-
-// isService reports whether standard error is connected to the journal. The environment variable
-// alone is not sufficient: a child of a service inherits it, even with other output.
-func isService() bool {
-	connected, err := journal.StderrIsJournalStream()
-	return err == nil && connected && journal.Enabled()
 }
 
 // newTerminal returns the sink for progress on a terminal.
@@ -217,17 +212,13 @@ func (p *Printer) Document(document any, print func(*report.Page)) error {
 	p.stopRewriting()
 	if p.JSON {
 		p.Printed = true
-		return p.writeJSON(document)
+		if p.OneLine {
+			return report.WriteJSONLine(p.Out, document)
+		}
+		return report.WriteJSON(p.Out, document)
 	}
 	print(p.page)
 	return nil
-}
-
-func (p *Printer) writeJSON(document any) error {
-	if p.OneLine {
-		return report.WriteJSONLine(p.Out, document)
-	}
-	return report.WriteJSON(p.Out, document)
 }
 
 // Finish prints the document of a command that has a result although it ended with err. Text is
@@ -237,10 +228,7 @@ func (p *Printer) Finish(err error, document any, print func(*report.Page)) erro
 	if err != nil && !p.JSON {
 		return err
 	}
-	if writeErr := p.Document(document, print); err == nil {
-		return writeErr
-	}
-	return err
+	return cmp.Or(err, p.Document(document, print))
 }
 
 // Event prints a JSON document that is one of many, or its text.
@@ -265,17 +253,12 @@ func (p *Printer) Failure(path string, err error) {
 		_ = p.Document(FailureDocument{TypeMeta: report.Meta("Failure"), CommandResult: report.ResultOf(err)}, nil)
 	}
 	p.stopRewriting()
-	if err == nil || p.StepReported {
+	if err == nil || p.StepReported || p.Recorder.StepFailed() {
 		return
 	}
 	if p.Sink != nil && p.resolvedLogFormat() != "text" {
 		message := strings.TrimPrefix(path, p.Program.Name+" ") + ": " + err.Error()
-		p.Sink.Emit(report.Event{
-			Time:    time.Now(),
-			Kind:    report.CommandFailed,
-			Message: message,
-			Remedy:  report.RemedyOf(err),
-		})
+		report.Log{Sink: p.Sink}.Fail(message, report.RemedyOf(err))
 		return
 	}
 	fmt.Fprintf(p.Err, "%s: %v\n", path, err)

@@ -28,12 +28,8 @@ type Argument struct {
 func Arguments(j Join) []Argument {
 	var all []Argument
 	defaults := Defaults()
-	settings, unset := pflag.NewFlagSet("settings", pflag.ContinueOnError),
-		pflag.NewFlagSet("defaults", pflag.ContinueOnError)
-	settings.SortFlags = false
-	Flags(settings, &j)
-	Flags(unset, &defaults)
-	settings.VisitAll(func(flag *pflag.Flag) {
+	unset := FlagSet(&defaults)
+	FlagSet(&j).VisitAll(func(flag *pflag.Flag) {
 		if flag.Value.String() == unset.Lookup(flag.Name).Value.String() ||
 			slices.Contains([]string{"timeout", "repair"}, flag.Name) {
 			return

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 )
 
 // Every setting of a join has an argument, except those of one run and of the service.
@@ -44,9 +43,8 @@ func TestArgumentsRepeatEverySetting(t *testing.T) {
 			line = append(line, strings.Trim(value, "'"))
 		}
 	}
-	flags, got := pflag.NewFlagSet("join", pflag.ContinueOnError), Defaults()
-	Flags(flags, &got)
-	if err := flags.Parse(line); err != nil {
+	got := Defaults()
+	if err := FlagSet(&got).Parse(line); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -4,7 +4,6 @@ package config
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Setting is one value and its origin.
@@ -31,14 +31,14 @@ type Explanation struct {
 	Files    []string  // files that were read, in this order
 	Settings []Setting // settings with a value, in the order of help; secrets in URLs are masked
 	Problems []Problem
+
+	origins map[string]Origin // by key
 }
 
 // Explain loads a join's configuration with the origin of each value. It continues after a
 // problem to report all problems at once.
 func Explain(source Source) Explanation {
-	e := Explanation{Join: Defaults()}
-	keys := Keys()
-	origins := map[string]Origin{}
+	e := Explanation{Join: Defaults(), origins: map[string]Origin{}}
 	var untrusted []Problem
 	for i, name := range source.files() {
 		name, content, unsafe, err := source.read(name)
@@ -64,22 +64,18 @@ func Explain(source Source) Explanation {
 			from = FromFile
 		}
 		for key, line := range lines {
-			origins[key] = Origin{from, fmt.Sprintf("%s:%d", name, line)}
+			e.origins[key] = Origin{from, fmt.Sprintf("%s:%d", name, line)}
 		}
 	}
 	if len(untrusted) > 0 {
 		e.Problems = untrusted // do not report the content of a file that others can write
 		return e
 	}
-	e.Problems = append(e.Problems, fromEnvironment(&e.Join, source.Environment, func(flag string) {
-		origins[keys[flag]] = Origin{FromEnvironment, Variable(flag)}
-	})...)
+	e.readEnvironment(source.Environment)
 	if source.Flags != nil {
-		e.Problems = append(e.Problems, fromFlags(&e.Join, source.Flags, func(flag string) {
-			origins[keys[flag]] = Origin{FromFlag, "--" + flag}
-		})...)
+		e.readFlags(source.Flags)
 	}
-	e.addSettings(keys, origins)
+	e.addSettings()
 	return e
 }
 
@@ -108,39 +104,56 @@ func (s Source) read(name string) (label string, content []byte, unsafe *Problem
 	return name, content, unsafe, err
 }
 
-// addSettings adds the settings of the resulting configuration.
-func (e *Explanation) addSettings(keys map[string]string, origins map[string]Origin) {
-	var object map[string]any
-	if content, err := json.Marshal(e.Join); err != nil || json.Unmarshal(content, &object) != nil {
-		return
-	}
-	flags := pflag.NewFlagSet("order", pflag.ContinueOnError)
-	flags.SortFlags = false
-	Flags(flags, &Join{})
-	flags.VisitAll(func(flag *pflag.Flag) {
-		key := keys[flag.Name]
-		value := any(object)
-		for name := range strings.SplitSeq(key, ".") {
-			below, _ := value.(map[string]any)
-			value = below[name]
-		}
-		if value == nil {
+// addSettings adds the settings of the resulting configuration that are not empty.
+func (e *Explanation) addSettings() {
+	empty := FlagSet(&Join{})
+	FlagSet(&e.Join).VisitAll(func(flag *pflag.Flag) {
+		text := flag.Value.String()
+		if text == empty.Lookup(flag.Name).Value.String() {
 			return
 		}
-		origin := cmp.Or(origins[key], Origin{From: FromDefault})
-		e.Settings = append(e.Settings, Setting{key, maskSecrets(value), origin})
+		value := any(redact.Text(text))
+		if list, isList := flag.Value.(pflag.SliceValue); isList {
+			var elements []string
+			for _, element := range list.GetSlice() {
+				elements = append(elements, redact.Text(element))
+			}
+			value = elements
+		} else if flag.Value.Type() == "bool" {
+			value = true
+		}
+		key := Key(flag.Name)
+		e.Settings = append(e.Settings, Setting{key, value, cmp.Or(e.origins[key], Origin{From: FromDefault})})
 	})
 }
 
-// maskSecrets returns a value with its secrets masked.
-func maskSecrets(value any) any {
-	switch v := value.(type) {
-	case string:
-		return redact.Text(v)
-	case []any:
-		for i := range v {
-			v[i] = maskSecrets(v[i])
+// DefaultFile is the default path of the configuration file. Its drop-ins are in config.d
+// beside it.
+const DefaultFile = "/etc/hcp-node-agent/config.yaml"
+
+// Source describes where settings come from.
+type Source struct {
+	File        string         // configuration file; DefaultFile may be missing
+	Stdin       io.Reader      // read if File is "-"; nil if "-" is an ordinary name
+	Environment []string       // NAME=VALUE, as os.Environ returns it
+	Flags       *pflag.FlagSet // parsed flags; nil for none
+	Required    bool           // the user named the file, so it must exist
+	NoDropIns   bool           // ignore drop-ins
+}
+
+// Load returns a join's configuration. Its errors have the exit code of invalid input.
+func Load(source Source) (Join, error) {
+	e := Explain(source)
+	if len(e.Problems) == 0 {
+		return e.Join, nil
+	}
+	var messages, remedies []string
+	for _, p := range e.Problems {
+		messages = append(messages, p.String())
+		if p.Remedy != "" {
+			remedies = append(remedies, string(p.Remedy))
 		}
 	}
-	return value
+	return Join{}, report.Fail(report.Usage, report.Remedy(strings.Join(remedies, " && ")), "invalid configuration: %s",
+		strings.Join(messages, "; "))
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -109,11 +110,12 @@ func TestProblemsOfEverySetting(t *testing.T) {
 	if diff := cmp.Diff(want, messages(file, problems)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, key := range Keys() {
+	FlagSet(&Join{}).VisitAll(func(flag *pflag.Flag) {
+		key := Key(flag.Name)
 		if !tested[key] || !slices.ContainsFunc(problems, func(p Problem) bool { return p.Key == key }) {
 			t.Errorf("no problem of %s", key)
 		}
-	}
+	})
 }
 
 // All problems of a file are reported at once, each with its position.
@@ -258,14 +260,14 @@ func TestOrigins(t *testing.T) {
 		{"endpoint", "https://example.com", Origin{FromFile, file + ":3"}},
 		{"caFile", "ca.pem", Origin{FromEnvironment, "HCP_NODE_AGENT_CA_FILE"}},
 		{"nodePool", "c/d", Origin{FromDropIn, dropin + ":4"}},
-		{"ignitionOverrides", []any{"https://***@example.com"}, Origin{FromFile, file + ":6"}},
-		{"payload.drop", []any{"x.service"}, Origin{FromDropIn, dropin + ":6"}},
+		{"ignitionOverrides", []string{"https://***@example.com"}, Origin{FromFile, file + ":6"}},
+		{"payload.drop", []string{"x.service"}, Origin{FromDropIn, dropin + ":6"}},
 		{"networkTimeout", "1m30s", Origin{From: FromDefault}},
 		{"software", "auto", Origin{From: FromDefault}},
 		{"hostSettings", "report", Origin{From: FromDefault}},
 		{"until", "kubelet", Origin{FromEnvironment, "HCP_NODE_AGENT_UNTIL"}},
 		{"timeout", "1h0m0s", Origin{From: FromDefault}},
-		{"skip", []any{"network"}, Origin{FromFlag, "--skip"}},
+		{"skip", []string{"network"}, Origin{FromFlag, "--skip"}},
 	}
 	if diff := cmp.Diff(want, e.Settings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

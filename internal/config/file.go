@@ -67,9 +67,7 @@ func valuesByKey(join *Join) map[string]pflag.Value {
 	flags.VisitAll(func(flag *pflag.Flag) {
 		values[flag.Name] = checkedValue{Value: flag.Value, check: checkHeader(flag.Name)}
 	})
-	flags = pflag.NewFlagSet("settings", pflag.ContinueOnError)
-	Flags(flags, join)
-	flags.VisitAll(func(flag *pflag.Flag) { values[keyOf(flag.Name)] = flag.Value })
+	FlagSet(join).VisitAll(func(flag *pflag.Flag) { values[Key(flag.Name)] = flag.Value })
 	return values
 }
 
@@ -87,14 +85,15 @@ func checkHeader(key string) func(string) error {
 // readMapping sets the values of a mapping. The prefix of its keys is "" or ends with a period.
 func (f *fileReader) readMapping(node *yaml.Node, prefix string) {
 	if node.Kind != yaml.MappingNode {
-		f.addProblem(node, strings.TrimSuffix(prefix, "."), "must be a mapping of settings to values")
+		section := strings.TrimSuffix(prefix, ".")
+		f.addProblem(node, section, strings.TrimPrefix(section+": must be a mapping of settings to values", ": "))
 		return
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		name, value := node.Content[i], resolveAlias(node.Content[i+1])
 		key := prefix + name.Value
 		if line, exists := f.lines[key]; exists {
-			f.addProblem(name, key, fmt.Sprintf("already set in line %d", line))
+			f.addProblem(name, key, fmt.Sprintf("%s: already set in line %d", key, line))
 			continue
 		}
 		setting, isSetting := f.settings[key]
@@ -124,12 +123,10 @@ func (f *fileReader) readSetting(node *yaml.Node, key string, setting pflag.Valu
 		return
 	}
 	if node.Kind != yaml.SequenceNode {
-		f.addProblem(node, key, "must be a list")
+		f.addProblem(node, key, key+": must be a list")
 		return
 	}
-	if err := list.Replace(nil); err != nil {
-		f.addProblem(node, key, err.Error())
-	}
+	_ = list.Replace(nil) // an empty list is valid
 	for _, element := range node.Content {
 		f.readScalar(resolveAlias(element), key, list.Append)
 	}
@@ -137,21 +134,16 @@ func (f *fileReader) readSetting(node *yaml.Node, key string, setting pflag.Valu
 
 func (f *fileReader) readScalar(node *yaml.Node, key string, set func(string) error) {
 	if node.Kind != yaml.ScalarNode {
-		f.addProblem(node, key, "must be a single value")
+		f.addProblem(node, key, key+": must be a single value")
 		return
 	}
 	if err := set(node.Value); err != nil {
-		f.problems = append(f.problems, Problem{
-			Key: key, File: f.name, Line: node.Line, Column: node.Column, Message: report.InvalidValue(key, node.Value, err),
-		})
+		f.addProblem(node, key, report.InvalidValue(key, node.Value, err))
 	}
 }
 
-// addProblem adds a problem at the position of a node. The message follows the key, if any.
+// addProblem adds a problem at the position of a node.
 func (f *fileReader) addProblem(node *yaml.Node, key, message string) {
-	if key != "" {
-		message = key + ": " + message
-	}
 	f.problems = append(f.problems, Problem{
 		Key: key, File: f.name, Line: node.Line, Column: node.Column, Message: message,
 	})

@@ -6,6 +6,7 @@
 package config
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -117,4 +118,12 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // MarshalText formats a duration as 1h30m0s.
 func (d Duration) MarshalText() ([]byte, error) {
 	return []byte(time.Duration(d).String()), nil
+}
+
+// WithTimeout limits ctx to the timeout of the whole run. A timeout of 0 means no limit.
+func (j Join) WithTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	if j.Timeout > 0 {
+		return context.WithTimeout(ctx, time.Duration(j.Timeout))
+	}
+	return context.WithCancel(ctx)
 }

@@ -2,11 +2,7 @@
 
 package config
 
-import (
-	"strings"
-
-	"github.com/spf13/pflag"
-)
+import "strings"
 
 // irregularKeys maps flags to their keys in the file where the key cannot be derived from
 // the flag.
@@ -20,18 +16,9 @@ var irregularKeys = map[string]string{
 	"apply-host-settings": "hostSettings",
 }
 
-// Keys returns the key of each setting in the file by its flag: payload.drop for
-// --payload-drop.
-func Keys() map[string]string {
-	keys := map[string]string{}
-	flags := pflag.NewFlagSet("keys", pflag.ContinueOnError)
-	Flags(flags, &Join{})
-	flags.VisitAll(func(flag *pflag.Flag) { keys[flag.Name] = keyOf(flag.Name) })
-	return keys
-}
-
-// keyOf returns the key of a flag: its name in camel case, unless it is irregular.
-func keyOf(flag string) string {
+// Key returns the key of a setting in the file by its flag: the flag's name in camel case, unless it is
+// irregular.
+func Key(flag string) string {
 	if key, irregular := irregularKeys[flag]; irregular {
 		return key
 	}

@@ -18,12 +18,9 @@ import (
 // The file has a separate key for the setting of each flag, and the key sets the same value
 // as the flag.
 func TestKeys(t *testing.T) {
-	keys := Keys()
-	flags := pflag.NewFlagSet("all", pflag.ContinueOnError)
-	Flags(flags, &Join{})
 	seen := map[string]bool{}
-	flags.VisitAll(func(flag *pflag.Flag) {
-		key := keys[flag.Name]
+	FlagSet(&Join{}).VisitAll(func(flag *pflag.Flag) {
+		key := Key(flag.Name)
 		if key == "" || seen[key] {
 			t.Errorf("--%s is %q in the file", flag.Name, key)
 		}
@@ -36,8 +33,7 @@ func TestKeys(t *testing.T) {
 		}[flag.Name]
 		value = cmp.Or(value, map[string]string{"bool": "true", "stringSlice": "[x]"}[flag.Value.Type()], "x")
 		want := Join{APIVersion: report.APIVersion, Kind: Kind}
-		one := pflag.NewFlagSet("one", pflag.ContinueOnError)
-		Flags(one, &want)
+		one := FlagSet(&want)
 		if err := one.Set(flag.Name, strings.Trim(value, "[]")); err != nil {
 			t.Fatal(err)
 		}
@@ -58,8 +54,8 @@ func TestKeys(t *testing.T) {
 		"network-timeout": "networkTimeout", "keep-bootstrap": "keepBootstrap",
 		"apply-host-settings": "hostSettings",
 	} {
-		if keys[flag] != want {
-			t.Errorf("--%s is %q in the file, want %q", flag, keys[flag], want)
+		if got := Key(flag); got != want {
+			t.Errorf("--%s is %q in the file, want %q", flag, got, want)
 		}
 	}
 	if got := Variable("user-data"); got != "HCP_NODE_AGENT_USER_DATA" || !strings.HasPrefix(got, EnvironmentPrefix) {

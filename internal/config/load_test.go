@@ -29,9 +29,8 @@ func write(t *testing.T, file, content string) {
 
 func parsedFlags(t *testing.T, args ...string) *pflag.FlagSet {
 	t.Helper()
-	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	join := Defaults()
-	Flags(flags, &join)
+	flags := FlagSet(&join)
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ package config
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
@@ -33,15 +32,6 @@ func (p Problem) String() string {
 		return p.Message
 	}
 	return position + ": " + p.Message
-}
-
-// joinMessages returns the problems as one sentence.
-func joinMessages(problems []Problem) string {
-	texts := make([]string, 0, len(problems))
-	for _, p := range problems {
-		texts = append(texts, p.String())
-	}
-	return strings.Join(texts, "; ")
 }
 
 // Origin describes where the value of a setting comes from.

@@ -7,23 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
-
-// Taint is a taint with which a Node is registered.
-type Taint struct {
-	Key    string `json:"key"`
-	Value  string `json:"value,omitempty"`
-	Effect string `json:"effect"`
-}
-
-// String returns the taint in the format of kubelet and oc.
-func (t Taint) String() string {
-	if t.Value == "" {
-		return t.Key + ":" + t.Effect
-	}
-	return t.Key + "=" + t.Value + ":" + t.Effect
-}
 
 // ParseLabel parses KEY=VALUE according to the API server's rules. VALUE can be empty. The error
 // does not contain the text.
@@ -40,21 +26,21 @@ func ParseLabel(text string) (key, value string, err error) {
 
 // ParseTaint parses KEY=VALUE:EFFECT or KEY:EFFECT according to the API server's rules. The error
 // does not contain the text.
-func ParseTaint(text string) (Taint, error) {
+func ParseTaint(text string) (corev1.Taint, error) {
 	left, effect, found := strings.Cut(text, ":")
 	if !found {
-		return Taint{}, errors.New("must be KEY[=VALUE]:EFFECT")
+		return corev1.Taint{}, errors.New("must be KEY[=VALUE]:EFFECT")
 	}
 	key, value, _ := strings.Cut(left, "=")
 	switch effect {
 	case "NoSchedule", "PreferNoSchedule", "NoExecute":
 	default:
-		return Taint{}, fmt.Errorf("the effect %q must be one of NoSchedule, PreferNoSchedule, NoExecute", effect)
+		return corev1.Taint{}, fmt.Errorf("the effect %q must be one of NoSchedule, PreferNoSchedule, NoExecute", effect)
 	}
 	if err := checkKey(key); err != nil {
-		return Taint{}, err
+		return corev1.Taint{}, err
 	}
-	return Taint{Key: key, Value: value, Effect: effect}, checkValue(value)
+	return corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)}, checkValue(value)
 }
 
 func checkKey(key string) error {

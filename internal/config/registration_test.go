@@ -38,7 +38,7 @@ func TestParseTaint(t *testing.T) {
 		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
-		if err == nil && taint.String() != text {
+		if err == nil && taint.ToString() != text {
 			t.Errorf("%q is told as %q", text, taint)
 		}
 	}

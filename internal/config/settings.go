@@ -18,9 +18,11 @@ import (
 // --user-data is HCP_NODE_AGENT_USER_DATA.
 const EnvironmentPrefix = "HCP_NODE_AGENT_"
 
-// Flags binds all settings of a join to flags, which accept only valid values. It is the only
-// list of settings.
-func Flags(flags *pflag.FlagSet, j *Join) {
+// FlagSet returns flags that are bound to all settings of a join, in the order of the help. They accept
+// only valid values. It is the only list of settings.
+func FlagSet(j *Join) *pflag.FlagSet {
+	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	flags.SortFlags = false
 	flags.StringVar(&j.UserData, "user-data", j.UserData, "`FILE` with the NodePool's user data, or - for standard input")
 	flags.StringVar(&j.Endpoint, "endpoint", j.Endpoint,
 		"ignition server `HOST[:PORT]`; overrides the server in the user data")
@@ -74,16 +76,14 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.BoolVar(&j.Repair, "repair", j.Repair,
 		"repair the node after the join: a deleted Node, a changed node address, drift, a new CA of the API server")
 	flags.VisitAll(addCheck)
+	return flags
 }
 
-// fromEnvironment sets the values of environment variables and calls onSet for each. A variable
-// that has the prefix and names no setting is a problem.
-func fromEnvironment(j *Join, environment []string, onSet func(flag string)) []Problem {
-	flags := pflag.NewFlagSet("environment", pflag.ContinueOnError)
-	Flags(flags, j)
+// readEnvironment sets the values of environment variables. A variable that has the prefix and names
+// no setting is a problem.
+func (e *Explanation) readEnvironment(environment []string) {
 	settings := map[string]*pflag.Flag{} // by variable
-	flags.VisitAll(func(flag *pflag.Flag) { settings[Variable(flag.Name)] = flag })
-	var problems []Problem
+	FlagSet(&e.Join).VisitAll(func(flag *pflag.Flag) { settings[Variable(flag.Name)] = flag })
 	for _, assignment := range slices.Sorted(slices.Values(environment)) {
 		name, value, _ := strings.Cut(assignment, "=")
 		if !strings.HasPrefix(name, EnvironmentPrefix) {
@@ -91,46 +91,38 @@ func fromEnvironment(j *Join, environment []string, onSet func(flag string)) []P
 		}
 		flag, known := settings[name]
 		if !known {
-			problems = append(problems, Problem{Message: name + ": no setting has this environment variable" +
+			e.Problems = append(e.Problems, Problem{Message: name + ": no setting has this environment variable" +
 				suggestion(name, slices.Sorted(maps.Keys(settings)))})
 			continue
 		}
+		key := Key(flag.Name)
 		if err := flag.Value.Set(value); err != nil {
-			problems = append(problems, Problem{Key: keyOf(flag.Name), Message: report.InvalidValue(name, value, err)})
+			e.Problems = append(e.Problems, Problem{Key: key, Message: report.InvalidValue(name, value, err)})
 		}
-		onSet(flag.Name)
+		e.origins[key] = Origin{FromEnvironment, name}
 	}
-	return problems
 }
 
-// fromFlags sets the values given on the command line and calls onSet for each.
-func fromFlags(j *Join, given *pflag.FlagSet, onSet func(flag string)) []Problem {
-	flags := pflag.NewFlagSet("flags", pflag.ContinueOnError)
-	Flags(flags, j)
-	var problems []Problem
+// readFlags sets the values given on the command line. Lists are copied as slices, because a file name
+// can contain a comma.
+func (e *Explanation) readFlags(given *pflag.FlagSet) {
+	settings := FlagSet(&e.Join)
 	given.Visit(func(flag *pflag.Flag) {
-		setting := flags.Lookup(flag.Name)
+		setting := settings.Lookup(flag.Name)
 		if setting == nil {
 			return // a flag of the command, not a setting
 		}
-		if err := copyValue(setting, flag); err != nil {
-			problems = append(problems, Problem{
-				Key:     keyOf(flag.Name),
-				Message: report.InvalidValue("--"+flag.Name, flag.Value.String(), err),
-			})
+		var err error
+		list, isList := flag.Value.(pflag.SliceValue)
+		if target, fits := setting.Value.(pflag.SliceValue); isList && fits {
+			err = target.Replace(list.GetSlice())
+		} else {
+			err = setting.Value.Set(flag.Value.String())
 		}
-		onSet(flag.Name)
+		key, name := Key(flag.Name), "--"+flag.Name
+		if err != nil {
+			e.Problems = append(e.Problems, Problem{Key: key, Message: report.InvalidValue(name, flag.Value.String(), err)})
+		}
+		e.origins[key] = Origin{FromFlag, name}
 	})
-	return problems
-}
-
-// copyValue sets a flag to the value of another flag. Lists are copied as slices, because a
-// file name can contain a comma.
-func copyValue(to, from *pflag.Flag) error {
-	list, isList := from.Value.(pflag.SliceValue)
-	target, fits := to.Value.(pflag.SliceValue)
-	if isList && fits {
-		return target.Replace(list.GetSlice())
-	}
-	return to.Value.Set(from.Value.String())
 }

@@ -60,14 +60,3 @@ func checkOwnership(name string, mode fs.FileMode, owner, caller int) *Problem {
 		Remedy:  report.Remedy(strings.Join(remedy, " && ")),
 	}
 }
-
-// joinRemedies returns the combined remedy of several problems, "" if none has one.
-func joinRemedies(problems []Problem) report.Remedy {
-	var all []string
-	for _, p := range problems {
-		if p.Remedy != "" {
-			all = append(all, string(p.Remedy))
-		}
-	}
-	return report.Remedy(strings.Join(all, " && "))
-}

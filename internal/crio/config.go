@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package crio handles the service CRI-O: its configuration sets the release's pause
+// image, the running CRI-O must use its configuration files, and StopPods stops all
+// pods before a host leaves the cluster. Start reading at Config and StopPods.
 package crio
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // dropIn is the agent's CRI-O configuration file. CRI-O reads the files of this directory
@@ -22,46 +29,36 @@ type Config struct {
 	Runtime       string // default_runtime
 }
 
-type document struct {
-	Crio struct {
-		Image struct {
-			PauseImage    *string `toml:"pause_image"`
-			PauseCommand  *string `toml:"pause_command"`
-			PauseAuthFile *string `toml:"pause_image_auth_file"`
-		} `toml:"image"`
-		Network struct {
-			NetworkDir *string `toml:"network_dir"`
-		} `toml:"network"`
-		Runtime struct {
-			DefaultRuntime *string `toml:"default_runtime"`
-		} `toml:"runtime"`
-	} `toml:"crio"`
-}
-
 // Parse parses configuration files in order. Later files override earlier ones.
 func Parse(files ...[]byte) (Config, error) {
-	var config Config
+	var document struct {
+		Crio struct {
+			Image struct {
+				PauseImage    string `toml:"pause_image"`
+				PauseCommand  string `toml:"pause_command"`
+				PauseAuthFile string `toml:"pause_image_auth_file"`
+			} `toml:"image"`
+			Network struct {
+				NetworkDir string `toml:"network_dir"`
+			} `toml:"network"`
+			Runtime struct {
+				DefaultRuntime string `toml:"default_runtime"`
+			} `toml:"runtime"`
+		} `toml:"crio"`
+	}
 	for _, content := range files {
-		var doc document
-		if err := toml.Unmarshal(content, &doc); err != nil {
-			return config, fmt.Errorf("reading CRI-O configuration: %w", err)
-		}
-		for _, field := range []struct {
-			from *string
-			to   *string
-		}{
-			{doc.Crio.Image.PauseImage, &config.PauseImage},
-			{doc.Crio.Image.PauseCommand, &config.PauseCommand},
-			{doc.Crio.Image.PauseAuthFile, &config.PauseAuthFile},
-			{doc.Crio.Network.NetworkDir, &config.NetworkDir},
-			{doc.Crio.Runtime.DefaultRuntime, &config.Runtime},
-		} {
-			if field.from != nil {
-				*field.to = *field.from
-			}
+		if err := toml.Unmarshal(content, &document); err != nil { // keeps the values that a file does not set
+			return Config{}, fmt.Errorf("reading CRI-O configuration: %w", err)
 		}
 	}
-	return config, nil
+	image := document.Crio.Image
+	return Config{
+		PauseImage:    image.PauseImage,
+		PauseCommand:  image.PauseCommand,
+		PauseAuthFile: image.PauseAuthFile,
+		NetworkDir:    document.Crio.Network.NetworkDir,
+		Runtime:       document.Crio.Runtime.DefaultRuntime,
+	}, nil
 }
 
 // render returns the content of the agent's drop-in.
@@ -74,13 +71,71 @@ func render(config Config) []byte {
 		{"pause_command", config.PauseCommand},
 	} {
 		if line.value != "" {
-			fmt.Fprintf(&out, "%s = %s\n", line.key, quote(line.value))
+			fmt.Fprintf(&out, "%s = %q\n", line.key, line.value)
 		}
 	}
 	return []byte(out.String())
 }
 
-// quote returns a TOML basic string.
-func quote(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
+// Desired returns the configuration of the payload's files. The administrator's pauseImage
+// replaces the pause image of the payload if it is set.
+func Desired(payload Config, pauseImage string) (Config, error) {
+	payload.PauseImage = cmp.Or(pauseImage, payload.PauseImage)
+	if payload.PauseImage == "" {
+		return Config{}, report.Fail(report.Refused,
+			"hcp-node-agent join --pause-image IMAGE # to find the release's image: oc adm release info "+
+				"--image-for=pod",
+			"the payload's CRI-O configuration contains no pause image")
+	}
+	return payload, nil
+}
+
+// Changes returns the changes that set CRI-O's pause image.
+func Changes(wanted Config) []ledger.Change {
+	return []ledger.Change{{
+		Kind: ledger.File, Target: dropIn, Reason: "the release's pause image",
+		Desired: ledger.FileState(render(wanted), 0o644),
+	}}
+}
+
+// Verify compares the effective configuration of the running CRI-O with the desired
+// configuration.
+func Verify(effective, wanted Config) error {
+	for _, field := range []struct{ name, is, want string }{
+		{"pause_image", effective.PauseImage, wanted.PauseImage},
+		{"pause_command", effective.PauseCommand, wanted.PauseCommand},
+		{"network_dir", effective.NetworkDir, wanted.NetworkDir},
+	} {
+		if field.want != "" && field.is != field.want {
+			return report.Fail(report.Failed,
+				report.Remedy("grep -rn "+field.name+" /etc/crio # a file that is read after "+dropIn+
+					" overrides it; remove the setting there"),
+				"CRI-O runs with %s %q instead of %q", field.name, field.is, field.want)
+		}
+	}
+	return nil
+}
+
+// OverlaySize returns the limit that a storage.conf sets for the writable layer of every
+// container, or "" if there is none. It returns "" for an unreadable file too, because
+// CRI-O rejects it with a better message.
+func OverlaySize(storageConf []byte) string {
+	var document struct {
+		Storage struct {
+			Options struct {
+				Size    string `toml:"size"`
+				Overlay struct {
+					Size string `toml:"size"`
+				} `toml:"overlay"`
+			} `toml:"options"`
+		} `toml:"storage"`
+	}
+	if err := toml.Unmarshal(storageConf, &document); err != nil {
+		return ""
+	}
+	size := cmp.Or(document.Storage.Options.Overlay.Size, document.Storage.Options.Size)
+	if size == "0" {
+		return ""
+	}
+	return size
 }

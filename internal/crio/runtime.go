@@ -5,6 +5,7 @@ package crio
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,12 +13,10 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-// Socket is the path of CRI-O's socket.
-const Socket = "/var/run/crio/crio.sock"
 
 // NetworkDirectory is the directory from which CRI-O reads CNI configurations in an OpenShift
 // release.
@@ -28,15 +27,6 @@ const Unit = systemd.CRIOUnit
 
 // TrustAnchorsDir is the directory of the CAs that are added to the host's trust store.
 const TrustAnchorsDir = "/etc/pki/ca-trust/source/anchors"
-
-// RunningConfig returns the configuration that the running CRI-O uses.
-func RunningConfig(ctx context.Context) (Config, error) {
-	content, err := inspect(ctx, "/config")
-	if err != nil {
-		return Config{}, err
-	}
-	return Parse(content)
-}
 
 // Version returns the version of the installed CRI-O.
 func Version(ctx context.Context) (string, error) {
@@ -53,27 +43,31 @@ func Version(ctx context.Context) (string, error) {
 	return answer.Version, nil
 }
 
-// inspect returns a page of CRI-O's inspection interface, which is HTTP on the CRI socket.
-func inspect(ctx context.Context, page string) ([]byte, error) {
+// RunningConfig returns the configuration that the running CRI-O uses. It is a page of CRI-O's inspection
+// interface, which is HTTP on the CRI socket.
+func RunningConfig(ctx context.Context) (Config, error) {
 	var dialer net.Dialer
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "unix", Socket)
+			return dialer.DialContext(ctx, "unix", cri.Socket)
 		},
 	}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://crio"+page, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://crio/config", nil)
 	if err != nil {
-		return nil, fmt.Errorf("querying CRI-O: %w", err)
+		return Config{}, fmt.Errorf("querying CRI-O: %w", err)
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, report.Fail(report.Failed, "journalctl -u crio -b", "getting CRI-O's configuration: %w", err)
+		return Config{}, report.Fail(report.Failed, "journalctl -u crio -b", "getting CRI-O's configuration: %w", err)
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(response.Body, 4<<20))
-	if err != nil || response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("getting CRI-O's %s: status %s: %w", page, response.Status, err)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New("HTTP " + response.Status)
 	}
-	return content, nil
+	if err != nil {
+		return Config{}, fmt.Errorf("getting CRI-O's configuration: %w", err)
+	}
+	return Parse(content)
 }

@@ -33,7 +33,9 @@ func (d *StorageDriver) Get(ctx context.Context, c ledger.Change) (ledger.State,
 	state, err := d.Contents.Get(ctx, c)
 	if len(state.Names) > 0 {
 		// One name is sufficient to record that the storage existed.
-		images := slices.DeleteFunc(state.Names[1:], func(p string) bool { return !isImage(p) })
+		images := slices.DeleteFunc(state.Names[1:], func(p string) bool {
+			return path.Dir(p) != imagesDir || len(path.Base(p)) != 64 // SHA-256 in hexadecimal
+		})
 		state.Names = state.Names[:1+len(images)]
 	}
 	return state, err
@@ -41,10 +43,6 @@ func (d *StorageDriver) Get(ctx context.Context, c ledger.Change) (ledger.State,
 
 // imagesDir has a directory for each image, named by its ID.
 const imagesDir = StorageDir + "/storage/overlay-images"
-
-func isImage(p string) bool {
-	return path.Dir(p) == imagesDir && len(path.Base(p)) == 64 // SHA-256 in hexadecimal
-}
 
 // AddedImages returns the images that CRI-O or podman added to the storage since the state before. It
 // returns none if CRI-O does not run.
@@ -68,19 +66,13 @@ func (d *StorageDriver) Restore(ctx context.Context, c ledger.Change, before led
 	}
 	content, _, err := d.Contents.Tree.ReadFile(c.Target + "/storage/overlay-containers/containers.json")
 	if err == nil {
-		left, err := countContainers(content)
-		if err != nil || left > 0 {
-			return err
+		var left []json.RawMessage
+		if err := json.Unmarshal(content, &left); err != nil {
+			return fmt.Errorf("reading the list of containers in %s: %w", StorageDir, err)
+		}
+		if len(left) > 0 {
+			return nil
 		}
 	}
 	return d.Contents.Restore(ctx, c, before)
-}
-
-// countContainers returns the number of entries in the storage's list of containers.
-func countContainers(list []byte) (int, error) {
-	var entries []json.RawMessage
-	if err := json.Unmarshal(list, &entries); err != nil {
-		return 0, fmt.Errorf("reading the list of containers in %s: %w", StorageDir, err)
-	}
-	return len(entries), nil
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }

@@ -20,7 +20,7 @@ func TestCloudFlags(t *testing.T) {
 		"a drop-in and an ID":        {none, external, "KUBELET_PROVIDERID=nutanix://0a1b\n", "external", "nutanix://0a1b"},
 		"an ID without any provider": {none, "", "KUBELET_PROVIDERID=nutanix://0a1b\n", "", "nutanix://0a1b"},
 	} {
-		files := UnitFiles{Unit: test.unit, DropIns: []DropIn{{Name: "50-cloud.conf", Content: test.dropIn}}}
+		files := UnitFiles{Unit: test.unit, DropIns: map[string]string{"50-cloud.conf": test.dropIn}}
 		files.File = func(path string) ([]byte, bool) { return []byte(test.env), path == "/etc/kubernetes/node.env" }
 		if provider, id, err := files.CloudFlags(); provider != test.provider || id != test.id || err != nil {
 			t.Errorf("%s: %q, %q, %v; want %q, %q", name, provider, id, err, test.provider, test.id)

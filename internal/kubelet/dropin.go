@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coreos/go-systemd/v22/unit"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -36,7 +37,7 @@ const (
 // because the cluster owns that file. The flag overrides that setting, so it
 // includes the configured taints.
 func (r Registration) RenderDropIn(launch UnitFiles) (string, error) {
-	if r.isEmpty() {
+	if len(r.Labels)+len(r.Taints) == 0 {
 		return "", nil
 	}
 	settings, err := launch.parseSettings()
@@ -87,10 +88,13 @@ func (u UnitFiles) readLabelsVariable(command string, settings unitSettings) (va
 // checkLaterDropIns returns an error if a drop-in that systemd reads later would override
 // RegistrationDropIn.
 func (u UnitFiles) checkLaterDropIns(hooked, rewritten bool) error {
-	for _, dropin := range u.dropInsAfter(RegistrationDropIn) {
-		options, err := unit.DeserializeOptions(strings.NewReader(dropin.Content))
+	for _, name := range u.sortedDropIns() {
+		if name <= RegistrationDropIn {
+			continue
+		}
+		options, err := unit.DeserializeOptions(strings.NewReader(u.DropIns[name]))
 		if err != nil {
-			return report.Fail(report.Usage, "", "reading drop-in %s of kubelet's unit: %w", dropin.Name, err)
+			return report.Fail(report.Usage, "", "reading drop-in %s of kubelet's unit: %w", name, err)
 		}
 		for _, option := range options {
 			starts := rewritten && option.Name == "ExecStart"
@@ -100,7 +104,7 @@ func (u UnitFiles) checkLaterDropIns(hooked, rewritten bool) error {
 				return report.Fail(report.Refused, "# rename the drop-in so that it sorts before "+
 					RegistrationDropIn,
 					"labels and taints cannot be passed to kubelet: drop-in %s of its unit sets %s= after all others",
-					dropin.Name, option.Name)
+					name, option.Name)
 			}
 		}
 	}
@@ -115,7 +119,7 @@ func (r Registration) mergedTaints(launch UnitFiles, command string) (string, er
 	keep := func(text string) {
 		taint, err := config.ParseTaint(text)
 		desired := slices.ContainsFunc(r.Taints,
-			func(t config.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
+			func(t corev1.Taint) bool { return t.MatchTaint(&taint) })
 		if text != "" && (err != nil || !desired) { // a taint with a variable in it is copied unchanged
 			all = append(all, text)
 		}
@@ -130,13 +134,10 @@ func (r Registration) mergedTaints(launch UnitFiles, command string) (string, er
 			return "", err
 		}
 		for _, taint := range configured {
-			keep(taint.String())
+			keep(taint.ToString())
 		}
 	}
-	for _, taint := range r.Taints {
-		all = append(all, taint.String())
-	}
-	return strings.Join(all, ","), nil
+	return strings.Join(append(all, r.taints()...), ","), nil
 }
 
 // addLabels appends labels to the last plain --node-labels=, or adds the flag.

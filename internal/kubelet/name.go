@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package kubelet handles the settings of the kubelet service: its unit files, the
+// node name and version that follow from them, the labels and taints with which
+// kubelet registers its Node, and the mounts that kubelet leaves behind. Start
+// reading at NodeName and Registration.RenderDropIn.
+//
+// RegistrationCheck needs the node's own credential, with which it creates the Node in
+// a dry run. ServerVersion works with any credential.
 package kubelet
 
 import (
@@ -8,46 +15,52 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// NameSources contains everything that determines the node name that kubelet
-// uses.
-type NameSources struct {
-	Unit     string   // content of kubelet.service
-	DropIns  []string // contents of its drop-ins, sorted by name
-	Hostname string   // uname -n
-	// File reads a file as it will be when kubelet starts: the payload's version,
-	// or else the host's. It is called for the unit's EnvironmentFile= paths.
-	File func(path string) (content []byte, found bool)
-}
+const hostnameOrigin = "the host name"
 
 // NodeName returns the name with which kubelet will register its Node. That is
 // the value of --hostname-override in the unit, with the unit's environment
 // expanded, or else the host name. It is lower-cased and trimmed as kubelet
 // does (GetHostname in k8s.io/component-helpers/node/util). The CSR and all
 // requests for the Node use the same name.
-func NodeName(sources NameSources) (string, error) {
-	name, origin, err := unvalidatedName(sources)
+func NodeName(files UnitFiles, hostname string) (string, error) {
+	name, origin, err := unvalidatedName(files, hostname)
 	if err != nil {
 		return "", err
 	}
-	name = strings.ToLower(strings.TrimSpace(name))
 	return name, validateName(name, origin)
 }
 
-const hostnameOrigin = "the host name"
+// HostNodeName returns the node name with which kubelet would start on a host that has
+// kubelet's unit, or "" without the unit. The name may be one that a join would refuse.
+func HostNodeName(tree *hostfs.Tree, hostname string) (string, error) {
+	files := ReadUnitFiles(func(name string) ([]byte, bool) {
+		content, _, err := tree.ReadFile(name)
+		return content, err == nil
+	}, func(dir string) []string {
+		names, _ := tree.ReadDir(dir) // a missing directory contains no drop-ins
+		return names
+	})
+	if files.Unit == "" {
+		return "", nil
+	}
+	name, _, err := unvalidatedName(files, hostname)
+	return name, err
+}
 
-func unvalidatedName(sources NameSources) (name, origin string, err error) {
-	unit, err := parseUnit(sources)
+func unvalidatedName(files UnitFiles, hostname string) (name, origin string, err error) {
+	settings, err := files.parseSettings()
 	if err != nil {
 		return "", "", err
 	}
-	name = strings.TrimSpace(expandVariables(unit.hostnameOverride, unit.environment))
-	if name != "" {
-		return name, "kubelet's --hostname-override", nil
+	name, origin = strings.TrimSpace(settings.flag("--hostname-override")), "kubelet's --hostname-override"
+	if name == "" {
+		name, origin = strings.TrimSpace(hostname), hostnameOrigin
 	}
-	return sources.Hostname, hostnameOrigin, nil
+	return strings.ToLower(name), origin, nil
 }
 
 // validateName rejects names that the API server would reject later, when they are

@@ -3,6 +3,7 @@
 package kubelet
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -80,16 +81,11 @@ func TestNodeName(t *testing.T) {
 			if unit == "" {
 				unit = workerUnit
 			}
-			got, err := NodeName(NameSources{
-				Unit:     unit,
-				DropIns:  test.dropIns,
-				Hostname: test.hostname,
-				File: func(path string) ([]byte, bool) {
-					content,
-						found := test.files[path]
-					return []byte(content), found
-				},
-			})
+			files := UnitFiles{Unit: unit, DropIns: map[string]string{}, File: readerOf(test.files)}
+			for i, content := range test.dropIns {
+				files.DropIns[strconv.Itoa(i)+".conf"] = content
+			}
+			got, err := NodeName(files, test.hostname)
 			if test.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), test.wantErr) {
 					t.Fatalf("NodeName() error = %v, want one with %q", err, test.wantErr)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
@@ -23,7 +24,7 @@ const NodePoolLabel = "hypershift.openshift.io/nodePool"
 // the payload's unit. kubelet sets them only when it creates the Node.
 type Registration struct {
 	Labels map[string]string
-	Taints []config.Taint
+	Taints []corev1.Taint
 }
 
 // NewRegistration parses labels (KEY=VALUE) and taints (KEY[=VALUE]:EFFECT);
@@ -48,15 +49,12 @@ func NewRegistration(labels, taints []string, nodePool string) (Registration, er
 		if err != nil {
 			return r, report.Fail(report.Usage, "hcp-node-agent config validate", "node taint %q: %w", text, err)
 		}
-		r.Taints = append(withoutTaint(r.Taints, taint), taint)
+		r.Taints = slices.DeleteFunc(r.Taints, func(t corev1.Taint) bool {
+			return t.MatchTaint(&taint) // key and effect must be unique
+		})
+		r.Taints = append(r.Taints, taint)
 	}
 	return r, nil
-}
-
-// withoutTaint removes the taint with the same key and effect, which must be unique.
-func withoutTaint(taints []config.Taint, taint config.Taint) []config.Taint {
-	return slices.DeleteFunc(taints,
-		func(t config.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
 }
 
 // labels returns the labels in the form that kubelet and oc accept, sorted by
@@ -69,8 +67,14 @@ func (r Registration) labels() []string {
 	return all
 }
 
-// isEmpty reports whether there are no labels and taints.
-func (r Registration) isEmpty() bool { return len(r.Labels)+len(r.Taints) == 0 }
+// taints returns the taints in the form that kubelet and oc accept.
+func (r Registration) taints() []string {
+	all := make([]string, 0, len(r.Taints))
+	for _, taint := range r.Taints {
+		all = append(all, taint.ToString())
+	}
+	return all
+}
 
 // String returns the labels and taints in one line.
 func (r Registration) String() string {
@@ -79,11 +83,7 @@ func (r Registration) String() string {
 		parts = append(parts, "labels "+strings.Join(r.labels(), ", "))
 	}
 	if len(r.Taints) > 0 {
-		texts := make([]string, 0, len(r.Taints))
-		for _, taint := range r.Taints {
-			texts = append(texts, taint.String())
-		}
-		parts = append(parts, "taints "+strings.Join(texts, ", "))
+		parts = append(parts, "taints "+strings.Join(r.taints(), ", "))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -46,45 +46,33 @@ func (r RegistrationCheck) ExpectedNode(name string) (*corev1.Node, error) {
 	for _, word := range splitWords(command) {
 		arguments = append(arguments, expandVariables(word, settings.environment))
 	}
-	for n, argument := range arguments {
-		value, found := strings.CutPrefix(argument, labelsFlag+"=")
-		if argument == labelsFlag && n+1 < len(arguments) {
-			value, found = arguments[n+1], true
-		}
-		if !found {
-			continue
-		}
+	for _, value := range flagValues(arguments, labelsFlag) {
 		for label := range strings.SplitSeq(value, ",") {
 			if key, value, _ := strings.Cut(label, "="); key != "" {
 				node.Labels[strings.TrimSpace(key)] = strings.TrimSpace(value)
 			}
 		}
 	}
-	return node, r.addTaints(node, command, flagValue(arguments, taintsFlag))
+	node.Spec.Taints, err = r.expectedTaints(command, flagValue(arguments, taintsFlag))
+	return node, err
 }
 
-// addTaints adds the taints of the flag or, if it is empty, of kubelet's
+// expectedTaints returns the taints of the flag or, if it is empty, of kubelet's
 // configuration.
-func (r RegistrationCheck) addTaints(node *corev1.Node, command, flag string) error {
-	taints, err := r.UnitFiles.configuredTaints(command)
-	if err != nil {
-		return err
+func (r RegistrationCheck) expectedTaints(command, flag string) ([]corev1.Taint, error) {
+	configured, err := r.UnitFiles.configuredTaints(command)
+	if err != nil || flag == "" {
+		return configured, err
 	}
-	if flag != "" {
-		taints = nil
-		for text := range strings.SplitSeq(flag, ",") {
-			taint, err := config.ParseTaint(text)
-			if err != nil {
-				return fmt.Errorf("reading %s in kubelet's unit: %q: %w", taintsFlag, text, err)
-			}
-			taints = append(taints, taint)
+	var taints []corev1.Taint
+	for text := range strings.SplitSeq(flag, ",") {
+		taint, err := config.ParseTaint(text)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s in kubelet's unit: %q: %w", taintsFlag, text, err)
 		}
+		taints = append(taints, taint)
 	}
-	for _, taint := range taints {
-		node.Spec.Taints = append(node.Spec.Taints,
-			corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: corev1.TaintEffect(taint.Effect)})
-	}
-	return nil
+	return taints, nil
 }
 
 // Run creates the Node in a dry run with the node's own credential. What the

@@ -21,9 +21,9 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
@@ -46,7 +46,7 @@ func newRegistrationCheck(t *testing.T, labels, taints []string) *RegistrationCh
 		t.Fatal(err)
 	}
 	return &RegistrationCheck{
-		UnitFiles: launch.withDropIn(DropIn{RegistrationDropIn, content}),
+		UnitFiles: launch.withDropIn(RegistrationDropIn, content),
 		Desired:   registration,
 		Arch:      "amd64",
 		FirstJoin: true,
@@ -252,7 +252,7 @@ func TestControlPlaneKubeletAcceptsDropIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if recorded := start(launch.withDropIn(DropIn{RegistrationDropIn, content})); !strings.Contains(recorded,
+		if recorded := start(launch.withDropIn(RegistrationDropIn, content)); !strings.Contains(recorded,
 			"failed to load kubelet config file") {
 			t.Errorf("%s: kubelet does not take drop-in: %s", name, recorded)
 		}

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -29,7 +28,7 @@ func (r RegistrationCheck) rejectionRemedy(name, words string) report.Remedy {
 		}
 		for _, t := range r.Desired.Taints {
 			if all || slices.Contains(named, t.Key) {
-				flags, taint = append(flags, "--node-taint "+t.String()), append(taint, t.String())
+				flags, taint = append(flags, "--node-taint "+t.ToString()), append(taint, t.ToString())
 			}
 		}
 	}
@@ -76,8 +75,8 @@ func (r RegistrationCheck) reportMissing(node *corev1.Node, log report.Log) {
 	}
 	for _, taint := range r.Desired.Taints {
 		if r.FirstJoin && !slices.ContainsFunc(node.Spec.Taints,
-			func(t corev1.Taint) bool { return sameTaint(t, taint) }) {
-			taints, lacks = append(taints, taint.String()), append(lacks, "taint "+taint.String())
+			func(t corev1.Taint) bool { return t.MatchTaint(&taint) && t.Value == taint.Value }) {
+			taints, lacks = append(taints, taint.ToString()), append(lacks, "taint "+taint.ToString())
 		}
 	}
 	if len(lacks) > 0 {
@@ -85,8 +84,4 @@ func (r RegistrationCheck) reportMissing(node *corev1.Node, log report.Log) {
 			"kubelet sets them only when it creates the Node",
 			report.Remedy(labelCommands(node.Name, labels, taints, " --overwrite")+" # on the hosted cluster"))
 	}
-}
-
-func sameTaint(t corev1.Taint, desired config.Taint) bool {
-	return t.Key == desired.Key && t.Value == desired.Value && string(t.Effect) == desired.Effect
 }

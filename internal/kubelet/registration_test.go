@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -67,14 +67,14 @@ func unitVariants() map[string]UnitFiles {
 		return map[string]string{"/etc/os-release": release["/etc/os-release"], path: content}
 	}
 	return map[string]UnitFiles{
-		"without-hook": {Unit: newUnit(plainLabels), File: readerOf(release), DropIns: []DropIn{
-			{"20-logging.conf", "[Service]\nEnvironment=\"KUBELET_LOG_LEVEL=2\"\n"}, {"10-mco-default-env.conf", ""},
+		"without-hook": {Unit: newUnit(plainLabels), File: readerOf(release), DropIns: map[string]string{
+			"20-logging.conf": "[Service]\nEnvironment=\"KUBELET_LOG_LEVEL=2\"\n", "10-mco-default-env.conf": "",
 		}},
 		"with-hook": {Unit: newUnit(hookedLabels), File: readerOf(release)},
 		"hook-is-taken": {
 			Unit: newUnit(hookedLabels), File: readerOf(release),
-			DropIns: []DropIn{{"20-nodenet.conf", "[Service]\nEnvironment=\"KUBELET_NODE_IP=192.0.2.7\" " +
-				"\"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker\"\n"}},
+			DropIns: map[string]string{"20-nodenet.conf": "[Service]\nEnvironment=\"KUBELET_NODE_IP=192.0.2.7\" " +
+				"\"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker\"\n"},
 		},
 		"hook-in-a-file": {
 			Unit: newUnit(hookedLabels),
@@ -90,8 +90,8 @@ func unitVariants() map[string]UnitFiles {
 				"NoSchedule}\n- {key: team, value: red, effect: NoSchedule}\n"))},
 		"another-start": {
 			Unit: newUnit(plainLabels), File: readerOf(release),
-			DropIns: []DropIn{{"25-site.conf", "[Service]\nExecStart=\nExecStart=/opt/kubelet --node-labels=site=a " +
-				"--config=/etc/kubernetes/kubelet.conf\n"}},
+			DropIns: map[string]string{"25-site.conf": "[Service]\nExecStart=\nExecStart=/opt/kubelet --node-labels=site=a " +
+				"--config=/etc/kubernetes/kubelet.conf\n"},
 		},
 	}
 }
@@ -146,7 +146,7 @@ func checkRequestedNode(t *testing.T, r Registration, launch UnitFiles, content 
 		t.Fatal(err)
 	}
 	after, err := RegistrationCheck{
-		UnitFiles: launch.withDropIn(DropIn{RegistrationDropIn, content}),
+		UnitFiles: launch.withDropIn(RegistrationDropIn, content),
 		Arch:      "amd64",
 	}.ExpectedNode("worker-1")
 	if err != nil {
@@ -161,7 +161,7 @@ func checkRequestedNode(t *testing.T, r Registration, launch UnitFiles, content 
 	for _, taint := range r.Taints {
 		n := 0
 		for _, found := range after.Spec.Taints {
-			if found.Key == taint.Key && string(found.Effect) == taint.Effect {
+			if found.Key == taint.Key && found.Effect == taint.Effect {
 				n++
 			}
 		}
@@ -199,27 +199,21 @@ func TestRegistrationDropInErrors(t *testing.T) {
 			"does not start kubelet directly",
 		},
 		"a later start": {UnitFiles{
-			Unit: newUnit(plainLabels),
-			DropIns: []DropIn{{
-				"99-site.conf",
-				"[Service]\nExecStart=\nExecStart=/opt/kubelet\n",
-			}},
+			Unit:    newUnit(plainLabels),
+			DropIns: map[string]string{"99-site.conf": "[Service]\nExecStart=\nExecStart=/opt/kubelet\n"},
 		}, "drop-in 99-site.conf of its unit sets ExecStart="},
 		"a later hook": {UnitFiles{
-			Unit: newUnit(hookedLabels),
-			DropIns: []DropIn{{
-				"99-site.conf",
-				"[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=a=b\n",
-			}},
+			Unit:    newUnit(hookedLabels),
+			DropIns: map[string]string{"99-site.conf": "[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=a=b\n"},
 		}, "drop-in 99-site.conf of its unit sets Environment="},
 		"a later reset": {UnitFiles{
 			Unit:    newUnit(hookedLabels),
-			DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=\n"}},
+			DropIns: map[string]string{"99-site.conf": "[Service]\nEnvironment=\n"},
 		}, "sets Environment="},
 		"a broken unit": {UnitFiles{Unit: "[Service"}, "reading kubelet's unit"},
 		"a broken later dropin": {UnitFiles{
 			Unit:    newUnit(plainLabels),
-			DropIns: []DropIn{{"99-site.conf", "[Service"}},
+			DropIns: map[string]string{"99-site.conf": "[Service"},
 		}, "reading"},
 	}
 	for name, test := range tests {
@@ -231,7 +225,7 @@ func TestRegistrationDropInErrors(t *testing.T) {
 	}
 	later := UnitFiles{
 		Unit:    newUnit(hookedLabels),
-		DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=OTHER=1\nRestartSec=5\n"}},
+		DropIns: map[string]string{"99-site.conf": "[Service]\nEnvironment=OTHER=1\nRestartSec=5\n"},
 	}
 	if _, err := desiredRegistration(t).RenderDropIn(later); err != nil {
 		t.Errorf("a later drop-in about something else is in the way: %v", err)
@@ -264,7 +258,7 @@ func TestNewRegistration(t *testing.T) {
 	}
 	for name, test := range tests {
 		r, err := NewRegistration(test.labels, test.taints, test.nodePool)
-		if err != nil || r.String() != test.want || r.isEmpty() != (test.want == "") {
+		if err != nil || r.String() != test.want || (len(r.Labels)+len(r.Taints) == 0) != (test.want == "") {
 			t.Errorf("%s: %q, %v; want %q", name, r, err, test.want)
 		}
 	}

@@ -2,9 +2,16 @@
 
 package kubelet
 
-// withDropIn returns the launch with dropin added, or replaced if the name exists.
-func (u UnitFiles) withDropIn(dropin DropIn) UnitFiles {
-	before := u.sortedDropIns(func(d DropIn) bool { return d.Name < dropin.Name })
-	u.DropIns = append(append(before, dropin), u.dropInsAfter(dropin.Name)...)
+import "maps"
+
+// withDropIn returns the launch with a drop-in added or replaced.
+func (u UnitFiles) withDropIn(name, content string) UnitFiles {
+	all := map[string]string{name: content}
+	for other, unchanged := range maps.All(u.DropIns) {
+		if other != name {
+			all[other] = unchanged
+		}
+	}
+	u.DropIns = all
 	return u
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 func TestControlPlaneServerVersion(t *testing.T) {

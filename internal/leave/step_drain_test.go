@@ -14,8 +14,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 // kubeconfigOf returns a kubeconfig for the API server at a URL.

@@ -94,7 +94,7 @@ func unschedulableFindings(node *corev1.Node, requested []string) []report.Findi
 func isRequested(taint corev1.Taint, requested []string) bool {
 	return slices.ContainsFunc(requested, func(text string) bool {
 		request, err := config.ParseTaint(text)
-		return err == nil && request.Key == taint.Key && request.Effect == string(taint.Effect)
+		return err == nil && request.MatchTaint(&taint)
 	})
 }
 

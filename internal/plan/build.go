@@ -78,13 +78,9 @@ type builder struct {
 // nodeName returns the node name that kubelet will use.
 func (b builder) nodeName() (string, error) {
 	unit, dropins, _, _ := b.payload.Unit(kubelet.UnitName)
-	sources := kubelet.NameSources{Unit: unit, Hostname: b.facts.Host.Hostname, File: func(name string) ([]byte, bool) {
+	return kubelet.NodeName(kubelet.UnitFiles{Unit: unit, DropIns: dropins, File: func(name string) ([]byte, bool) {
 		return effectiveFile(b.payload, b.facts.Files, name)
-	}}
-	for _, name := range sortedKeys(dropins) {
-		sources.DropIns = append(sources.DropIns, dropins[name])
-	}
-	return kubelet.NodeName(sources)
+	}}, b.facts.Host.Hostname)
 }
 
 // cluster returns the cluster of the payload's bootstrap kubeconfig, which the join token must fit. It is zero if

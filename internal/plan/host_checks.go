@@ -39,7 +39,7 @@ func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 	if facts.Units["firewalld.service"].Active == "active" {
 		facts.Firewall = uplinkZone(ctx)
 	}
-	_, facts.NodeName = kubelet.NodeName(kubelet.NameSources{Hostname: b.Facts.Hostname})
+	_, facts.NodeName = kubelet.NodeName(kubelet.UnitFiles{}, b.Facts.Hostname)
 	facts.OtherCluster = b.otherCluster()
 	facts.Uplink = b.checkUplink(ctx, installsPackages)
 	if b.Inputs.UserData != nil && b.State.PayloadDigest == "" {

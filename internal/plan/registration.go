@@ -5,7 +5,6 @@ package plan
 import (
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -71,22 +70,10 @@ func (b builder) registrationCheck(p *Plan) (*kubelet.RegistrationCheck, error) 
 // kubelet, with or without the agent's own drop-in. Planned files replace the
 // host's, in the directories of systemd.unit(5).
 func kubeletLaunch(files Files, p *Plan, withDropIn bool) kubelet.UnitFiles {
-	launch := kubelet.UnitFiles{File: func(name string) ([]byte, bool) { return plannedFile(files, p, name) }}
-	dropins := map[string]string{}
-	for _, dir := range []string{"/usr/lib/systemd/system", "/usr/local/lib/systemd/system", "/run/systemd/system", "/etc/systemd/system"} {
-		if content, found := plannedFile(files, p, path.Join(dir, kubelet.UnitName)); found {
-			launch.Unit = string(content)
-		}
-		for _, name := range plannedNames(files, p, path.Join(dir, kubelet.UnitName+".d")) {
-			if content, found := plannedFile(files, p, path.Join(dir, kubelet.UnitName+".d", name)); found {
-				dropins[name] = string(content) // overrides the same name in earlier directories
-			}
-		}
-	}
-	for _, name := range sortedKeys(dropins) {
-		if strings.HasSuffix(name, ".conf") && (withDropIn || name != kubelet.RegistrationDropIn) {
-			launch.DropIns = append(launch.DropIns, kubelet.DropIn{Name: name, Content: dropins[name]})
-		}
+	launch := kubelet.ReadUnitFiles(func(name string) ([]byte, bool) { return plannedFile(files, p, name) },
+		func(dir string) []string { return plannedNames(files, p, dir) })
+	if !withDropIn {
+		delete(launch.DropIns, kubelet.RegistrationDropIn)
 	}
 	return launch
 }

@@ -68,6 +68,14 @@ func errorFinding(remedy report.Remedy, format string, args ...any) []report.Fin
 	}}
 }
 
+// errorIf returns errorFinding if the condition holds.
+func errorIf(condition bool, remedy report.Remedy, format string, args ...any) []report.Finding {
+	if !condition {
+		return nil
+	}
+	return errorFinding(remedy, format, args...)
+}
+
 func warningFinding(remedy report.Remedy, format string, args ...any) []report.Finding {
 	return []report.Finding{{Severity: report.SeverityWarning, Message: fmt.Sprintf(format, args...), Remedy: remedy}}
 }

@@ -3,11 +3,13 @@
 package preflight
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/firewalld"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
@@ -72,17 +74,11 @@ func HostChecks() []Check[HostFacts] {
 }
 
 func checkRoot(f HostFacts) []report.Finding {
-	if f.Host.Root {
-		return nil
-	}
-	return errorFinding("# rerun the command with sudo", "the agent is not running as root")
+	return errorIf(!f.Host.Root, "# rerun the command with sudo", "the agent is not running as root")
 }
 
 func checkSystemd(f HostFacts) []report.Finding {
-	if f.Systemd == nil {
-		return nil
-	}
-	return errorFinding("# run the agent on the host itself, not in a container", "%v", f.Systemd)
+	return errorIf(f.Systemd != nil, "# run the agent on the host itself, not in a container", "%v", f.Systemd)
 }
 
 func checkOS(f HostFacts) []report.Finding {
@@ -96,18 +92,12 @@ func checkOS(f HostFacts) []report.Finding {
 }
 
 func checkArch(f HostFacts) []report.Finding {
-	if f.Host.Arch == "amd64" || f.Host.Arch == "arm64" {
-		return nil
-	}
-	return errorFinding("# use a host with one of these architectures",
+	return errorIf(f.Host.Arch != "amd64" && f.Host.Arch != "arm64", "# use a host with one of these architectures",
 		"unsupported architecture %s: NodePools of platform None require amd64 or arm64", f.Host.Arch)
 }
 
 func checkImageMode(f HostFacts) []report.Finding {
-	if !f.Host.OSTree {
-		return nil
-	}
-	return errorFinding("hcp-node-agent status",
+	return errorIf(f.Host.OSTree, "hcp-node-agent status",
 		"this host is in image mode and configured by its image or Ignition; the agent only runs checks on it")
 }
 
@@ -134,10 +124,8 @@ func checkSELinux(f HostFacts) []report.Finding {
 }
 
 func checkNetworkManager(f HostFacts) []report.Finding {
-	if f.Units["NetworkManager.service"].Active == "active" {
-		return nil
-	}
-	return errorFinding("systemctl enable --now NetworkManager", "NetworkManager is not running; it is required for br-ex")
+	return errorIf(f.Units["NetworkManager.service"].Active != "active", "systemctl enable --now NetworkManager",
+		"NetworkManager is not running; it is required for br-ex")
 }
 
 func checkMTU(f HostFacts) []report.Finding {
@@ -190,4 +178,51 @@ func addressConflict(links []hostnet.Link, address netip.Addr) string {
 		}
 	}
 	return ""
+}
+
+// GetUnits returns the systemd states of the services in the checks.
+func GetUnits(ctx context.Context, manager *systemd.Manager) (map[string]systemd.UnitState, error) {
+	units := map[string]systemd.UnitState{}
+	for _, name := range []string{
+		"NetworkManager.service", "firewalld.service", "fapolicyd.service", "kubelet.service", "crio.service",
+		"openvswitch.service",
+	} {
+		state, err := manager.UnitState(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		units[name] = state
+	}
+	return units, nil
+}
+
+// RequiredPrograms returns the executables that every node requires and no payload contains.
+func RequiredPrograms() []Program {
+	return []Program{
+		{"kubelet", "openshift-kubelet"},
+		{"crio", "cri-o"},
+		{"conmon", "conmon"},
+		{"runc", "runc"},
+		{"ovs-vsctl", "openvswitch3.1"},
+		{"ip", "iproute"},
+		{"mount", "util-linux"},
+		{"modprobe", "kmod"},
+	}
+}
+
+// MissingPrograms returns the programs that are not installed. The payload's default container
+// runtime replaces runc if runtime is set. more contains the programs that the payload's
+// units run.
+func MissingPrograms(runtime string, more []Program) []Program {
+	var missing []Program
+	for _, program := range slices.Concat(RequiredPrograms(), more) {
+		if program.Name == "runc" && runtime != "" {
+			program = Program{runtime, runtime}
+		}
+		isListed := slices.ContainsFunc(missing, func(m Program) bool { return m.Name == program.Name })
+		if !isListed && !command.Exists(program.Name) {
+			missing = append(missing, program)
+		}
+	}
+	return missing
 }

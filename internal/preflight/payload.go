@@ -88,10 +88,8 @@ func PayloadChecks() []Check[PayloadFacts] {
 }
 
 func checkArchitecture(f PayloadFacts) []report.Finding {
-	if f.Arch == "" || f.Arch == f.Host.Arch {
-		return nil
-	}
-	return errorFinding(report.Remedyf("# use the user data of a NodePool whose spec.arch is %s", f.Host.Arch),
+	return errorIf(f.Arch != "" && f.Arch != f.Host.Arch,
+		report.Remedyf("# use the user data of a NodePool whose spec.arch is %s", f.Host.Arch),
 		"the payload is for hosts of architecture %s, but this host is %s", f.Arch, f.Host.Arch)
 }
 
@@ -171,11 +169,8 @@ func checkCgroup(f PayloadFacts) []report.Finding {
 }
 
 func checkUnits(f PayloadFacts) []report.Finding {
-	if len(f.MissingUnits) == 0 {
-		return nil
-	}
-	return errorFinding("# install the packages that provide them, then run join again (openvswitch.service: "+
-		"openvswitch3.1 or newer from the Fast Datapath repository)",
+	return errorIf(len(f.MissingUnits) > 0, "# install the packages that provide them, then run join again "+
+		"(openvswitch.service: openvswitch3.1 or newer from the Fast Datapath repository)",
 		"the payload enables units that do not exist on this host: %s", strings.Join(f.MissingUnits, ", "))
 }
 

@@ -26,12 +26,12 @@ func Meta(kind string) TypeMeta { return TypeMeta{APIVersion: APIVersion, Kind: 
 // StepStatus is how a step ended.
 type StepStatus string
 
-// The statuses of steps.
+// The statuses of steps. They have the values of the events that report the end of a step.
 const (
-	StatusOK        StepStatus = "ok"
-	StatusUnchanged StepStatus = "unchanged" // the step changed nothing
-	StatusSkipped   StepStatus = "skipped"   // on request
-	StatusFailed    StepStatus = "failed"
+	StatusOK        = StepStatus(StepDone)
+	StatusUnchanged = StepStatus(StepUnchanged) // the step changed nothing
+	StatusSkipped   = StepStatus(StepSkipped)   // on request
+	StatusFailed    = StepStatus(StepFailed)
 )
 
 // Enum returns all statuses.
@@ -77,24 +77,15 @@ func (r *Recorder) Emit(event Event) {
 	case StepDone, StepUnchanged, StepSkipped, StepFailed:
 		if n := len(r.Steps); n > 0 {
 			last := &r.Steps[n-1]
-			last.Result, last.Message, last.Remedy = stepStatus(event.Kind), event.Message, event.Remedy
+			last.Result, last.Message, last.Remedy = StepStatus(event.Kind), event.Message, event.Remedy
 			last.Seconds = event.Elapsed.Seconds()
 		}
-	case Waiting, Note, Detail, CommandFailed:
 	}
 }
 
-// stepStatus returns the status of a step for the event that reported its end.
-func stepStatus(kind EventKind) StepStatus {
-	switch kind { //nolint:exhaustive // other events do not end a step
-	case StepDone:
-		return StatusOK
-	case StepUnchanged:
-		return StatusUnchanged
-	case StepSkipped:
-		return StatusSkipped
-	}
-	return StatusFailed
+// StepFailed reports whether the last step failed. Other sinks have printed its error.
+func (r *Recorder) StepFailed() bool {
+	return len(r.Steps) > 0 && r.Steps[len(r.Steps)-1].Result == StatusFailed
 }
 
 // WriteJSON writes an indented document with a final newline. Empty lists and maps are never null.
@@ -111,4 +102,20 @@ func encode(w io.Writer, document any, indent string) error {
 		return fmt.Errorf("writing JSON document: %w", err)
 	}
 	return nil
+}
+
+// CommandResult contains the last fields of a document: the result of its command.
+type CommandResult struct {
+	ExitCode Code   `json:"exitCode" doc:"exit code of the command"`
+	Error    string `json:"error,omitempty" doc:"what failed and why; absent if the command succeeded"`
+	Remedy   Remedy `json:"remedy,omitempty" doc:"how to resolve the failure"`
+}
+
+// ResultOf returns the result of a command that ended with err.
+func ResultOf(err error) CommandResult {
+	r := CommandResult{ExitCode: CodeOf(err), Remedy: RemedyOf(err)}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	return r
 }

@@ -4,13 +4,11 @@ package report
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coreos/go-systemd/v22/journal"
 )
@@ -69,13 +67,12 @@ func TestEventsCannotControlTerminal(t *testing.T) {
 		}
 	}
 	var sent string
-	handler := Journal{
-		Send: func(message string, _ journal.Priority, _ map[string]string) error { sent = message; return nil },
-	}
-	record := slog.NewRecord(time.Time{}, slog.LevelInfo, evil, 0)
-	record.AddAttrs(slog.String(attrRemedy, "run "+evil))
-	if err := handler.Handle(context.Background(), record); err != nil ||
-		sent != `a\x1b[2Jb\rc\u202e`+"\n"+`run a\x1b[2Jb\rc\u202e` {
-		t.Errorf("the journal gets %q, %v", sent, err)
+	log := Journal{Send: func(message string, _ journal.Priority, _ map[string]string) error {
+		sent = message
+		return nil
+	}}
+	log.Emit(Event{Kind: Note, Message: evil, Remedy: "run " + evil})
+	if sent != `a\x1b[2Jb\rc\u202e`+"\n"+`run a\x1b[2Jb\rc\u202e` {
+		t.Errorf("the journal gets %q", sent)
 	}
 }

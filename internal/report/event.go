@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package report distributes a stream of events to several outputs: terminal, pipe, JSON
+// and systemd. It also defines the error type that carries an exit code and a remedy.
 package report
 
 import "time"
@@ -67,6 +69,11 @@ func (l Log) Note(message string) { l.emit(Event{Kind: Note, Message: message}) 
 // Warn emits a warning and its remedy.
 func (l Log) Warn(message string, remedy Remedy) {
 	l.emit(Event{Kind: Warning, Message: message, Remedy: remedy})
+}
+
+// Fail reports the failure of the command.
+func (l Log) Fail(message string, remedy Remedy) {
+	l.emit(Event{Kind: CommandFailed, Message: message, Remedy: remedy})
 }
 
 // Wait reports what is awaited and the last observation. Outputs show a repeated message

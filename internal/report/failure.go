@@ -3,6 +3,7 @@
 package report
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -22,10 +23,8 @@ const (
 	RebootNeeded      Code = 7
 	DriftFound        Code = 8
 	ChangesPlanned    Code = 9
+	Interrupted       Code = 130 // after Ctrl-C, as in shells
 )
-
-// Interrupted is the exit code after Ctrl-C, as in shells.
-const Interrupted Code = 130
 
 // Failure is an error with an exit code and a remedy.
 type Failure struct {
@@ -73,4 +72,76 @@ func RemedyOf(err error) Remedy {
 		return failure.Remedy
 	}
 	return ""
+}
+
+// DescribedError is an error with a replaced message.
+type DescribedError struct {
+	Text string
+	Err  error
+}
+
+// Error returns the replaced message.
+func (d DescribedError) Error() string { return d.Text }
+
+// Unwrap returns the original error.
+func (d DescribedError) Unwrap() error { return d.Err }
+
+// WaitError returns the error for a wait that ctx ended: failure if the deadline
+// passed, and the cause of the cancellation otherwise.
+func WaitError(ctx context.Context, failure error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return failure
+	}
+	return context.Cause(ctx)
+}
+
+// FailureAtDeadline returns failure if err only means that the deadline of ctx has passed,
+// and err otherwise.
+func FailureAtDeadline(ctx context.Context, err, failure error) error {
+	var known *Failure
+	if err == nil || ctx.Err() == nil || errors.As(err, &known) {
+		return err
+	}
+	return WaitError(ctx, failure)
+}
+
+// ExplainInterruption describes a cancellation or timeout of ctx in a message with
+// a remedy. Completed work is kept; the same command resumes it.
+func ExplainInterruption(ctx context.Context, err error) error {
+	const again = "# run the same command again to resume"
+	var failure *Failure
+	switch {
+	case errors.As(err, &failure):
+		return err
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return Fail(Failed, again+"; use --timeout DURATION to wait longer", "join timed out: %w", err)
+	case errors.Is(ctx.Err(), context.Canceled):
+		return Fail(Interrupted, again, "interrupted: %w", err)
+	}
+	return err
+}
+
+// ExitStatus describes an exit code.
+type ExitStatus struct {
+	Code    Code
+	Short   string // for the list of all exit codes
+	Meaning string // for the README, man pages and the reference
+}
+
+// ExitStatuses returns the table of exit codes. Help, man pages and documents are generated from
+// it, and the restart settings of the unit follow it.
+func ExitStatuses() []ExitStatus {
+	return []ExitStatus{
+		{Success, "done", "done"},
+		{Failed, "failed", "failed"},
+		{Usage, "usage or invalid input", "usage, or unreadable or invalid input"},
+		{Refused, "refused by a check, nothing changed", "refused by a check; nothing was changed"},
+		{CredentialRefused, "authentication failed", "authentication failed: the token is invalid, rotated or expired"},
+		{ApprovalMissing, "CSR not approved", "timed out waiting for CSR approval"},
+		{NetworkRolledBack, "network rolled back", "the network change was rolled back"},
+		{RebootNeeded, "reboot required", "reboot required; then run the command again"},
+		{DriftFound, "drift found", "drift found"},
+		{ChangesPlanned, "changes planned", "changes planned (plan --detailed-exitcode)"},
+		{Interrupted, "interrupted", "interrupted by a signal; run the command again to resume"},
+	}
 }

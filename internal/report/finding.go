@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
 // Finding is one result of a check of the host or of its Node.
@@ -76,18 +78,17 @@ func Refusal(findings []Finding) error {
 // "1 problem, 2 warnings". It returns "" if there are none.
 func CountFindings(findings []Finding) string {
 	var counts []string
-	for _, severity := range []Severity{SeverityProblem, SeverityWarning, SeverityNote} {
+	for _, severity := range severities()[:3] {
 		n := 0
 		for _, finding := range findings {
 			if finding.Severity == severity {
 				n++
 			}
 		}
-		switch n {
-		case 0:
-		case 1:
+		switch {
+		case n == 1:
 			counts = append(counts, "1 "+string(severity))
-		default:
+		case n > 1:
 			counts = append(counts, fmt.Sprintf("%d %ss", n, severity))
 		}
 	}
@@ -98,3 +99,63 @@ func CountFindings(findings []Finding) string {
 func CompareSeverity(a, b Finding) int {
 	return cmp.Compare(slices.Index(severities(), a.Severity), slices.Index(severities(), b.Severity))
 }
+
+// Severity is the severity of a finding about a host or its node.
+type Severity string
+
+// The severities, most severe first.
+const (
+	SeverityProblem Severity = "problem" // refuses a join, or impairs the node now
+	SeverityWarning Severity = "warning" // needs attention
+	SeverityNote    Severity = "note"    // informational
+	SeverityOK      Severity = "ok"      // no problem
+)
+
+// Enum returns all severities.
+func (Severity) Enum() []string { return schema.Strings(severities()...) }
+
+// severities returns all severities, most severe first.
+func severities() []Severity {
+	return []Severity{SeverityProblem, SeverityWarning, SeverityNote, SeverityOK}
+}
+
+// Reason names the kind of problem of a finding about a joined node. It is the reason of the
+// Events and a label of the metrics, so a value must not change. docs/day-2.md explains each.
+type Reason string
+
+// The reasons of findings.
+const (
+	APIServerUnreachable      Reason = "APIServerUnreachable"
+	CertificateExpiring       Reason = "CertificateExpiring"
+	CheckFailed               Reason = "CheckFailed"
+	ClientCAExpired           Reason = "ClientCAExpired"
+	ClientCAExpiring          Reason = "ClientCAExpiring"
+	ClientCAOutdated          Reason = "ClientCAOutdated"
+	ClockSkew                 Reason = "ClockSkew"
+	ClusterCANotTrusted       Reason = "ClusterCANotTrusted"
+	ConfigurationDrift        Reason = "ConfigurationDrift"
+	CRIONotRunning            Reason = "CRIONotRunning"
+	DiskPressure              Reason = "DiskPressure"
+	HostNameChanged           Reason = "HostNameChanged"
+	ImagePullFailed           Reason = "ImagePullFailed"
+	KubeletNotRunning         Reason = "KubeletNotRunning"
+	MemoryPressure            Reason = "MemoryPressure"
+	NetworkUnavailable        Reason = "NetworkUnavailable"
+	NodeAddressChanged        Reason = "NodeAddressChanged"
+	NodeAddressMissing        Reason = "NodeAddressMissing"
+	NodeCordoned              Reason = "NodeCordoned"
+	NodeDeleted               Reason = "NodeDeleted"
+	NodeNotReady              Reason = "NodeNotReady"
+	NodeNotRegistered         Reason = "NodeNotRegistered"
+	NodeTainted               Reason = "NodeTainted"
+	PIDPressure               Reason = "PIDPressure"
+	PodNetworkNotReady        Reason = "PodNetworkNotReady"
+	PodNotReady               Reason = "PodNotReady"
+	PodStatusUnknown          Reason = "PodStatusUnknown"
+	PodSubnetMissing          Reason = "PodSubnetMissing"
+	RegistryCredentialMissing Reason = "RegistryCredentialMissing"
+	ReleaseMismatch           Reason = "ReleaseMismatch"
+	RequiredUnitNotRunning    Reason = "RequiredUnitNotRunning"
+	ServingCertificateMissing Reason = "ServingCertificateMissing"
+	UpdateNotRunning          Reason = "UpdateNotRunning"
+)

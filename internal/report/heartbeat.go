@@ -34,7 +34,6 @@ func (h *Heartbeat) Emit(event Event) {
 		h.timer = time.AfterFunc(h.First, func() { h.repeat(event) })
 	case StepDone, StepUnchanged, StepSkipped, StepFailed, CommandFailed:
 		h.stop()
-	case Headline, Note, Warning, Detail:
 	}
 	h.Sink.Emit(event)
 }

@@ -63,11 +63,8 @@ func TestHeartbeatInJournal(t *testing.T) {
 			got = append(got, priority)
 			return errors.New("a log that cannot be written is no reason to stop")
 		}
-		heartbeat := &Heartbeat{
-			Sink:     &Slog{Handler: Journal{Level: slog.LevelInfo, Send: send}},
-			First:    time.Minute,
-			Interval: 10 * time.Minute,
-		}
+		sink := Journal{Level: slog.LevelInfo, Send: send}
+		heartbeat := &Heartbeat{Sink: sink, First: time.Minute, Interval: 10 * time.Minute}
 		log := Log{Sink: heartbeat, Step: "client-certificate"}
 		log.Wait("waiting for approval", "oc adm certificate approve x")
 		time.Sleep(22 * time.Minute)

@@ -201,7 +201,7 @@ func TestWrap(t *testing.T) {
 		"": {""}, "one": {"one"}, "one two": {"one two"}, "one two three": {"one two", "three"},
 		"a abcdefghij b": {"a", "abcdefghij", "b"}, "äöü äöü äöü": {"äöü äöü", "äöü"},
 	} {
-		if diff := cmp.Diff(want, wrap(text, 7)); diff != "" {
+		if diff := cmp.Diff(want, wrapHanging("", "", text, 7)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}

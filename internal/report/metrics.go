@@ -24,39 +24,28 @@ type Sample struct {
 
 // WriteMetrics writes the metrics. Metrics without samples are skipped.
 func WriteMetrics(w io.Writer, metrics []Metric) error {
+	escapeHelp := strings.NewReplacer(`\`, `\\`, "\n", `\n`)
+	escapeLabel := strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 	var out strings.Builder
 	for _, metric := range metrics {
 		if len(metric.Samples) == 0 {
 			continue
 		}
-		fmt.Fprintf(&out, "# HELP %s %s\n# TYPE %s gauge\n", metric.Name, escapeMetric(metric.Help, false), metric.Name)
+		fmt.Fprintf(&out, "# HELP %s %s\n# TYPE %[1]s gauge\n", metric.Name, escapeHelp.Replace(metric.Help))
 		for _, sample := range metric.Samples {
-			out.WriteString(metric.Name)
-			for i, label := range sample.Labels {
-				separator := ","
-				if i == 0 {
-					separator = "{"
-				}
-				fmt.Fprintf(&out, "%s%s=\"%s\"", separator, label[0], escapeMetric(label[1], true))
+			var labels []string
+			for _, label := range sample.Labels {
+				labels = append(labels, fmt.Sprintf(`%s="%s"`, label[0], escapeLabel.Replace(label[1])))
 			}
-			if len(sample.Labels) > 0 {
-				out.WriteString("}")
+			name := metric.Name
+			if len(labels) > 0 {
+				name += "{" + strings.Join(labels, ",") + "}"
 			}
-			out.WriteString(" " + strconv.FormatFloat(sample.Value, 'f', -1, 64) + "\n")
+			fmt.Fprintln(&out, name, strconv.FormatFloat(sample.Value, 'f', -1, 64))
 		}
 	}
 	if _, err := io.WriteString(w, out.String()); err != nil {
 		return fmt.Errorf("writing metrics: %w", err)
 	}
 	return nil
-}
-
-// escapeMetric escapes a help text or, if label is set, a label value, in which quotes are
-// escaped too.
-func escapeMetric(text string, label bool) string {
-	text = strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(text)
-	if label {
-		text = strings.ReplaceAll(text, `"`, `\"`)
-	}
-	return text
 }

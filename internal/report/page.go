@@ -5,8 +5,22 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 )
+
+// Colors of a terminal.
+const (
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	red    = "\x1b[31m"
+	bold   = "\x1b[1m"
+	reset  = "\x1b[0m"
+)
+
+// colorSequence matches the escape sequences above.
+var colorSequence = regexp.MustCompile(`\x1b\[(?:0|1|31|32|33)m`)
 
 // Page prints the text of a document: on a terminal within its width and in color, and in a pipe
 // one line for each item.
@@ -71,21 +85,44 @@ func (p *Page) Title(text string) string { return p.paint(bold, text) }
 
 // BySeverity returns text in the color of a severity.
 func (p *Page) BySeverity(severity Severity, text string) string {
-	switch severity {
-	case SeverityProblem:
-		return p.Bad(text)
-	case SeverityWarning:
-		return p.Warn(text)
-	case SeverityOK:
-		return p.Good(text)
-	case SeverityNote:
-	}
-	return text
+	colors := map[Severity]string{SeverityProblem: red, SeverityWarning: yellow, SeverityOK: green}
+	return p.paint(colors[severity], text)
 }
 
+// paint returns text in a color, or text itself if the color or the text is "".
 func (p *Page) paint(color, text string) string {
-	if !p.Color {
+	if !p.Color || color == "" || text == "" {
 		return text
 	}
-	return colorize(color, text)
+	return color + text + reset
+}
+
+// wrapHanging splits a text at spaces into lines of at most width columns. The first line begins with
+// label, all others with indent. Longer words are not split, so that they can be copied. If width is 0,
+// or if everything fits on one line, there is one line.
+func wrapHanging(label, indent, text string, width int) []string {
+	if width <= 0 || displayWidth(label+text) <= width {
+		return []string{label + text}
+	}
+	var lines []string
+	line, separator := label, ""
+	for word := range strings.FieldsSeq(text) {
+		begun := separator != "" || displayWidth(label) > displayWidth(indent) // a break gains space
+		if begun && line != indent && displayWidth(line+separator+word) > width {
+			lines = append(lines, strings.TrimRight(line, " "))
+			line, separator = indent, ""
+		}
+		line += separator + word
+		separator = " "
+	}
+	return append(lines, line)
+}
+
+// displayWidth returns the number of columns of a text without its colors. Double-width characters
+// do not occur.
+func displayWidth(text string) int {
+	if strings.Contains(text, "\x1b") {
+		text = colorSequence.ReplaceAllString(text, "")
+	}
+	return utf8.RuneCountInString(text)
 }

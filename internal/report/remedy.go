@@ -32,13 +32,7 @@ func (r Remedy) Note() string {
 // Inline returns the remedy for the end of a sentence: the commands, then the notes.
 func (r Remedy) Inline() string {
 	command, note := r.split()
-	parts := []string{command, note}
-	if command == "" {
-		parts = parts[1:]
-	} else if note == "" {
-		parts = parts[:1]
-	}
-	return strings.ReplaceAll(strings.Join(parts, "; "), "\n", "; ")
+	return strings.ReplaceAll(strings.Trim(command+"\n"+note, "\n"), "\n", "; ")
 }
 
 func (r Remedy) split() (command, note string) {

@@ -5,19 +5,10 @@ package report
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
-)
 
-// Names of record attributes. In the journal they are fields, in capitals.
-const (
-	attrStep    = "step"
-	attrEvent   = "event"      // kind of the event
-	attrRemedy  = "remedy"     // commands of the remedy
-	attrNote    = "note"       // notes of the remedy
-	attrSeconds = "seconds"    // elapsed time of the step
-	attrNext    = "next"       // time of the next attempt
-	attrChange  = "change"     // KIND:TARGET of the changed object
-	attrRequest = "request_id" // certificate signing request
+	"github.com/coreos/go-systemd/v22/journal"
 )
 
 // Slog is a Sink that writes every event as a record of log/slog.
@@ -33,26 +24,74 @@ func (s *Slog) Emit(event Event) {
 		return
 	}
 	record := slog.NewRecord(event.Time, level, message(event), 0)
-	record.AddAttrs(slog.String(attrEvent, string(event.Kind)))
-	remedy := event.Remedy
+	record.AddAttrs(attributes(event)...)
+	_ = s.Handler.Handle(ctx, record) // a failing log does not stop a join
+}
+
+// Journal is a Sink that writes to the systemd journal: the message in readable form, its priority, and
+// every attribute as a field.
+//
+//	journalctl -u hcp-node-agent STEP=identity
+//	journalctl -u hcp-node-agent -p warning
+type Journal struct {
+	Level      slog.Level // events below it are not written
+	Identifier string     // name of the program
+	// Send is usually journal.Send.
+	Send func(message string, priority journal.Priority, fields map[string]string) error
+}
+
+// Emit writes one entry. journalctl does not show fields, so the message has the step and the remedy.
+func (j Journal) Emit(event Event) {
+	level := levelOf(event)
+	if level < j.Level {
+		return
+	}
+	fields := map[string]string{"SYSLOG_IDENTIFIER": j.Identifier}
+	for _, attr := range attributes(event) {
+		fields[strings.ToUpper(attr.Key)] = attr.Value.String()
+	}
+	if !event.RetryAt.IsZero() {
+		fields["NEXT"] = Timestamp(event.RetryAt)
+	}
+	text := message(event)
+	if event.Step != "" && !strings.HasPrefix(text, event.Step) {
+		text = event.Step + ": " + text
+	}
+	if note := event.Remedy.Note(); note != "" {
+		text += "\n# " + strings.ReplaceAll(note, "\n", "\n# ")
+	}
+	if command := event.Remedy.Command(); command != "" {
+		text += "\n" + command
+	}
+	priorities := map[slog.Level]journal.Priority{
+		slog.LevelDebug: journal.PriDebug, slog.LevelInfo: journal.PriInfo,
+		slog.LevelWarn: journal.PriWarning, slog.LevelError: journal.PriErr,
+	}
+	_ = j.Send(Escape(text), priorities[level], fields) // a failing log does not stop a join
+}
+
+// attributes returns the attributes of a record. In the journal they are fields, in capitals.
+func attributes(event Event) []slog.Attr {
+	attrs := []slog.Attr{slog.String("event", string(event.Kind))}
 	for _, attr := range [][2]string{
-		{attrStep, event.Step},
-		{attrRemedy, remedy.Command()},
-		{attrNote, remedy.Note()},
-		{attrChange, event.Change},
-		{attrRequest, event.Request},
+		{"step", event.Step},
+		{"remedy", event.Remedy.Command()},
+		{"note", event.Remedy.Note()},
+		{"change", event.Change},
+		{"request_id", event.Request},
 	} {
 		if attr[1] != "" {
-			record.AddAttrs(slog.String(attr[0], attr[1]))
+			attrs = append(attrs, slog.String(attr[0], attr[1]))
 		}
 	}
 	if event.Elapsed > 0 {
-		record.AddAttrs(slog.Float64(attrSeconds, float64(event.Elapsed.Round(time.Millisecond).Milliseconds())/1000))
+		seconds := float64(event.Elapsed.Round(time.Millisecond).Milliseconds()) / 1000
+		attrs = append(attrs, slog.Float64("seconds", seconds))
 	}
 	if !event.RetryAt.IsZero() {
-		record.AddAttrs(slog.Time(attrNext, event.RetryAt))
+		attrs = append(attrs, slog.Time("next", event.RetryAt))
 	}
-	_ = s.Handler.Handle(ctx, record) // a failing log does not stop a join
+	return attrs
 }
 
 // message returns the message of an event, which is not empty.

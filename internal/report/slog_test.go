@@ -36,7 +36,7 @@ func TestJournal(t *testing.T) {
 			got = append(got, journalEntry{message, priority, fields})
 			return errors.New("a log that cannot be written is no reason to stop")
 		}
-		emitSamples(&Slog{Handler: Journal{Level: level, Identifier: "hcp-node-agent", Send: send}})
+		emitSamples(Journal{Level: level, Identifier: "hcp-node-agent", Send: send})
 		fields := func(pairs ...string) map[string]string {
 			m := map[string]string{"SYSLOG_IDENTIFIER": "hcp-node-agent"}
 			for i := 0; i < len(pairs); i += 2 {
@@ -74,28 +74,6 @@ func TestJournal(t *testing.T) {
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(journalEntry{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", level, diff)
 		}
-	}
-}
-
-// Records of other packages are written by the same handler.
-func TestJournalWritesOtherRecords(t *testing.T) {
-	var got journalEntry
-	send := func(message string, priority journal.Priority, fields map[string]string) error {
-		got = journalEntry{message, priority, fields}
-		return nil
-	}
-	log := slog.New(Journal{Identifier: "hcp-node-agent", Send: send})
-	log.With("_pid", 1).WithGroup("g").Error("no", "request.id", "a", "at", time.Unix(0, 0))
-	want := journalEntry{
-		"no", journal.PriErr, map[string]string{
-			"SYSLOG_IDENTIFIER": "hcp-node-agent",
-			"PID":               "1",
-			"REQUEST_ID":        "a",
-			"AT":                "1970-01-01T00:00:00Z",
-		},
-	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(journalEntry{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -47,7 +47,7 @@ const (
 	timeColumn = 100                        // maximum column where the elapsed time of a step ends
 )
 
-// Emit prints one event.
+// Emit prints one event. The command itself prints its failure.
 func (t *Terminal) Emit(event Event) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -84,7 +84,6 @@ func (t *Terminal) Emit(event Event) {
 		t.printStep(event)
 		t.printPending()
 		t.page(t.W).Remedy(event.Remedy)
-	case CommandFailed: // printed by the command itself
 	}
 	t.drawLine()
 }
@@ -130,7 +129,7 @@ func (t *Terminal) printStep(event Event) {
 		t.printLine(label)
 		label = strings.Repeat(" ", indent)
 	}
-	for i, line := range wrap(event.Message, room-indent) {
+	for i, line := range wrapHanging("", "", event.Message, room-indent) {
 		if i == 0 && elapsed != "" {
 			line += strings.Repeat(" ", max(1, room+len("  999.9s")-indent-displayWidth(line)-len(elapsed))) + elapsed
 		}

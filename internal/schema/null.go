@@ -17,16 +17,15 @@ func withoutNull(v reflect.Value) reflect.Value {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
-			return v
+			break
 		}
 		pointer := reflect.New(v.Type().Elem())
 		pointer.Elem().Set(withoutNull(v.Elem()))
 		return pointer
 	case reflect.Interface:
-		if v.IsNil() {
-			return v
+		if !v.IsNil() {
+			return withoutNull(v.Elem())
 		}
-		return withoutNull(v.Elem())
 	case reflect.Struct:
 		copied := reflect.New(v.Type()).Elem()
 		copied.Set(v)

@@ -7,6 +7,7 @@ package schema
 import (
 	"encoding"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 	"time"
@@ -14,9 +15,6 @@ import (
 
 // Schema is a JSON Schema in the form that encoding/json encodes.
 type Schema map[string]any
-
-// descriptionTag is the struct tag with the description of a field. Fields with "-" are not published.
-const descriptionTag = "doc"
 
 // Enum is implemented by string types with a closed set of values.
 type Enum interface {
@@ -34,34 +32,31 @@ func Strings[T ~string](values ...T) []string {
 }
 
 // Of returns the schema of a document, which is a struct. Unknown fields are valid, because later
-// versions can add fields. No value can be null: see WithoutNull.
+// versions can add fields. The struct tag doc has the description of a field. No value can be null: see WithoutNull.
 func Of(id, title string, document any) Schema {
-	object := Schema{
-		"$schema": "https://json-schema.org/draft/2020-12/schema",
-		"$id":     id,
-		"title":   title,
-		"type":    "object",
-	}
-	f := fields{properties: map[string]any{}}
-	f.add(reflect.TypeOf(document))
-	f.into(object)
+	object := objectOf(reflect.TypeOf(document))
+	object["$schema"], object["$id"], object["title"] = "https://json-schema.org/draft/2020-12/schema", id, title
 	return object
 }
 
 // jsonTyper is implemented by types that json.Marshal encodes like another type.
 type jsonTyper interface{ JSONType() reflect.Type }
 
-// fields collects the fields of an object.
-type fields struct {
-	properties map[string]any
-	required   []string
-}
-
-func (f *fields) into(object Schema) {
-	object["properties"] = f.properties
+// objectOf returns the schema of a struct.
+func objectOf(of reflect.Type) Schema {
+	f := fields{properties: map[string]Schema{}}
+	f.add(of)
+	object := Schema{"type": "object", "properties": f.properties}
 	if len(f.required) > 0 {
 		object["required"] = f.required
 	}
+	return object
+}
+
+// fields collects the fields of an object.
+type fields struct {
+	properties map[string]Schema
+	required   []string
 }
 
 func (f *fields) add(of reflect.Type) {
@@ -73,7 +68,7 @@ func (f *fields) add(of reflect.Type) {
 			inner = inner.Elem()
 		}
 		switch {
-		case name == "-", field.Tag.Get(descriptionTag) == "-", !field.IsExported() && !field.Anonymous:
+		case name == "-", field.Tag.Get("doc") == "-", !field.IsExported() && !field.Anonymous:
 		case field.Anonymous && name == "" && inner.Kind() == reflect.Struct:
 			f.add(inner)
 		default:
@@ -84,7 +79,7 @@ func (f *fields) add(of reflect.Type) {
 				f.required = append(f.required, name)
 			}
 			property := schemaOf(inner)
-			if description := field.Tag.Get(descriptionTag); description != "" {
+			if description := field.Tag.Get("doc"); description != "" {
 				property["description"] = description
 			}
 			f.properties[name] = property
@@ -116,10 +111,7 @@ func schemaOf(of reflect.Type) Schema {
 	case reflect.Float32, reflect.Float64:
 		return Schema{"type": "number"}
 	case reflect.Struct:
-		object, f := Schema{"type": "object"}, fields{properties: map[string]any{}}
-		f.add(of)
-		f.into(object)
-		return object
+		return objectOf(of)
 	case reflect.Map:
 		return Schema{"type": "object", "additionalProperties": schemaOf(of.Elem())}
 	case reflect.Slice, reflect.Array:
@@ -136,26 +128,18 @@ func schemaOf(of reflect.Type) Schema {
 // Closed returns a schema that rejects unknown fields at all levels: for files that users
 // write, and for tests that detect incomplete schemas.
 func Closed(s Schema) Schema {
-	closed := Schema{}
+	closed := maps.Clone(s)
 	for key, value := range s {
-		closed[key] = closedValue(value)
-	}
-	if _, isObject := s["properties"]; isObject {
-		closed["additionalProperties"] = false
+		switch v := value.(type) {
+		case Schema:
+			closed[key] = Closed(v)
+		case map[string]Schema:
+			properties := map[string]Schema{}
+			for name, property := range v {
+				properties[name] = Closed(property)
+			}
+			closed[key], closed["additionalProperties"] = properties, false
+		}
 	}
 	return closed
-}
-
-func closedValue(value any) any {
-	switch v := value.(type) {
-	case Schema:
-		return Closed(v)
-	case map[string]any:
-		closed := map[string]any{}
-		for key, one := range v {
-			closed[key] = closedValue(one)
-		}
-		return closed
-	}
-	return value
 }

@@ -40,9 +40,8 @@ func contractProblems(s schema.Schema, path string) []string {
 	default:
 		problems = append(problems, path+" has no type, so it can be null")
 	}
-	properties, _ := s["properties"].(map[string]any)
-	for name, value := range properties {
-		property, _ := value.(schema.Schema)
+	properties, _ := s["properties"].(map[string]schema.Schema)
+	for name, property := range properties {
 		if text, _ := property["description"].(string); strings.TrimSpace(text) == "" {
 			problems = append(problems, path+"."+name+" has no description")
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 const excludablePayload = `{"ignition":{"version":"3.2.0"},"storage":{

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/registrytest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 const testPassword = "a-secret-of-the-test"

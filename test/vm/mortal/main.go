@@ -50,7 +50,7 @@ func main() {
 	flags.StringVar(&of.command, "run", "", "run `COMMAND` instead of exiting, and continue")
 	leaves := flags.Bool("leave", false, "give the uplink back")
 	defaults := config.Defaults()
-	config.Flags(flags, &defaults)
+	flags.AddFlagSet(config.FlagSet(&defaults))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := flags.Parse(os.Args[1:])
 	switch {
