@@ -19,7 +19,7 @@ import (
 // Administrators select Events and write alerts by reason. Each reason must be documented,
 // and only reasons that a finding can have.
 func TestReasonsAreDocumentedAndUsed(t *testing.T) {
-	declared := submatches(t, "../report/reason.go", `Reason = "(\w+)"`)
+	declared := submatches(t, "../report/finding.go", `Reason = "(\w+)"`)
 	documented := submatches(t, "../../docs/day-2.md", "(?m)^\\| `([A-Z]\\w+)` \\|")
 	slices.Sort(declared)
 	slices.Sort(documented)

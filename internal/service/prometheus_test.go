@@ -73,7 +73,7 @@ func TestAlertsUseExistingNames(t *testing.T) {
 			t.Errorf("the agent writes no metric %s", name)
 		}
 	}
-	reasons := submatches(t, "../report/reason.go", `Reason = "(\w+)"`)
+	reasons := submatches(t, "../report/finding.go", `Reason = "(\w+)"`)
 	for _, list := range submatches(t, rule, `reason=~"([^"]+)"`) {
 		for reason := range strings.SplitSeq(list, "|") {
 			if !slices.Contains(reasons, reason) {

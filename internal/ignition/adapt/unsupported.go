@@ -67,9 +67,9 @@ func (p *planner) addUnsupported(subject, rule, reason string, remedy report.Rem
 // apply.
 func UnappliedKernelArguments(payload *ignition.Payload) []string {
 	var list []string
-	add := func(verb, argument, remedy string) {
+	add := func(verb, argument, imperative string) {
 		list = append(list, fmt.Sprintf("the config %s the kernel argument %s, which is not stored in a file: "+
-			"%s it where the boot loader of the image is configured", verb, argument, remedy))
+			"%s it where the boot loader of the image is configured", verb, argument, imperative))
 	}
 	for _, argument := range payload.Config.KernelArguments.ShouldExist {
 		add("requires", string(argument), "set")
