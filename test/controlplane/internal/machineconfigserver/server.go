@@ -33,7 +33,7 @@ type Server struct {
 }
 
 // New creates a server with its own CA. The certificate is for the API's internal name.
-func New(host string, worker payload.Worker, log *log.Logger) (*Server, error) {
+func New(host string, worker payload.Worker, logger *log.Logger) (*Server, error) {
 	authority, err := pki.NewAuthority(caName)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func New(host string, worker payload.Worker, log *log.Logger) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading the machine-config server's certificate: %w", err)
 	}
-	s := &Server{worker: worker, log: log, authority: authority}
+	s := &Server{worker: worker, log: logger, authority: authority}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/config/", s.config)
 	mux.HandleFunc("/healthz", respondEmpty(http.StatusOK))
@@ -61,7 +61,7 @@ func New(host string, worker payload.Worker, log *log.Logger) (*Server, error) {
 		},
 		// Non-nil and empty: HTTP/2 is disabled.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
-		ErrorLog:     log,
+		ErrorLog:     logger,
 	}
 	return s, nil
 }

@@ -97,7 +97,8 @@ func TestWorkerUserData(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"ignition":{"config":{"merge":[{"source":"https://api-int.demo.example.com:22623/config/worker"}]},` +
-		`"security":{"tls":{"certificateAuthorities":[{"source":"data:text/plain;charset=utf-8;base64,LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="}]}},` +
+		`"security":{"tls":{"certificateAuthorities":[{"source":"data:text/plain;charset=utf-8;base64,` +
+		`LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="}]}},` +
 		`"version":"3.2.0"}}`
 	if string(userData) != want {
 		t.Errorf("the user data is\n%s\nwant\n%s", userData, want)
