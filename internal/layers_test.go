@@ -22,7 +22,6 @@ const module = "github.com/hcp-node-agent/hcp-node-agent/"
 // layers lists the packages of cmd and internal, the highest layer first. A package may import only packages of lower
 // layers. NAME/... stands for a package and its sub-packages, which may import each other.
 var layers = []layer{
-
 	{"commands", "cmd/node-admin cmd/node-agent"},
 	{"flows that run other flows", "service"},
 	{"a flow with the steps of a join", "upgrade"},

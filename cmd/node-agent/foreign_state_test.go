@@ -100,7 +100,7 @@ func appendRecord(t *testing.T, name, body string) {
 	flowtest.NoError(t, err)
 	defer log.Close()
 	sum := crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli))
-	if _, err := log.WriteString(fmt.Sprintf("%08x %s\n", sum, body)); err != nil {
+	if _, err := fmt.Fprintf(log, "%08x %s\n", sum, body); err != nil {
 		t.Fatal(err)
 	}
 }

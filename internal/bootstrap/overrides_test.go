@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -73,7 +74,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 	}
 	j := joinWithPayload(t)
 	j.Inputs.Overrides = in.Overrides
-	if _, err := fetchPayload(t.Context(), j, report.Log{}); err != nil {
+	if _, err := RunStep(t.Context(), steps.Fetch, j, report.Log{}); err != nil {
 		t.Fatal(err)
 	}
 	again := &Flow{Builder: &plan.Builder{Dir: j.Dir}}
@@ -81,7 +82,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Close()
-	if _, err := fetchPayload(t.Context(), again, report.Log{}); err != nil {
+	if _, err := RunStep(t.Context(), steps.Fetch, again, report.Log{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range []*Flow{j, again} {

@@ -23,7 +23,7 @@ type certificateFacts struct {
 	clientErr       error
 }
 
-func inspectCertificates(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
+func inspectCertificates(_ context.Context, d *diagnostics) ([]report.Finding, error) {
 	f := certificateFacts{RequiresClient: d.State.HasCompleted(steps.ClientCertificate), Now: d.now}
 	var servingErr error
 	f.Client, f.clientErr = identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))

@@ -37,8 +37,10 @@ func TestUndoKeepsEditedFileAndBackup(t *testing.T) {
 	}
 	l := open(t, dir, root)
 	var changes []Change
-	for _, name := range []string{"/etc/edited", "/etc/mode", "/etc/removed", "/etc/same", "/gone/with/all",
-		"/etc/taken"} {
+	for _, name := range []string{
+		"/etc/edited", "/etc/mode", "/etc/removed", "/etc/same", "/gone/with/all",
+		"/etc/taken",
+	} {
 		changes = append(changes, Change{Kind: File, Target: name, Desired: ownedByTest(FileState([]byte("ours\n"), 0o644))})
 	}
 	if _, err := l.Apply(t.Context(), "files", changes); err != nil {
@@ -90,8 +92,11 @@ func TestUndoKeepsEditedFileAndBackup(t *testing.T) {
 func TestAgentContentIsNotSavedAsOriginal(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	l := open(t, dir, root)
-	for _, want := range []State{ownedByTest(FileState([]byte("hunter2"), 0o600)),
-		ownedByTest(FileState([]byte("hunter3"), 0o600)), {}} {
+	for _, want := range []State{
+		ownedByTest(FileState([]byte("hunter2"), 0o600)),
+		ownedByTest(FileState([]byte("hunter3"), 0o600)),
+		{},
+	} {
 		if _, err := l.Apply(t.Context(), "files", []Change{{Kind: File, Target: "/kubeconfig", Desired: want}}); err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,8 @@ func TestParseDatabase(t *testing.T) {
 			{
 				Name: "br-ex", ExternalIDs: map[string]string{"NM.connection.uuid": "69aba0c6", "bridge-uplink": "eth0"},
 				Ports: []Port{
-					{Name: "br-ex"}, {Name: "eth0"},
+					{Name: "br-ex"},
+					{Name: "eth0"},
 					{Name: "patch-a", ExternalIDs: map[string]string{"ovn-localnet-port": "physnet_n"}},
 				},
 				Interfaces: []Interface{
