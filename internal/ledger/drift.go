@@ -17,8 +17,8 @@ type Difference struct {
 }
 
 // Drift returns the objects that another process or an administrator has changed since. It
-// skips snapshots, whose objects change all the time. It skips unreadable objects and joins their
-// errors.
+// skips snapshots, whose objects change all the time, and objects that an interrupted run has not
+// changed yet. It skips unreadable objects and joins their errors.
 func (l *Ledger) Drift(ctx context.Context) ([]Difference, error) {
 	var drift []Difference
 	var errs []error
@@ -31,11 +31,16 @@ func (l *Ledger) Drift(ctx context.Context) ([]Difference, error) {
 			errs = append(errs, err)
 			continue
 		}
-		if !item.Matches(now) {
+		if !item.Matches(now) && !item.isPending(now) {
 			drift = append(drift, Difference{Item: item, Now: now})
 		}
 	}
 	return drift, errors.Join(errs...)
+}
+
+// isPending reports whether the first run that was to change the object was interrupted before it did.
+func (i Item) isPending(now State) bool {
+	return !i.Done && len(i.earlierDesired) == 0 && isIdentical(now, i.Before)
 }
 
 // KeptMessage returns a message about an object that an undo has kept because it was changed by
