@@ -28,12 +28,24 @@ func TestMatches(t *testing.T) {
 		"absent, wished":       {File, file(as), State{}, false},
 		"there, not wished":    {File, State{}, file(as), false},
 		"absent, not wished":   {File, State{}, State{}, true},
-		"unit as wished": {Unit, State{Present: true, Enabled: "enabled"},
-			State{Present: true, Enabled: "enabled", Active: "inactive"}, true},
-		"unit not running": {Unit, State{Present: true, Active: "active"},
-			State{Present: true, Enabled: "enabled", Active: "inactive"}, false},
-		"other data": {"bridge", State{Present: true, Data: []byte(`{"a":1}`)}, State{Present: true, Data: []byte(`{}`)},
-			true},
+		"unit as wished": {
+			Unit,
+			State{Present: true, Enabled: "enabled"},
+			State{Present: true, Enabled: "enabled", Active: "inactive"},
+			true,
+		},
+		"unit not running": {
+			Unit,
+			State{Present: true, Active: "active"},
+			State{Present: true, Enabled: "enabled", Active: "inactive"},
+			false,
+		},
+		"other data": {
+			"bridge",
+			State{Present: true, Data: []byte(`{"a":1}`)},
+			State{Present: true, Data: []byte(`{}`)},
+			true,
+		},
 		"other value": {Sysctl, State{Present: true, Value: "1"}, State{Present: true, Value: "0"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

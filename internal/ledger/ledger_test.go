@@ -91,8 +91,10 @@ func populate(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for name, content := range map[string]string{"etc/replaced": "original\n", "etc/unwanted": "still wanted\n",
-		"etc/same": "same\n"} {
+	for name, content := range map[string]string{
+		"etc/replaced": "original\n", "etc/unwanted": "still wanted\n",
+		"etc/same": "same\n",
+	} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o640); err != nil { //nolint:gosec // as on a host
 			t.Fatal(err)
 		}

@@ -28,19 +28,37 @@ func TestObstacles(t *testing.T) {
 		"nothing in the way": {[]PlannedChange{{Change{Kind: File, Target: "/a", Desired: there}, State{}}}, nil, nil},
 		"a file over a link": {[]PlannedChange{{Change{Kind: File, Target: "/a", Desired: there}, is("link")}}, nil, nil},
 		"a link over a file": {[]PlannedChange{{Change{Kind: Symlink, Target: "/a", Desired: there}, is("file")}}, nil, nil},
-		"a file over a directory": {[]PlannedChange{{Change{Kind: File, Target: "/a", Desired: there}, is("directory")}}, nil,
-			[]string{"/a must be a file, but is a directory"}},
-		"a link over a directory": {[]PlannedChange{{Change{Kind: Symlink, Target: "/a", Desired: there}, is("directory")}},
-			nil, []string{"/a must be a link, but is a directory"}},
-		"a directory over a file": {[]PlannedChange{{Change{Kind: Directory, Target: "/a", Desired: there}, is("file")}}, nil,
-			[]string{"/a must be a directory, but is a file"}},
-		"over a socket": {[]PlannedChange{{Change{Kind: File, Target: "/a", Desired: there}, is("special file")}}, nil,
-			[]string{"/a is a special file, which cannot be restored"}},
-		"a socket shall go": {[]PlannedChange{{Change{Kind: File, Target: "/a"}, is("special file")}}, nil,
-			[]string{"/a is a special file, which cannot be restored"}},
+		"a file over a directory": {
+			[]PlannedChange{{Change{Kind: File, Target: "/a", Desired: there}, is("directory")}},
+			nil,
+			[]string{"/a must be a file, but is a directory"},
+		},
+		"a link over a directory": {
+			[]PlannedChange{{Change{Kind: Symlink, Target: "/a", Desired: there}, is("directory")}},
+			nil,
+			[]string{"/a must be a link, but is a directory"},
+		},
+		"a directory over a file": {
+			[]PlannedChange{{Change{Kind: Directory, Target: "/a", Desired: there}, is("file")}},
+			nil,
+			[]string{"/a must be a directory, but is a file"},
+		},
+		"over a socket": {
+			[]PlannedChange{{Change{Kind: File, Target: "/a", Desired: there}, is("special file")}},
+			nil,
+			[]string{"/a is a special file, which cannot be restored"},
+		},
+		"a socket shall go": {
+			[]PlannedChange{{Change{Kind: File, Target: "/a"}, is("special file")}},
+			nil,
+			[]string{"/a is a special file, which cannot be restored"},
+		},
 		"an empty directory goes": {[]PlannedChange{{Change{Kind: Directory, Target: "/a"}, is("directory")}}, nil, nil},
-		"a directory that is full": {[]PlannedChange{{Change{Kind: Directory, Target: "/a"}, is("directory")}},
-			map[string][]string{"/a": {"b"}}, []string{"directory /a must be removed, but contains /a/b"}},
+		"a directory that is full": {
+			[]PlannedChange{{Change{Kind: Directory, Target: "/a"}, is("directory")}},
+			map[string][]string{"/a": {"b"}},
+			[]string{"directory /a must be removed, but contains /a/b"},
+		},
 		"a tree goes": {[]PlannedChange{
 			{Change{Kind: File, Target: "/a/b/"}, is("file")}, {Change{Kind: Directory, Target: "/a"}, is("directory")},
 		}, map[string][]string{"/a": {"b"}}, nil},
@@ -85,8 +103,11 @@ func TestObstacleIsFoundBeforeFirstChange(t *testing.T) {
 		"a full directory":       {Kind: Directory, Target: "/etc"},
 		"a fifo":                 {Kind: File, Target: "/etc/fifo"},
 	} {
-		changes := []Change{{Kind: File, Target: "/etc/unwanted"},
-			{Kind: File, Target: "/etc/new", Desired: ownedByTest(FileState(nil, 0o600))}, change}
+		changes := []Change{
+			{Kind: File, Target: "/etc/unwanted"},
+			{Kind: File, Target: "/etc/new", Desired: ownedByTest(FileState(nil, 0o600))},
+			change,
+		}
 		_, err := l.Apply(t.Context(), "files", changes)
 		if err == nil || !strings.Contains(err.Error(), "nothing was changed") {
 			t.Errorf("%s: %v", name, err)
@@ -112,11 +133,16 @@ func TestPathWithSeveralKindsHasSeparateItems(t *testing.T) {
 		for _, changes := range [][]Change{
 			{first},
 			{{Kind: Symlink, Target: "/etc/same", Desired: State{Present: true, Link: "2"}}},
-			{{Kind: File, Target: "/etc/same"},
+			{
+				{Kind: File, Target: "/etc/same"},
 				{Kind: Directory, Target: "/etc/same", Desired: ownedByTest(DirectoryState(0o750))},
-				{Kind: File, Target: "/etc/same/f", Desired: ownedByTest(FileState(nil, 0o600))}},
-			{{Kind: File, Target: "/etc/same/f"}, {Kind: Directory, Target: "/etc/same"},
-				{Kind: File, Target: "/etc/same", Desired: ownedByTest(FileState([]byte("3"), 0o600))}},
+				{Kind: File, Target: "/etc/same/f", Desired: ownedByTest(FileState(nil, 0o600))},
+			},
+			{
+				{Kind: File, Target: "/etc/same/f"},
+				{Kind: Directory, Target: "/etc/same"},
+				{Kind: File, Target: "/etc/same", Desired: ownedByTest(FileState([]byte("3"), 0o600))},
+			},
 			{{Kind: HardLink, Target: "/etc/same", Desired: State{Present: true, Link: "/etc/replaced"}}},
 			{{Kind: Symlink, Target: "/etc/same", Desired: State{Present: true, Link: "4"}}},
 		} {
@@ -229,8 +255,11 @@ func TestUndoKeepsNewerObjectOfOtherType(t *testing.T) {
 	root := populate(t)
 	before := snapshot(t, root)
 	l := open(t, t.TempDir(), root)
-	for _, c := range []Change{{Kind: Directory, Target: "/etc/same"}, {Kind: File, Target: "/srv"},
-		{Kind: Symlink, Target: "/srv"}} {
+	for _, c := range []Change{
+		{Kind: Directory, Target: "/etc/same"},
+		{Kind: File, Target: "/srv"},
+		{Kind: Symlink, Target: "/srv"},
+	} {
 		if err := l.drivers.Paths.Restore(t.Context(), c, State{}); err != nil {
 			t.Error(err)
 		}

@@ -25,22 +25,32 @@ func goldenRecords() []record {
 		{Type: header, Seq: 0, Time: at, Meta: metaOf("node.hcp-agent.io/v1alpha1")},
 		{Type: intent, Seq: 1, Time: at, Step: "files", Entries: []entry{
 			{
-				Change: Change{Kind: File, Target: "/etc/a", Reason: "payload", Desired: FileState([]byte("secret"), 0o600),
-					Overwrite: true},
+				Change: Change{
+					Kind: File, Target: "/etc/a", Reason: "payload", Desired: FileState([]byte("secret"), 0o600),
+					Overwrite: true,
+				},
 				Before: State{
 					Present: true, Type: "file", Digest: digest([]byte("old")), Size: 3, Mode: &mode, UID: &root, GID: &root,
 					Xattrs: map[string][]byte{"security.selinux": []byte("system_u:object_r:etc_t:s0\x00")},
 				},
 			},
 			{Change: Change{Kind: Symlink, Target: "/etc/b", Desired: State{Present: true, Link: "/dev/null"}}},
-			{Change: Change{Kind: Unit, Target: "crio.service", Desired: State{Present: true, Enabled: "enabled",
-				Active: "active"}}, Before: State{Present: true, Enabled: "disabled", Active: "inactive"}},
-			{Change: Change{Kind: Sysctl, Target: "vm.panic_on_oom", Desired: State{Present: true, Value: "0"}},
-				Before: State{Present: true, Value: "1"}},
-			{Change: Change{Kind: Contents, Target: "/var/lib/kubelet", Desired: State{Present: true}},
-				Before: State{Present: true, Names: []string{"/var/lib/kubelet/a"}}},
-			{Change: Change{Kind: "bridge", Target: "br-ex", Desired: State{Present: true}},
-				Before: State{Data: []byte(`{"uplink":"eth0"}`)}},
+			{Change: Change{Kind: Unit, Target: "crio.service", Desired: State{
+				Present: true, Enabled: "enabled",
+				Active: "active",
+			}}, Before: State{Present: true, Enabled: "disabled", Active: "inactive"}},
+			{
+				Change: Change{Kind: Sysctl, Target: "vm.panic_on_oom", Desired: State{Present: true, Value: "0"}},
+				Before: State{Present: true, Value: "1"},
+			},
+			{
+				Change: Change{Kind: Contents, Target: "/var/lib/kubelet", Desired: State{Present: true}},
+				Before: State{Present: true, Names: []string{"/var/lib/kubelet/a"}},
+			},
+			{
+				Change: Change{Kind: "bridge", Target: "br-ex", Desired: State{Present: true}},
+				Before: State{Data: []byte(`{"uplink":"eth0"}`)},
+			},
 		}},
 		{Type: done, Seq: 2, Time: at, Of: 1, After: []State{{Present: true, Value: "x"}}},
 		{Type: undone, Seq: 3, Time: at, Key: "file:/etc/a"},
@@ -141,15 +151,19 @@ func TestParseDistinguishesTruncationFromDamage(t *testing.T) {
 		"nothing but a part of an intent":     {intended[:len(intended)-1], 0, "record is incomplete"},
 		"zeros for a header before an intent": {zeros(len(head)) + intended, 0, "checksum mismatch"},
 		"zeros before a done":                 {head + zeros(len(intended)) + finished, 0, "checksum mismatch"},
-		"a bad undone before a done": {head + flipped(next(goldenRecords()[3], 1)) + next(goldenRecords()[2], 2), 0,
-			"checksum mismatch"},
+		"a bad undone before a done": {
+			head + flipped(next(goldenRecords()[3], 1)) + next(goldenRecords()[2], 2), 0,
+			"checksum mismatch",
+		},
 		"damage before the end":       {strings.Replace(whole, "/etc/b", "/etc/c", 1), 0, "checksum mismatch"},
 		"a line is missing":           {head + strings.Join(lines[2:], ""), 0, "found record 2 instead of 1"},
 		"a line occurs twice":         {head + head + intended, 0, "found record 0 instead of 1"},
 		"written by a newer version":  {string(newer), 0, "node.hcp-agent.io/v9 Kind:Ledger} is not supported"},
 		"a record of an unknown type": {whole + next(record{Type: "moved"}, 4), 0, `record type "moved" is not supported`},
-		"a record with an unknown field": {whole + unknownField(t, `{"type":"done","seq":4,"of":1,"future":true}`), 0,
-			`unknown field "future"`},
+		"a record with an unknown field": {
+			whole + unknownField(t, `{"type":"done","seq":4,"of":1,"future":true}`), 0,
+			`unknown field "future"`,
+		},
 		"newer, and cut short": {string(newer) + "12345", 0, "node.hcp-agent.io/v9 Kind:Ledger} is not supported"},
 	} {
 		t.Run(name, func(t *testing.T) {

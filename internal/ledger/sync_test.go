@@ -31,8 +31,10 @@ func manyChanges(t *testing.T, root string, n int) []Change {
 			Change{Kind: File, Target: fmt.Sprintf("/removed-%d", i)},
 			Change{Kind: File, Target: fmt.Sprintf("/new-%d/file", i), Desired: ownedByTest(FileState([]byte("new"), 0o644))},
 			Change{Kind: Symlink, Target: fmt.Sprintf("/link-%d", i), Desired: State{Present: true, Link: "x"}},
-			Change{Kind: HardLink, Target: fmt.Sprintf("/hard-%d", i), Desired: State{Present: true,
-				Link: fmt.Sprintf("/replaced-%d", i)}})
+			Change{Kind: HardLink, Target: fmt.Sprintf("/hard-%d", i), Desired: State{
+				Present: true,
+				Link:    fmt.Sprintf("/replaced-%d", i),
+			}})
 	}
 	return changes
 }
@@ -116,8 +118,10 @@ func (l *labelRecorder) Labels(_ context.Context, types map[string]hostfs.FileTy
 
 func (l *labelRecorder) Relabel(_ context.Context, paths []string) error {
 	l.relabeled = paths
-	for p, want := range map[string]string{"/etc/new": "new_t\x00", "/etc/replaced": "old_t\x00", "/d": "dir_t\x00",
-		"/d/link": "link_t\x00"} {
+	for p, want := range map[string]string{
+		"/etc/new": "new_t\x00", "/etc/replaced": "old_t\x00", "/d": "dir_t\x00",
+		"/d/link": "link_t\x00",
+	} {
 		if info, err := l.tree.Lstat(p); err != nil || string(info.Xattrs["security.selinux"]) != want {
 			l.t.Errorf("before the relabelling %s has %q, %v", p, info.Xattrs["security.selinux"], err)
 		}
@@ -136,8 +140,10 @@ func TestFilesAreLabeledBeforeRename(t *testing.T) {
 	defer tree.Close()
 	must(t, tree.SetAttr("/etc/replaced",
 		hostfs.Attr{Mode: 0o644, Xattrs: map[string][]byte{"security.selinux": []byte("old_t\x00")}}))
-	policy := &labelRecorder{t: t, tree: tree, answer: map[string][]byte{"/etc/new": []byte("new_t\x00"),
-		"/d": []byte("dir_t\x00"), "/d/link": []byte("link_t\x00")}}
+	policy := &labelRecorder{t: t, tree: tree, answer: map[string][]byte{
+		"/etc/new": []byte("new_t\x00"),
+		"/d":       []byte("dir_t\x00"), "/d/link": []byte("link_t\x00"),
+	}}
 	paths := &Paths{Tree: tree, SELinux: policy}
 	l, err := Open(t.TempDir(), Drivers{Paths: paths})
 	must(t, err)
@@ -150,8 +156,10 @@ func TestFilesAreLabeledBeforeRename(t *testing.T) {
 		{Kind: HardLink, Target: "/etc/again", Desired: State{Present: true, Link: "/etc/new"}},
 	})
 	must(t, err)
-	queried := map[string]hostfs.FileType{"/etc/new": hostfs.Regular, "/etc/replaced": hostfs.Regular,
-		"/d": hostfs.Directory, "/d/link": hostfs.Symlink}
+	queried := map[string]hostfs.FileType{
+		"/etc/new": hostfs.Regular, "/etc/replaced": hostfs.Regular,
+		"/d": hostfs.Directory, "/d/link": hostfs.Symlink,
+	}
 	if diff := cmp.Diff(queried, policy.queried); diff != "" {
 		t.Errorf("asked for (-want +got):\n%s", diff)
 	}

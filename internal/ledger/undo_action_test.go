@@ -45,8 +45,10 @@ func TestUndoAction(t *testing.T) {
 		"file as wished":                 {change, old, observedState("file", "new", 0o644, 5), restoreAction, restoreAction},
 		"file with a stranger's content": {change, old, observedState("file", "theirs", 0o644, 5), keepAction, keepAction},
 		"file removed":                   {change, old, State{}, keepAction, restoreAction},
-		"file, its place taken by a directory": {change, old, observedState("directory", "", 0o755, 0), keepAction,
-			keepAction},
+		"file, its place taken by a directory": {
+			change, old, observedState("directory", "", 0o755, 0), keepAction,
+			keepAction,
+		},
 		"file, its place taken by a link": {change, old, observedState("link", "/theirs", 0, 0), keepAction, keepAction},
 		"file with a stranger's mode":     {change, old, observedState("file", "new", 0o600, 5), keepAction, restoreAction},
 		"file half given its attributes": {
@@ -62,43 +64,78 @@ func TestUndoAction(t *testing.T) {
 		"empty file made": {
 			attributes, State{}, observedState("file", "", 0o644, 5), restoreAction, restoreAction,
 		},
-		"empty file made, filled since": {attributes, State{}, observedState("file", "theirs", 0o644, 5), keepAction,
-			keepAction},
-		"attributes set, content changed": {attributes, old, observedState("file", "theirs", 0o644, 5), keepAction,
-			keepAction},
+		"empty file made, filled since": {
+			attributes,
+			State{},
+			observedState("file", "theirs", 0o644, 5), keepAction,
+			keepAction,
+		},
+		"attributes set, content changed": {
+			attributes, old, observedState("file", "theirs", 0o644, 5), keepAction,
+			keepAction,
+		},
 		"attributes set":          {attributes, old, observedState("file", "old", 0o644, 5), restoreAction, restoreAction},
 		"attributes half set":     {attributes, old, observedState("file", "old", 0o755, 5), restoreAction, restoreAction},
 		"attributes a stranger's": {attributes, old, observedState("file", "old", 0o600, 0), keepAction, restoreAction},
 		"link as wished":          {link, old, observedState("link", "/new", 0, 0), restoreAction, restoreAction},
 		"link to elsewhere":       {link, old, observedState("link", "/theirs", 0, 0), keepAction, keepAction},
-		"link, not made yet": {link, observedState("link", "/old", 0, 0), observedState("link", "/old", 0, 0), noAction,
-			noAction},
-		"link, the old one of another user": {link, observedState("link", "/old", 0, 0), observedState("link", "/old", 0, 7),
-			keepAction, restoreAction},
+		"link, not made yet": {
+			link, observedState("link", "/old", 0, 0), observedState("link", "/old", 0, 0), noAction,
+			noAction,
+		},
+		"link, the old one of another user": {
+			link, observedState("link", "/old", 0, 0), observedState("link", "/old", 0, 7),
+			keepAction, restoreAction,
+		},
 		"hard link made":                    {hard, old, linked, restoreAction, restoreAction},
 		"hard link made, then another file": {hard, old, observedState("file", "theirs", 0o644, 0), keepAction, keepAction},
 		"hard link not made":                {hard, old, old, noAction, noAction},
 		"directory made": {
 			dir, State{}, observedState("directory", "", 0o644, 5), restoreAction, restoreAction,
 		},
-		"directory made, attributes changed": {dir, State{}, observedState("directory", "", 0o700, 7), restoreAction,
-			restoreAction},
-		"directory half given its attributes": {dir, observedState("directory", "", 0o755, 0),
-			observedState("directory", "", 0o755, 5), restoreAction, restoreAction},
-		"directory, attributes a stranger's": {dir, observedState("directory", "", 0o755, 0),
-			observedState("directory", "", 0o700, 0), keepAction, restoreAction},
+		"directory made, attributes changed": {
+			dir,
+			State{},
+			observedState("directory", "", 0o700, 7), restoreAction,
+			restoreAction,
+		},
+		"directory half given its attributes": {
+			dir, observedState("directory", "", 0o755, 0),
+			observedState("directory", "", 0o755, 5), restoreAction, restoreAction,
+		},
+		"directory, attributes a stranger's": {
+			dir, observedState("directory", "", 0o755, 0),
+			observedState("directory", "", 0o700, 0), keepAction, restoreAction,
+		},
 		"directory, replaced by a file": {dir, State{}, observedState("file", "theirs", 0o644, 0), keepAction, keepAction},
 		"removed":                       {Change{Kind: File, Target: "/x"}, old, State{}, restoreAction, restoreAction},
-		"removed, and another is there": {Change{Kind: File, Target: "/x"}, old, observedState("file", "theirs", 0o644, 0),
-			keepAction, keepAction},
-		"removed, and a directory is there": {Change{Kind: File, Target: "/x"}, old, observedState("directory", "", 0o755, 0),
-			keepAction, keepAction},
-		"was not there and is not wished": {Change{Kind: File, Target: "/x"}, State{},
-			observedState("directory", "", 0o755, 0), noAction, noAction},
-		"no path: as wished": {Change{Kind: Sysctl, Desired: State{Present: true, Value: "1"}},
-			State{Present: true, Value: "0"}, State{Present: true, Value: "1"}, restoreAction, restoreAction},
-		"no path: somebody else's or half made": {Change{Kind: Sysctl, Desired: State{Present: true, Value: "1"}},
-			State{Present: true, Value: "0"}, State{Present: true, Value: "2"}, keepAction, restoreAction},
+		"removed, and another is there": {
+			Change{Kind: File, Target: "/x"},
+			old, observedState("file", "theirs", 0o644, 0),
+			keepAction, keepAction,
+		},
+		"removed, and a directory is there": {
+			Change{Kind: File, Target: "/x"},
+			old, observedState("directory", "", 0o755, 0),
+			keepAction, keepAction,
+		},
+		"was not there and is not wished": {
+			Change{Kind: File, Target: "/x"},
+			State{},
+			observedState("directory", "", 0o755, 0), noAction, noAction,
+		},
+		"no path: as wished": {
+			Change{Kind: Sysctl, Desired: State{Present: true, Value: "1"}},
+			State{Present: true, Value: "0"},
+			State{Present: true, Value: "1"},
+			restoreAction, restoreAction,
+		},
+		"no path: somebody else's or half made": {
+			Change{Kind: Sysctl, Desired: State{Present: true, Value: "1"}},
+			State{Present: true, Value: "0"},
+			State{Present: true, Value: "2"},
+			keepAction, restoreAction,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			item := Item{Change: test.change, Before: test.before, Done: true}
@@ -131,8 +168,10 @@ func TestUndoActionOfExternalChange(t *testing.T) {
 
 func TestUndoActionAfterEarlierRuns(t *testing.T) {
 	first := observedState("file", "first", 0o644, 0)
-	item := Item{Change: Change{Kind: File, Target: "/x", Desired: observedState("file", "second", 0o644, 0)},
-		Before: observedState("file", "old", 0o644, 0)}
+	item := Item{
+		Change: Change{Kind: File, Target: "/x", Desired: observedState("file", "second", 0o644, 0)},
+		Before: observedState("file", "old", 0o644, 0),
+	}
 	for _, done := range []bool{false, true} {
 		item.Done, item.earlierDesired = done, nil
 		if got := item.decide(first); got != keepAction {

@@ -268,8 +268,10 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 func TestRuleArgumentsAreSplitAsIPTablesQuotesThem(t *testing.T) {
 	for line, want := range map[string][]string{
 		`-A INPUT -j X`: {"-A", "INPUT", "-j", "X"},
-		`-A INPUT -m comment --comment "a \"quoted\" \\ name" -j X`: {"-A", "INPUT", "-m", "comment", "--comment",
-			`a "quoted" \ name`, "-j", "X"},
+		`-A INPUT -m comment --comment "a \"quoted\" \\ name" -j X`: {
+			"-A", "INPUT", "-m", "comment", "--comment",
+			`a "quoted" \ name`, "-j", "X",
+		},
 		`-A INPUT -m comment --comment "" -j X`: {"-A", "INPUT", "-m", "comment", "--comment", "", "-j", "X"},
 	} {
 		if diff := cmp.Diff(want, splitRule(line)); diff != "" {

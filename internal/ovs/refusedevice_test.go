@@ -134,8 +134,10 @@ func TestRefuseName(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	for _, name := range []string{"e$0", "e'0", `e"0`, "e*", "e 0", "e;0", "-e", "e\\0",
-		"e%i", "e`0", "e|0", "é0", "e&0"} {
+	for _, name := range []string{
+		"e$0", "e'0", `e"0`, "e*", "e 0", "e;0", "-e", "e\\0",
+		"e%i", "e`0", "e|0", "é0", "e&0",
+	} {
 		if refuseName(name) == nil {
 			t.Errorf("%q was let through", name)
 		}

@@ -52,11 +52,14 @@ func TestStatus(t *testing.T) {
 			"NetworkManager profile ovs-if-br-ex is activated, in " +
 				"/etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection",
 		}},
-		"comes up": {dormant,
-			"br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink", []string{
+		"comes up": {
+			dormant,
+			"br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink",
+			[]string{
 				"ports br-ex (internal), patch-br-ex-to-br-int (patch), eth0 (system)",
 				"NetworkManager profile ovs-if-br-ex is activating, not saved to disk: it is lost at a reboot",
-			}},
+			},
+		},
 		"by hand, without use": {
 			empty,
 			"br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink",

@@ -39,8 +39,10 @@ func TestUnitsInDesiredStateNeedNoSystemd(t *testing.T) {
 			}
 		})
 	}
-	err := units.Set(t.Context(), ledger.Change{Kind: ledger.Unit, Target: "a.service",
-		Desired: ledger.State{Active: "failed"}}, ledger.State{Active: "active"})
+	err := units.Set(t.Context(), ledger.Change{
+		Kind: ledger.Unit, Target: "a.service",
+		Desired: ledger.State{Active: "failed"},
+	}, ledger.State{Active: "active"})
 	if err == nil || !strings.Contains(err.Error(), `"failed"`) {
 		t.Errorf("a state that nothing can be brought to: %v", err)
 	}
