@@ -17,7 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Settings is what Build must know about the join: what was configured, and what earlier runs have recorded.
+// Settings contains what was configured for the join, and what earlier runs have recorded.
 type Settings struct {
 	Config    config.Join
 	JoinToken *enrollment.Token // nil if there is none

@@ -22,8 +22,8 @@ type Files interface {
 	ReadDir(p string) ([]string, error)
 }
 
-// Facts are what Build must know about a host. Their functions only read, and return the same value for the
-// same name.
+// Facts contains the facts about a host from which Build decides. Its functions only read, and return the same value
+// for the same name.
 type Facts struct {
 	Host         hostinfo.Facts
 	Files        Files
