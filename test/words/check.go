@@ -34,6 +34,8 @@ func check(file string, source []byte, rules []rule) ([]finding, error) {
 		return c.findings, err
 	case strings.HasSuffix(file, ".md"):
 		c.markdown(string(source))
+	case strings.HasSuffix(file, ".yaml"), strings.HasSuffix(file, ".yml"):
+		c.yaml(string(source))
 	default:
 		c.hashComments(string(source))
 	}
@@ -58,7 +60,9 @@ func (c *checker) goFile(source []byte) error {
 		c.comment(group)
 	}
 	ast.Inspect(parsed, c.declarations)
-	if !strings.HasSuffix(c.file, "_test.go") { // literals in tests are mostly inputs
+	if strings.HasSuffix(c.file, "_test.go") {
+		ast.Inspect(parsed, c.labels) // other literals in tests are mostly inputs
+	} else {
 		ast.Inspect(parsed, c.messages)
 	}
 	return nil
@@ -134,14 +138,19 @@ func (c *checker) expressions(expressions ...ast.Expr) {
 
 func (c *checker) identifiers(names ...*ast.Ident) {
 	for _, name := range names {
-		words := splitName(name.Name)
-		for _, r := range c.rules {
-			if r.places&inIdentifier == 0 {
-				continue
-			}
-			if word := r.pattern.FindString(words); word != "" {
-				c.add(c.line(name), r, word, "identifier "+name.Name)
-			}
+		c.name(c.line(name), name.Name)
+	}
+}
+
+// name checks the words of a declared name.
+func (c *checker) name(line int, name string) {
+	words := splitName(name)
+	for _, r := range c.rules {
+		if r.places&inIdentifier == 0 {
+			continue
+		}
+		if word := r.pattern.FindString(words); word != "" {
+			c.add(line, r, word, "identifier "+name)
 		}
 	}
 }

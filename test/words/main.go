@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command words checks the language of the repository against words.txt: comments, identifiers and
-// messages of Go files, Markdown files, and the comments of scripts, units and YAML files. It prints one
-// line for each finding and exits with status 1 if there is any.
+// messages of Go files, the names of test cases, Markdown and YAML files, and the comments of scripts and
+// units. It prints one line for each finding and exits with status 1 if there is any.
 //
 // Usage: go run ./test/words
 package main

@@ -33,7 +33,37 @@ func (c *checker) messages(node ast.Node) bool {
 	return true
 }
 
-// description checks the description in a struct tag.
+// labels checks the names of test cases: the names of subtests, keys of maps, fields called name, and first fields of
+// unkeyed structs in a table.
+func (c *checker) labels(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.Field:
+		c.description(n.Tag)
+	case *ast.CallExpr:
+		if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Run" && len(n.Args) == 2 {
+			c.message(n.Args[0])
+		}
+	case *ast.CompositeLit:
+		if n.Type == nil && len(n.Elts) > 1 {
+			c.label(n.Elts[0])
+		}
+	case *ast.KeyValueExpr:
+		if key, ok := n.Key.(*ast.Ident); ok && key.Name == "name" {
+			c.label(n.Value)
+		}
+		c.label(n.Key)
+	}
+	return true
+}
+
+// label checks an expression if it is a literal.
+func (c *checker) label(expression ast.Expr) {
+	if literal, ok := expression.(*ast.BasicLit); ok {
+		c.message(literal)
+	}
+}
+
+// description checks the name and the description in a struct tag.
 func (c *checker) description(tag *ast.BasicLit) {
 	if tag == nil {
 		return
@@ -44,6 +74,8 @@ func (c *checker) description(tag *ast.BasicLit) {
 		return // not valid Go, which the compiler reports
 	}
 	c.text([]piece{{c.line(tag), reflect.StructTag(unquoted).Get("doc")}}, inMessage, "a description")
+	name, _, _ := strings.Cut(reflect.StructTag(unquoted).Get("json"), ",")
+	c.name(c.line(tag), name)
 }
 
 // isPattern reports whether the first argument of a function is a regular expression.

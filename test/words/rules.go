@@ -15,9 +15,9 @@ type place int
 
 const (
 	inComment    place = 1 << iota // comments of all files
-	inIdentifier                   // declared names, split into lower-case words
+	inIdentifier                   // declared names and names in JSON, split into lower-case words
 	inFunction                     // the first words after the name in a function's doc comment
-	inMessage                      // string literals with blanks, and descriptions in struct tags
+	inMessage                      // string literals with blanks, descriptions in struct tags, YAML files
 	inDocument                     // Markdown files
 )
 

@@ -83,3 +83,12 @@ func (c *checker) hashComments(source string) {
 	}
 	flush()
 }
+
+// yaml checks the comments, keys and values of a YAML file.
+func (c *checker) yaml(source string) {
+	var lines []piece
+	for i, line := range strings.Split(source, "\n") {
+		lines = append(lines, piece{i + 1, strings.TrimLeft(line, " #") + " "})
+	}
+	c.text(lines, inComment|inMessage, "a YAML file")
+}

@@ -53,6 +53,21 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+const labelsSource = `package example
+
+func TestTable(t *testing.T) {
+	for name, test := range map[string]struct {
+		told string
+	}{
+		"who tells":   {told: "it told"},
+		"first field": {"gives back the first", "it told"},
+	} {
+		t.Run("it "+"told", nil)
+	}
+	_ = []entry{{name: "it tells", want: "it told"}}
+}
+`
+
 const messagesSource = `package example
 
 import _ "tell it"
@@ -81,11 +96,26 @@ func TestCheckOfTexts(t *testing.T) {
 	}{
 		"messages": {"a.go", messagesSource, []string{
 			`a.go:6: "gives back" in a description: write restore`,
+			`a.go:6: "told" in identifier told it: write report`,
 			`a.go:11: "gives back" in a message: write restore`,
 			`a.go:12: "told" in a message: write report`,
 			`a.go:15: "tells" in a message: write report`,
 		}},
-		"literals of tests": {"a_test.go", messagesSource, nil},
+		"literals of tests": {"a_test.go", messagesSource, []string{
+			`a_test.go:6: "gives back" in a description: write restore`,
+			`a_test.go:6: "told" in identifier told it: write report`,
+		}},
+		"names of test cases": {"a_test.go", labelsSource, []string{
+			`a_test.go:5: "told" in identifier told: write report`,
+			`a_test.go:7: "tells" in a message: write report`,
+			`a_test.go:8: "gives back" in a message: write restore`,
+			`a_test.go:10: "told" in a message: write report`,
+			`a_test.go:12: "tells" in a message: write report`,
+		}},
+		"YAML": {"a.yaml", "# It gives\nback: it told\n", []string{
+			`a.yaml:1: "gives back" in a YAML file: write restore`,
+			`a.yaml:2: "told" in a YAML file: write report`,
+		}},
 		"Markdown": {"a.md", "# Who tells\n\nIt `tells` and gives\nback.\n```\ntell\n```\n| told |\n", []string{
 			`a.md:1: "tells" in a document: write report`,
 			`a.md:3: "gives back" in a document: write restore`,
