@@ -117,7 +117,7 @@ func TestDecide(t *testing.T) {
 		"another key before": {
 			waiting, enrollments, used("SHA256:other"), Refused, "was already used with another key (SHA256:other)",
 		},
-		"noted by somebody's hand": {
+		"recorded by hand": {
 			waiting, enrollments, used(decodeFingerprint("rubbish")), Refused, "was already used",
 		},
 		"denied by a person": {denied, enrollments, good, Ignored, ""},
@@ -129,7 +129,7 @@ func TestDecide(t *testing.T) {
 		"another cluster": {
 			waiting, enrollments, with(func(f *Facts) { f.CAHashes = foreign }), Refused, "is for another cluster",
 		},
-		"a Node is there": {
+		"a Node exists": {
 			waiting, enrollments, with(func(f *Facts) { f.Node = &NodeState{Exists: true} }), Refused,
 			"Node worker-1 already exists in the cluster",
 		},

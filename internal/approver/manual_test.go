@@ -49,10 +49,10 @@ func TestClassifyClientCSRs(t *testing.T) {
 		"a bad copy that is allowed": {
 			[]*kube.CSR{withCondition(misused, certificatesv1.CertificateApproved)}, 0, 0, 0, true,
 		},
-		"a good copy":             {[]*kube.CSR{own, own}, 2, 0, 0, false},
-		"approved, and a copy":    {[]*kube.CSR{approved, own}, 1, 1, 0, false},
-		"denied":                  {[]*kube.CSR{denied}, 0, 0, 0, true},
-		"denied, and asked again": {[]*kube.CSR{denied, own}, 1, 0, 0, true},
+		"a good copy":                 {[]*kube.CSR{own, own}, 2, 0, 0, false},
+		"approved, and a copy":        {[]*kube.CSR{approved, own}, 1, 1, 0, false},
+		"denied":                      {[]*kube.CSR{denied}, 0, 0, 0, true},
+		"denied, and requested again": {[]*kube.CSR{denied, own}, 1, 0, 0, true},
 	} {
 		c := classifyClientCSRs(node, test.all)
 		if len(c.pending) != test.waiting || len(c.approved) != test.approved || len(c.otherKeys) != test.others ||

@@ -206,7 +206,7 @@ func TestCheckServing(t *testing.T) {
 		"loopback, though local": {names([]string{"worker-1"}, "127.0.0.1"), "names"},
 		"link-local":             {names([]string{"worker-1"}, "169.254.0.1"), "names"},
 		"unspecified":            {names([]string{"worker-1"}, "0.0.0.0"), "names"},
-		"the bootstrapper asks": {
+		"the bootstrapper requests": {
 			func(g *validCSR) { g.spec.Username, g.spec.Groups = nodeBootstrapper, bootstrapperGroups() }, "requestor",
 		},
 	} {

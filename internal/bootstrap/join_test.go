@@ -61,7 +61,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 	}{
 		"first join":             {userData("clusters/one"), joinstate.State{}, false},
 		"same pool":              {userData("clusters/one"), joined, false},
-		"no user data, goes on":  {nil, joined, false},
+		"no user data, resumed":  {nil, joined, false},
 		"user data names none":   {userData(""), joined, false},
 		"joined by values alone": {userData("clusters/two"), joinstate.State{Started: joined.Started}, false},
 		"another pool":           {userData("clusters/two"), joined, true},

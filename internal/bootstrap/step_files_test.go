@@ -18,7 +18,7 @@ import (
 // Since OpenShift 4.21 kubelet.service and its script for reserved resources create
 // files in /etc/openshift. An undo removes them and keeps an administrator's files.
 func TestUndoRemovesKubeletsDropInDirectory(t *testing.T) {
-	for name, own := range map[string]string{"nobody else's": "", "an administrator's file": "etc/openshift/kubelet.conf.d/50-site.conf"} {
+	for name, own := range map[string]string{"no foreign file": "", "an administrator's file": "etc/openshift/kubelet.conf.d/50-site.conf"} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			write := func(name string) {

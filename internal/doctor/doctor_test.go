@@ -167,7 +167,7 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 		"hangs": {func(context.Context, *diagnostics) ([]report.Finding, error) { <-forever; return nil, nil }, []string{
 			"warning: the check took longer than 10ms and was stopped",
 		}},
-		"is patient": {func(ctx context.Context, _ *diagnostics) ([]report.Finding, error) {
+		"waits": {func(ctx context.Context, _ *diagnostics) ([]report.Finding, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, []string{"warning: the check failed: context canceled"}},
@@ -184,7 +184,7 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 			switch name {
 			case "hangs":
 				limit = 10 * time.Millisecond
-			case "is patient":
+			case "waits":
 				cancel()
 			}
 			findings := section{name: "x", timeout: limit, check: test.check}.run(ctx, d)

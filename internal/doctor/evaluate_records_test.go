@@ -52,7 +52,7 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 					"=> ovs-vsctl show",
 			},
 		},
-		"passing profile": {
+		"temporary profile": {
 			bridgeFindings(temporary, false),
 			[]string{
 				"ok: eth0 is in br-ex with 192.0.2.7/24",
@@ -91,7 +91,7 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 				"unit kubelet.service (current: disabled inactive) => hcp-node-agent join # restores the joined state; to " +
 				"list all drift: hcp-node-agent status",
 		}},
-		"drift that the units tell": {
+		"drift that the units report": {
 			driftFindings([]ledger.Difference{{Item: item("unit", "kubelet.service", "kubelet"), Now: stopped}}, 3, false),
 			[]string{},
 		},

@@ -85,7 +85,7 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 		"standalone": {state: standalone, want: []string{
 			strings.Replace(joined, "NodePool clusters/demo", "the workers", 1),
 		}},
-		"half joined": {state: state("runtime", time.Time{}), want: []string{
+		"join in progress": {state: state("runtime", time.Time{}), want: []string{
 			`problem: the join of NodePool clusters/demo, started at 2026-01-02T03:04:05Z, has not finished: the last ` +
 				`completed step is "runtime", the next is "client-certificate" => hcp-node-agent join # resumes the join`,
 		}},
@@ -220,7 +220,7 @@ func TestDoctorReportsTheUnits(t *testing.T) {
 			all,
 			[]string{"problem: kubelet.service exits soon after each start (exit-code) => journalctl -b -u kubelet"},
 		},
-		"one of ours": {
+		"managed by the agent": {
 			map[string]systemd.UnitState{bootunits.NodeIPUnit: {Load: "loaded", Active: "failed"}},
 			all,
 			[]string{

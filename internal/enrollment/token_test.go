@@ -161,7 +161,7 @@ func TestLifetimes(t *testing.T) {
 	}{
 		"default":                 {0, nil, 24 * time.Hour, ""},
 		"default with user data":  {0, []byte("{}"), 5 * time.Hour, ""},
-		"asked for":               {48 * time.Hour, nil, 48 * time.Hour, ""},
+		"requested":               {48 * time.Hour, nil, 48 * time.Hour, ""},
 		"short with user data":    {time.Hour, []byte("{}"), time.Hour, ""},
 		"too long with user data": {5*time.Hour + time.Second, []byte("{}"), 0, "because the user data expires"},
 		"too long":                {31 * 24 * time.Hour, nil, 0, "1 minute to 30 days"},

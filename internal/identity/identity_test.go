@@ -77,7 +77,7 @@ func TestIdentityCheck(t *testing.T) {
 			refused: "client certificate cannot be read",
 		},
 		"kubeconfig is rubbish": {content: "{", refused: "cannot be read"},
-		"kubeconfig of somebody's own": {
+		"kubeconfig of the administrator": {
 			content: strings.ReplaceAll(execKubeconfig, "SERVER", server),
 			refused: "runs a command",
 		},

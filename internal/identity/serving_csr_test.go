@@ -173,8 +173,8 @@ func TestServingRenewalStatus(t *testing.T) {
 			leaf: stored(8*time.Hour, 2*time.Hour), csr: foreign,
 			want: "which this machine does not have",
 		},
-		"not asked yet": {leaf: stored(8*time.Hour, 2*time.Hour)},
-		"not asked, and late": {
+		"no request yet": {leaf: stored(8*time.Hour, 2*time.Hour)},
+		"no request, and late": {
 			leaf: stored(95*time.Hour, 5*time.Hour),
 			want: "kubelet has not received the next one; logs, exec",
 		},
@@ -227,7 +227,7 @@ func TestInitialServingStatus(t *testing.T) {
 			csr:  servingCSR(t, "bad", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.99"),
 			want: "serving CSR bad does not match this machine", remedy: "ip -br address",
 		},
-		"not asked": {want: noServingCSRText, remedy: "journalctl -b -u kubelet"},
+		"no request": {want: noServingCSRText, remedy: "journalctl -b -u kubelet"},
 	} {
 		found := map[string]*kube.CSR{}
 		if test.csr != nil {

@@ -61,7 +61,7 @@ func TestFetchRetriesTemporaryFailures(t *testing.T) {
 		{"payload not ready", rejectUnknownToken, "the payload of NodePool clusters/demo-workers is not generated yet"},
 		{"server down", respondAsHAProxy, "is unreachable for the proxy in front of it (HTTP 503)"},
 		{"server error", respond(http.StatusInternalServerError, "text/plain", "oops"), "HTTP 500"},
-		{"shorter than it said", truncatedResponse(true), "the transfer ended after 20 of 104 bytes"},
+		{"shorter than announced", truncatedResponse(true), "the transfer ended after 20 of 104 bytes"},
 		{"incomplete JSON", truncatedResponse(false), "the transfer ended after 20 of 20 bytes"},
 		{"no bytes", respond(http.StatusOK, "application/json", ""), "the transfer ended after 0 bytes"},
 		{"closed connection", closeConnection, "closed the connection without a response"},

@@ -101,9 +101,9 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"a file is there":          {storageConfig(`"files":[` + fresh + `,` + there + `]`), "", report.Failed, "/etc/there", "overwrite: true"},
+		"a file exists":            {storageConfig(`"files":[` + fresh + `,` + there + `]`), "", report.Failed, "/etc/there", "overwrite: true"},
 		"a link is in its way":     {storageConfig(`"files":[` + fresh + `],"links":[{"path":"/etc/there","target":"/x",OWNER}]`), "", report.Failed, "/etc/there", "overwrite: true"},
-		"a directory is there":     {storageConfig(`"files":[` + fresh + `,{"path":"/etc/systemd","contents":{"source":"data:,a"},OWNER}]`), "", report.Failed, "/etc/systemd", "overwrite: true"},
+		"a directory exists":       {storageConfig(`"files":[` + fresh + `,{"path":"/etc/systemd","contents":{"source":"data:,a"},OWNER}]`), "", report.Failed, "/etc/systemd", "overwrite: true"},
 		"a file is a parent":       {storageConfig(`"files":[` + fresh + `,{"path":"/etc/there/below",OWNER}]`), "", report.Failed, "/etc/there", ""},
 		"no config":                {"hello", "", report.Usage, "the config is not JSON", "# correct the config"},
 		"empty":                    {"", "", report.Usage, "standard input is empty", ""},

@@ -32,15 +32,15 @@ func TestReadInputs(t *testing.T) {
 		host     string
 		approver string
 	}{
-		"file":                  {config: config.Join{UserData: flowtest.WriteTempFile(t, userData)}, pool: "clusters/given", host: "given.example.com"},
-		"standard input":        {config: config.Join{UserData: "-"}, stdin: string(userData), pool: "clusters/given", host: "given.example.com"},
-		"a new user data wins":  {config: config.Join{UserData: flowtest.WriteTempFile(t, userData)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
-		"values win over it":    {config: config.Join{UserData: flowtest.WriteTempFile(t, userData), Endpoint: "other.example.com:8443", NodePool: "clusters/other"}, pool: "clusters/other", host: "other.example.com:8443"},
-		"values alone":          {config: config.Join{Endpoint: "alone.example.com", TokenFile: flowtest.WriteTempFile(t, []byte(flowtest.UUID+"\n")), CAFile: flowtest.WriteTempFile(t, certtest.NewCA(t, "ca").PEM)}, host: "alone.example.com"},
-		"goes on":               {state: begun, kept: kept, pool: "clusters/kept", host: "kept.example.com"},
-		"goes on, with a value": {config: config.Join{NodePool: "clusters/other"}, state: begun, kept: kept, pool: "clusters/other", host: "kept.example.com"},
-		"was finished":          {state: begun},
-		"approver":              {config: config.Join{UserData: flowtest.WriteTempFile(t, userData), ApproveWith: "-"}, stdin: "kubeconfig", pool: "clusters/given", host: "given.example.com", approver: "kubeconfig"},
+		"file":                   {config: config.Join{UserData: flowtest.WriteTempFile(t, userData)}, pool: "clusters/given", host: "given.example.com"},
+		"standard input":         {config: config.Join{UserData: "-"}, stdin: string(userData), pool: "clusters/given", host: "given.example.com"},
+		"a new user data wins":   {config: config.Join{UserData: flowtest.WriteTempFile(t, userData)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
+		"values win over it":     {config: config.Join{UserData: flowtest.WriteTempFile(t, userData), Endpoint: "other.example.com:8443", NodePool: "clusters/other"}, pool: "clusters/other", host: "other.example.com:8443"},
+		"values alone":           {config: config.Join{Endpoint: "alone.example.com", TokenFile: flowtest.WriteTempFile(t, []byte(flowtest.UUID+"\n")), CAFile: flowtest.WriteTempFile(t, certtest.NewCA(t, "ca").PEM)}, host: "alone.example.com"},
+		"repeated":               {state: begun, kept: kept, pool: "clusters/kept", host: "kept.example.com"},
+		"repeated, with a value": {config: config.Join{NodePool: "clusters/other"}, state: begun, kept: kept, pool: "clusters/other", host: "kept.example.com"},
+		"was finished":           {state: begun},
+		"approver":               {config: config.Join{UserData: flowtest.WriteTempFile(t, userData), ApproveWith: "-"}, stdin: "kubeconfig", pool: "clusters/given", host: "given.example.com", approver: "kubeconfig"},
 		"resumed": {
 			config: config.Join{UserData: "/gone/user-data.ign", Endpoint: "older.example.com", TokenFile: "/gone/token", CAFile: "/gone/ca", ApproveWith: "/gone/kubeconfig"},
 			state:  begun, kept: kept, resume: true, pool: "clusters/kept", host: "kept.example.com",

@@ -22,11 +22,11 @@ func TestMergeSaved(t *testing.T) {
 		state  joinstate.State
 		want   []string
 	}{
-		"first":             {config.Join{}, joinstate.State{}, nil},
-		"goes on":           {config.Join{}, before, []string{"/a"}},
-		"goes on, another":  {config.Join{Payload: config.Payload{Exclude: []string{"/b"}}}, before, []string{"/b"}},
-		"anew":              {config.Join{UserData: "user data"}, before, nil},
-		"anew, by endpoint": {config.Join{Endpoint: "e"}, before, nil},
+		"first":              {config.Join{}, joinstate.State{}, nil},
+		"resumed":            {config.Join{}, before, []string{"/a"}},
+		"resumed, another":   {config.Join{Payload: config.Payload{Exclude: []string{"/b"}}}, before, []string{"/b"}},
+		"anew":               {config.Join{UserData: "user data"}, before, nil},
+		"again, by endpoint": {config.Join{Endpoint: "e"}, before, nil},
 	} {
 		if diff := cmp.Diff(test.want, MergeSaved(test.config, test.state).Payload.Exclude); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -29,14 +29,14 @@ func TestReadOverrides(t *testing.T) {
 		resume bool
 		want   []string // configs of the overrides
 	}{
-		"none":                      {config.Join{UserData: userData}, joinstate.State{}, false, nil},
-		"given":                     {config.Join{UserData: userData, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride)), "-"}}, joinstate.State{}, false, []string{secondOverride, firstOverride}},
-		"goes on":                   {config.Join{}, begun, false, []string{firstOverride}},
-		"resumed at boot":           {config.Join{}, begun, true, []string{firstOverride}},
-		"resumed, their files gone": {config.Join{UserData: "/gone/stub", IgnitionOverrides: []string{"/gone/kept.ign"}}, begun, true, []string{firstOverride}},
-		"goes on with another":      {config.Join{IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride))}}, begun, false, []string{secondOverride}},
-		"begun anew with another":   {config.Join{UserData: userData, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride))}}, begun, false, []string{secondOverride}},
-		"begun anew without":        {config.Join{UserData: userData}, begun, false, nil},
+		"none":                       {config.Join{UserData: userData}, joinstate.State{}, false, nil},
+		"given":                      {config.Join{UserData: userData, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride)), "-"}}, joinstate.State{}, false, []string{secondOverride, firstOverride}},
+		"resumed":                    {config.Join{}, begun, false, []string{firstOverride}},
+		"resumed at boot":            {config.Join{}, begun, true, []string{firstOverride}},
+		"resumed, their files gone":  {config.Join{UserData: "/gone/stub", IgnitionOverrides: []string{"/gone/kept.ign"}}, begun, true, []string{firstOverride}},
+		"resumed with another":       {config.Join{IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride))}}, begun, false, []string{secondOverride}},
+		"started again with another": {config.Join{UserData: userData, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride))}}, begun, false, []string{secondOverride}},
+		"started again without":      {config.Join{UserData: userData}, begun, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -25,7 +25,7 @@ func TestWhichUserDataIsNew(t *testing.T) {
 	}{
 		"given":          {given, begun, false, true},
 		"resumed":        {given, begun, true, false},
-		"goes on":        {config.Join{}, begun, false, false},
+		"repeated":       {config.Join{}, begun, false, false},
 		"again, later":   {config.Join{}, ended, false, true},
 		"resumed, later": {given, ended, true, false},
 	} {

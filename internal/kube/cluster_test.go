@@ -26,7 +26,7 @@ func TestClusterCheckSame(t *testing.T) {
 			Cluster{Server: "https://api.other.example.com:6443", CA: old.PEM},
 			"other.example.com",
 		},
-		"same name, made anew": {Cluster{Server: "https://api.example.com:6443", CA: foreign.PEM}, "reinstalled"},
+		"same name, reinstalled": {Cluster{Server: "https://api.example.com:6443", CA: foreign.PEM}, "reinstalled"},
 		"no certificate in the PEM": {
 			Cluster{Server: "https://api.example.com:6443", CA: []byte("x")},
 			"does not contain any valid RSA or ECDSA certificates",

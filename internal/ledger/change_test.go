@@ -18,17 +18,17 @@ func TestMatches(t *testing.T) {
 		now  State
 		same bool
 	}{
-		"equal":                {File, file(as), file(as), true},
-		"nothing wished of it": {File, State{Present: true}, file(as), true},
-		"other content":        {File, file(as), file(func(s *State) { s.Digest = "bb" }), false},
-		"other mode":           {File, file(as), file(func(s *State) { s.Mode = &other }), false},
-		"mode not seen":        {File, file(as), file(func(s *State) { s.Mode = nil }), false},
-		"other type":           {File, State{Present: true}, State{Present: true, Type: "directory"}, false},
-		"a link, no file":      {File, State{Present: true}, State{Present: true, Type: "link"}, false},
-		"absent, wished":       {File, file(as), State{}, false},
-		"there, not wished":    {File, State{}, file(as), false},
-		"absent, not wished":   {File, State{}, State{}, true},
-		"unit as wished": {
+		"equal":                 {File, file(as), file(as), true},
+		"no desired attributes": {File, State{Present: true}, file(as), true},
+		"other content":         {File, file(as), file(func(s *State) { s.Digest = "bb" }), false},
+		"other mode":            {File, file(as), file(func(s *State) { s.Mode = &other }), false},
+		"mode not seen":         {File, file(as), file(func(s *State) { s.Mode = nil }), false},
+		"other type":            {File, State{Present: true}, State{Present: true, Type: "directory"}, false},
+		"a link, no file":       {File, State{Present: true}, State{Present: true, Type: "link"}, false},
+		"absent, desired":       {File, file(as), State{}, false},
+		"present, not desired":  {File, State{}, file(as), false},
+		"absent, not desired":   {File, State{}, State{}, true},
+		"unit as desired": {
 			Unit,
 			State{Present: true, Enabled: "enabled"},
 			State{Present: true, Enabled: "enabled", Active: "inactive"},

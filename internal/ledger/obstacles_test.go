@@ -48,7 +48,7 @@ func TestObstacles(t *testing.T) {
 			nil,
 			[]string{"/a is a special file, which cannot be restored"},
 		},
-		"a socket shall go": {
+		"a socket is removed": {
 			[]PlannedChange{{Change{Kind: File, Target: "/a"}, is("special file")}},
 			nil,
 			[]string{"/a is a special file, which cannot be restored"},

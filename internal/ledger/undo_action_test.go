@@ -42,7 +42,7 @@ func TestUndoAction(t *testing.T) {
 		done, killed undoAction
 	}{
 		"file as it was":                 {change, old, old, noAction, noAction},
-		"file as wished":                 {change, old, observedState("file", "new", 0o644, 5), restoreAction, restoreAction},
+		"file as desired":                {change, old, observedState("file", "new", 0o644, 5), restoreAction, restoreAction},
 		"file with a stranger's content": {change, old, observedState("file", "theirs", 0o644, 5), keepAction, keepAction},
 		"file removed":                   {change, old, State{}, keepAction, restoreAction},
 		"file, its place taken by a directory": {
@@ -54,7 +54,7 @@ func TestUndoAction(t *testing.T) {
 		"file half given its attributes": {
 			change, old, observedState("file", "old", 0o755, 5), restoreAction, restoreAction,
 		},
-		"new file as wished": {
+		"new file as desired": {
 			change, State{}, observedState("file", "new", 0o644, 5), restoreAction, restoreAction,
 		},
 		"new file, changed since": {
@@ -77,7 +77,7 @@ func TestUndoAction(t *testing.T) {
 		"attributes set":          {attributes, old, observedState("file", "old", 0o644, 5), restoreAction, restoreAction},
 		"attributes half set":     {attributes, old, observedState("file", "old", 0o755, 5), restoreAction, restoreAction},
 		"attributes a stranger's": {attributes, old, observedState("file", "old", 0o600, 0), keepAction, restoreAction},
-		"link as wished":          {link, old, observedState("link", "/new", 0, 0), restoreAction, restoreAction},
+		"link as desired":         {link, old, observedState("link", "/new", 0, 0), restoreAction, restoreAction},
 		"link to elsewhere":       {link, old, observedState("link", "/theirs", 0, 0), keepAction, keepAction},
 		"link, not made yet": {
 			link, observedState("link", "/old", 0, 0), observedState("link", "/old", 0, 0), noAction,
@@ -109,28 +109,28 @@ func TestUndoAction(t *testing.T) {
 		},
 		"directory, replaced by a file": {dir, State{}, observedState("file", "theirs", 0o644, 0), keepAction, keepAction},
 		"removed":                       {Change{Kind: File, Target: "/x"}, old, State{}, restoreAction, restoreAction},
-		"removed, and another is there": {
+		"removed, and another exists": {
 			Change{Kind: File, Target: "/x"},
 			old, observedState("file", "theirs", 0o644, 0),
 			keepAction, keepAction,
 		},
-		"removed, and a directory is there": {
+		"removed, and a directory exists": {
 			Change{Kind: File, Target: "/x"},
 			old, observedState("directory", "", 0o755, 0),
 			keepAction, keepAction,
 		},
-		"was not there and is not wished": {
+		"did not exist and is not desired": {
 			Change{Kind: File, Target: "/x"},
 			State{},
 			observedState("directory", "", 0o755, 0), noAction, noAction,
 		},
-		"no path: as wished": {
+		"no path: as desired": {
 			Change{Kind: Sysctl, Desired: State{Present: true, Value: "1"}},
 			State{Present: true, Value: "0"},
 			State{Present: true, Value: "1"},
 			restoreAction, restoreAction,
 		},
-		"no path: somebody else's or half made": {
+		"no path: foreign or incomplete": {
 			Change{Kind: Sysctl, Desired: State{Present: true, Value: "1"}},
 			State{Present: true, Value: "0"},
 			State{Present: true, Value: "2"},

@@ -177,7 +177,7 @@ func TestDiagnose(t *testing.T) {
 					"pods -A -o wide --field-selector spec.nodeName=worker-1",
 			},
 		},
-		"CNI, file is there": {facts{
+		"CNI, file exists": {facts{
 			node:      notReady(cniMessage),
 			hostState: hostFacts{networkConfigs: []string{"10.conflist"}}, pods: []*corev1.Pod{ovn},
 		}, []string{
@@ -221,7 +221,7 @@ func TestDiagnose(t *testing.T) {
 			"problem nodeip-configuration.service, which kubelet.service requires, is still starting | ",
 			"problem kubelet has not registered Node worker-1 yet | journalctl -u kubelet -b",
 		}},
-		"a unit file of somebody": {facts{
+		"a foreign unit file": {facts{
 			node: silent,
 			hostState: hostFacts{units: []unitFacts{{
 				name:  kubeletUnit,

@@ -22,7 +22,7 @@ func TestSummarize(t *testing.T) {
 		want     string
 	}{
 		"one": {[]report.Finding{f("a is so", "a", report.SeverityProblem)}, "Node w is not Ready: a is so"},
-		"says it first": {
+		"reports first": {
 			[]report.Finding{f("Node w is not Ready yet", "", report.SeverityProblem)},
 			"Node w is not Ready yet",
 		},
@@ -64,12 +64,12 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 		findings    []report.Finding
 		want        []string
 	}{
-		"passing, at first": {quietPeriod: time.Hour, quiet: true, findings: []report.Finding{temporary}},
-		"passing, but asked for": {
+		"temporary, at first": {quietPeriod: time.Hour, quiet: true, findings: []report.Finding{temporary}},
+		"temporary, but requested": {
 			quietPeriod: time.Hour, findings: []report.Finding{temporary},
 			want: []string{"waiting waiting for the Node: it goes by itself"},
 		},
-		"passing, but it lasts": {
+		"temporary, but it lasts": {
 			quiet: true, findings: []report.Finding{temporary},
 			want: []string{"waiting waiting for the Node: it goes by itself", "waiting waiting for the Node: it goes by itself"},
 		},
@@ -99,7 +99,7 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 			for _, event := range recorded.Events() {
 				got = append(got, string(event.Kind)+" "+event.Message)
 			}
-			if name == "passing, but asked for" {
+			if name == "temporary, but requested" {
 				got = got[:1]
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

@@ -23,7 +23,7 @@ func TestUnschedulableFindings(t *testing.T) {
 	}{
 		"nothing":           {corev1.NodeSpec{}, nil},
 		"only a preference": {taint("UpdateInProgress", "PreferNoSchedule"), nil},
-		"cordoned, said once": {corev1.NodeSpec{
+		"cordoned, reported once": {corev1.NodeSpec{
 			Unschedulable: true,
 			Taints: []corev1.Taint{{
 				Key:    "node.kubernetes.io/unschedulable",

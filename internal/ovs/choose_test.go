@@ -179,7 +179,7 @@ func TestChooseAutoconnectPriority(t *testing.T) {
 		want     int32
 	}{
 		"none":                    {nil, 100},
-		"made up by itself":       {[]networkmanager.Profile{profile("a", "802-3-ethernet", "eth0", -999)}, 100},
+		"created automatically":   {[]networkmanager.Profile{profile("a", "802-3-ethernet", "eth0", -999)}, 100},
 		"higher than usual":       {[]networkmanager.Profile{profile("a", "802-3-ethernet", "eth0", 150)}, 151},
 		"for any interface":       {[]networkmanager.Profile{profile("a", "802-3-ethernet", "", 200)}, 201},
 		"for another interface":   {[]networkmanager.Profile{profile("a", "802-3-ethernet", "eth1", 200)}, 100},

@@ -71,7 +71,7 @@ func TestSysctlFiles(t *testing.T) {
 		"ours":               {BridgeIPProfile, "auto", true},
 		"IPv6 switched off":  {BridgeIPProfile, "disabled", true},
 		"IPv6 by the kernel": {BridgeIPProfile, "ignore", false},
-		"somebody else's":    {"another", "auto", false},
+		"foreign":            {"another", "auto", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := bridged(t)

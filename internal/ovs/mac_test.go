@@ -105,7 +105,7 @@ func TestHasOwnMAC(t *testing.T) {
 		"a VLAN on a bond":                 {[]hostnet.Link{steady, vlan}, vlan, true},
 		"a VLAN on one with fail_over_mac": {[]hostnet.Link{borrowing, vlan}, vlan, false},
 		"a VLAN on that VLAN":              {[]hostnet.Link{borrowing, vlan}, hostnet.Link{Index: 7, Parent: 6}, false},
-		"one that is said to be on itself": {[]hostnet.Link{{Index: 6, Parent: 6}}, hostnet.Link{Index: 6, Parent: 6}, true},
+		"one that is on itself":            {[]hostnet.Link{{Index: 6, Parent: 6}}, hostnet.Link{Index: 6, Parent: 6}, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

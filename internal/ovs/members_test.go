@@ -92,7 +92,7 @@ func TestBondMembers(t *testing.T) {
 			[]networkmanager.Device{newDeviceUsing("eth0", "a"), newDeviceUsing("eth1", "a")},
 			"eth0=a eth1=a",
 		},
-		"for a NIC that is not there": {[]networkmanager.Profile{newBondPort("a", "", "bond0", nil)}, nil, ""},
+		"for a NIC that does not exist": {[]networkmanager.Profile{newBondPort("a", "", "bond0", nil)}, nil, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -215,11 +215,11 @@ func TestPlanRefuses(t *testing.T) {
 			),
 			message: "highest possible autoconnect priority", remedy: "nmcli connection modify",
 		},
-		"bridge of somebody": {
+		"foreign bridge": {
 			change:  func(f *Facts) { f.OVS.Bridges = []openvswitch.Bridge{{Name: "br-ex"}} },
 			message: "a foreign Open vSwitch bridge br-ex exists without a default route", remedy: "ovs-vsctl show",
 		},
-		"profile of somebody": {
+		"foreign profile": {
 			change:  profile(func(p *networkmanager.Profile) { p.Settings.Set("connection", "id", "ovs-if-phys0") }),
 			message: "a foreign NetworkManager profile ovs-if-phys0 exists", remedy: "nmcli connection delete uuid 45713ba7",
 		},

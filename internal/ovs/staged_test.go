@@ -158,7 +158,7 @@ func TestStagedProfiles(t *testing.T) {
 			[]string{address4, `method="manual"`, `never-default=true`, `route-metric=@x 400`},
 			[]string{address4, `dhcp-timeout=2147483647`, `method="auto"`, `never-default=true`, `route-metric=@x 48`},
 		},
-		"nobody has answered on IPv4": {
+		"no server has responded on IPv4": {
 			networkmanager.IPv4,
 			profile("ipv4", "auto"),
 			networkmanager.IP{},

@@ -53,7 +53,7 @@ func TestSaved(t *testing.T) {
 		"the same, after an interrupt":   {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false},
 		"joined, no user data":           {inputs.Inputs{NewUserData: true}, ended, true},
 		"unfinished, another token":      {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by}, true},
-		"standalone, goes on":            {inputs.Inputs{UserData: userData(workers, "", "")}, joinstate.State{}, true},
+		"standalone, resumed":            {inputs.Inputs{UserData: userData(workers, "", "")}, joinstate.State{}, true},
 		"standalone, given again":        {inputs.Inputs{UserData: userData(workers, "", ""), NewUserData: true}, joinstate.State{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -112,12 +112,12 @@ func TestRegistrationIsPlanned(t *testing.T) {
 			plan: []ledger.Change{plannedUnit(strings.ReplaceAll(kubeletUnit, "${ID}", "${ID},${CUSTOM_KUBELET_LABELS}"))},
 			want: "Environment=\"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker,hypershift.openshift.io/nodePool=demo-workers\"\n", note: "nodePool",
 		},
-		"a unit that leaves no way, and nobody asked": {
+		"a unit that leaves no way, not requested": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
 			plan:  []ledger.Change{plannedUnit(kubeletUnit)},
 			note:  "drop-in 99-site.conf of its unit sets ExecStart=",
 		},
-		"a unit that leaves no way, and somebody asked": {
+		"a unit that leaves no way, requested": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
 			plan:  []ledger.Change{plannedUnit(kubeletUnit)},
 			join:  func(b *Builder) { b.Config = config.Join{Taints: []string{"a=b:NoSchedule"}} },

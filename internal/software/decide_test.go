@@ -14,7 +14,7 @@ import (
 
 func TestDecide(t *testing.T) {
 	runDecisionTests(t, map[string]decisionTest{
-		"all is there":          {func(*Facts) {}, nil, nil},
+		"all exist":             {func(*Facts) {}, nil, nil},
 		"release from kubelet":  {func(f *Facts) { f.Requested = Release{} }, nil, nil},
 		"older NodePool":        {func(f *Facts) { f.Versions.Server = kube.MinorVersion(34) }, nil, nil},
 		"control plane unknown": {func(f *Facts) { f.Versions.Server = kube.Version{} }, nil, nil},
@@ -52,20 +52,20 @@ func TestDecide(t *testing.T) {
 		}, []string{"warning: packages are not installed"}, []string{
 			"recommended packages are not installed: nfs-utils (volumes on NFS)", "dnf install nfs-utils",
 		}},
-		"a wanted one is missing, nobody was asked": {func(f *Facts) {
+		"an optional one is missing, not queried": {func(f *Facts) {
 			f.Installed, f.Queried, f.Repositories = without(f.Installed, "nfs-utils"), false, nil
 		}, []string{"warning: packages are not installed"}, []string{"nfs-utils (volumes on NFS)", "dnf install nfs-utils"}},
-		"a wanted one is missing, nobody answered": {func(f *Facts) {
+		"an optional one is missing, no response": {func(f *Facts) {
 			f.Installed, f.Queried, f.QueryError = without(f.Installed, "nfs-utils"), false, "a repository is unreachable"
 		}, []string{"warning: were not searched for", "warning: packages are not installed"}, nil},
-		"nobody has it, its repository is disabled": {func(f *Facts) {
+		"no repository has it, its repository is disabled": {func(f *Facts) {
 			f.Installed, f.Install = without(f.Installed, "cri-o", "openshift-kubelet"), true
 			f.Repositories[0].Enabled = false
 		}, []string{"problem: no enabled repository provides"}, []string{
 			"no enabled repository provides openshift-kubelet-4.18.* (kubelet), cri-o-1.31.* (the container runtime)",
 			"subscription-manager repos --enable=" + rhocp9 + "\ndnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*'",
 		}},
-		"nobody has it, on arm64": {func(f *Facts) {
+		"no repository has it, on arm64": {func(f *Facts) {
 			f.Arch, f.Installed, f.Repositories = "arm64", without(f.Installed, "cri-o"), nil
 			f.Available = packagesFor418("mirror", "el9") // for x86_64
 		}, []string{
@@ -124,7 +124,7 @@ func TestDecide(t *testing.T) {
 		"repository of another release": {func(f *Facts) {
 			f.Repositories = append(f.Repositories, dnf.Repository{ID: "rhocp-4.17-for-rhel-9-x86_64-rpms", Enabled: true})
 		}, []string{"warning: is for OpenShift"}, []string{"is for OpenShift 4.17, but the NodePool has 4.18"}},
-		"only another release's is there": {func(f *Facts) {
+		"only another release's exists": {func(f *Facts) {
 			f.Installed = without(f.Installed, "cri-o")
 			f.Repositories[0].Enabled = false
 			f.Available = []dnf.Package{newPackage("cri-o", "1.30.9", "el9", "site-ocp")}

@@ -35,7 +35,7 @@ func TestOutage(t *testing.T) {
 		answered []bool
 		want     Outage
 	}{
-		"nobody there":    {[]bool{no, no, no}, Outage{Sent: 3}},
+		"no reply":        {[]bool{no, no, no}, Outage{Sent: 3}},
 		"all answered":    {[]bool{yes, yes, yes}, Outage{Sent: 3, Received: 3}},
 		"two lost":        {[]bool{yes, no, no, yes, yes}, Outage{Sent: 5, Received: 3, LongestSeconds: 0.03}},
 		"the longest":     {[]bool{yes, no, yes, no, no, yes}, Outage{Sent: 6, Received: 3, LongestSeconds: 0.03}},

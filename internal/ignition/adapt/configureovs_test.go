@@ -23,13 +23,13 @@ func TestConfigureOVSChangeDependsOnScript(t *testing.T) {
 		before = "[Service]\nExecStartPre=-/usr/bin/ovs-vsctl --no-wait --timeout=10 set Open_vSwitch . \"external_ids:ovn-remote= \"\n"
 	)
 	for name, test := range map[string]struct{ script, rule, dropin string }{
-		"4.16 and later":            {"#!/bin/bash\n" + clears + checks, "report ovs-configuration", ""},
-		"4.16 of before June 2025":  {"#!/bin/bash\n" + checks, "add ovs-configuration-remote", before},
-		"clears too late":           {"#!/bin/bash\n" + checks + clears, "add ovs-configuration-remote", before},
-		"says it clears":            {"# " + clears + checks, "add ovs-configuration-remote", before},
-		"before 4.16":               {"#!/bin/bash\nrollback_nm\n", "add ovs-configuration-old", only},
-		"only speaks of the switch": {"# see /etc/nmstate/openshift/applied\n" + clears, "add ovs-configuration-old", only},
-		"no script":                 {"", "add ovs-configuration-old", only},
+		"4.16 and later":           {"#!/bin/bash\n" + clears + checks, "report ovs-configuration", ""},
+		"4.16 of before June 2025": {"#!/bin/bash\n" + checks, "add ovs-configuration-remote", before},
+		"clears too late":          {"#!/bin/bash\n" + checks + clears, "add ovs-configuration-remote", before},
+		"mentions that it clears":  {"# " + clears + checks, "add ovs-configuration-remote", before},
+		"before 4.16":              {"#!/bin/bash\nrollback_nm\n", "add ovs-configuration-old", only},
+		"only mentions the switch": {"# see /etc/nmstate/openshift/applied\n" + clears, "add ovs-configuration-old", only},
+		"no script":                {"", "add ovs-configuration-old", only},
 	} {
 		t.Run(name, func(t *testing.T) {
 			storage := ""

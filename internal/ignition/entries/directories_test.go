@@ -6,7 +6,7 @@ import "testing"
 
 func TestDirectories(t *testing.T) {
 	for name, c := range map[string]scenario{
-		"one that is there keeps what the config does not name": {
+		"an existing one keeps what the config does not name": {
 			tree:   `f /d/f 0600 5:6 =x`,
 			config: `{"storage":{"directories":[{"path":"/d","mode":448},{"path":"/e","user":{"id":3}}]}}`,
 			want:   []string{"directory /d 0700", "directory /e 0755 u3 g0"},

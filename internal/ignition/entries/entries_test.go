@@ -152,7 +152,7 @@ func TestFiles(t *testing.T) {
 				f /b 0644 0:0 =
 				f /c 0644 0:0 =new`,
 		},
-		"what is there already, to the letter, is no obstacle": {
+		"an identical existing object is no obstacle": {
 			tree:   `f /a 0600 5:6 =newmore`,
 			config: `{"storage":{"files":[{"path":"/a","mode":384,"user":{"id":5},"group":{"id":6},"contents":{"source":"data:,new"},"append":[{"source":"data:,more"}]}]}}`,
 			want:   []string{"file /a 0600 u5 g6 =newmore"},

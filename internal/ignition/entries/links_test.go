@@ -19,7 +19,7 @@ func TestLinks(t *testing.T) {
 				l /n 4:0 =nowhere
 				l /o 5:4 =d/f`,
 		},
-		"one that is there is left alone, its owner too": {
+		"an existing one is left alone, its owner too": {
 			tree:   `l /l 5:6 =/a//b/`,
 			config: `{"storage":{"links":[{"path":"/l","target":"/a/b","user":{"id":1}}]}}`,
 			want:   []string{"link /l -> /a//b/"},

@@ -60,7 +60,7 @@ func TestDecideReportsProblems(t *testing.T) {
 		want         []string
 		not          string
 	}{
-		"a file that is there": {
+		"a file that exists": {
 			tree: "f /a =old\nf /b =new", code: report.Failed,
 			config: `{"storage":{"files":[{"path":"/a","contents":{"source":"data:,new"}},{"path":"/b","mode":384,"contents":{"source":"data:,new"}}]}}`,
 			want:   []string{"/a must be a file, but a different file exists", "/b must be a file, but a different file exists", "does not set overwrite: true"},

@@ -26,10 +26,10 @@ func TestNormalizeEnablement(t *testing.T) {
 func TestUnitsInDesiredStateNeedNoSystemd(t *testing.T) {
 	units := &Units{Systemd: (*systemd.Manager)(nil)}
 	for name, test := range map[string]struct{ now, want ledger.State }{
-		"as wished": {
+		"as desired": {
 			ledger.State{Enabled: "enabled", Active: "active"}, ledger.State{Enabled: "enabled", Active: "active"},
 		},
-		"nothing is said":  {ledger.State{Enabled: "enabled", Active: "inactive"}, ledger.State{}},
+		"no desired state": {ledger.State{Enabled: "enabled", Active: "inactive"}, ledger.State{}},
 		"follows the file": {ledger.State{Enabled: "disabled"}, ledger.State{Enabled: "static"}},
 	} {
 		t.Run(name, func(t *testing.T) {

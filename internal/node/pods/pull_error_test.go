@@ -116,8 +116,8 @@ func TestExplainPullError(t *testing.T) {
 			message: `Container image "x" is not present with pull policy of Never`,
 			want:    "it does not exist on this host, and the pod's pull policy is Never", remedy: "crictl pull",
 		},
-		"new to us":    {message: "the dog ate it", want: "the dog ate it", remedy: "crictl pull"},
-		"nothing said": {want: "kubelet has not reported a reason", remedy: "crictl pull"},
+		"new to us":          {message: "the dog ate it", want: "the dog ate it", remedy: "crictl pull"},
+		"no reason reported": {want: "kubelet has not reported a reason", remedy: "crictl pull"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

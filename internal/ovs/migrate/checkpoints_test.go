@@ -59,7 +59,7 @@ func TestPrepareRevert(t *testing.T) {
 		message     string // "": it starts
 	}{
 		"finished": {leaving: true},
-		"finished, and somebody else at work": {
+		"finished, and another process at work": {
 			checkpoints: there,
 			message:     "another program has a NetworkManager checkpoint",
 		},

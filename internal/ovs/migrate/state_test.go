@@ -20,11 +20,11 @@ func TestWithCurrentName(t *testing.T) {
 		want, bound  string // names: in the backup, and in the settings to restore
 		refused      bool
 	}{
-		"as it was":                  {was: "eth0", profile: "eth0", want: "eth0", bound: "eth0"},
-		"profile made up":            {was: "old0", profile: "-", want: "eth0", bound: "eth0"},
-		"profile for any name":       {was: "old0", profile: "", want: "eth0", bound: ""},
-		"profile for the old name":   {was: "old0", profile: "old0", refused: true},
-		"profile mended by a person": {was: "old0", profile: "eth0", want: "eth0", bound: "eth0"},
+		"as it was":                    {was: "eth0", profile: "eth0", want: "eth0", bound: "eth0"},
+		"profile made up":              {was: "old0", profile: "-", want: "eth0", bound: "eth0"},
+		"profile for any name":         {was: "old0", profile: "", want: "eth0", bound: ""},
+		"profile for the old name":     {was: "old0", profile: "old0", refused: true},
+		"profile repaired by a person": {was: "old0", profile: "eth0", want: "eth0", bound: "eth0"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -39,7 +39,7 @@ func TestRollbackScriptOfBond(t *testing.T) {
 			up:      []string{"u1 ifname eth1"},
 		},
 		"all": {up: []string{"ub ifname bond0", "u0 ifname eth0", "u1 ifname eth1"}, reapply: true},
-		"members are with ours": {
+		"members are with the agent's": {
 			using:   map[string]string{"bond0": "ub", "eth0": "c0", "eth1": "u1"},
 			address: true,
 			up:      []string{"u0 ifname eth0"},

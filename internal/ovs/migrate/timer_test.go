@@ -138,7 +138,7 @@ func TestBootRollbackUnit(t *testing.T) {
 		"br-ex.nmconnection":        "uuid=u1\n",
 		"with space.nmconnection":   "master=u1\nuuid=u2\n",
 		"original.nmconnection":     "uuid=other\n",
-		"ovs-if-br-ex.nmconnection": "", "empty of somebody.nmconnection": "",
+		"ovs-if-br-ex.nmconnection": "", "empty foreign.nmconnection": "",
 	} {
 		if err := os.WriteFile(filepath.Join(profiles, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -167,7 +167,7 @@ func TestBootRollbackUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		filepath.Join(profiles, "empty of somebody.nmconnection"),
+		filepath.Join(profiles, "empty foreign.nmconnection"),
 		filepath.Join(profiles, "original.nmconnection"),
 	}
 	if diff := cmp.Diff(want, left); diff != "" {
