@@ -66,12 +66,8 @@ func TestApproveRejectsInvalidFlags(t *testing.T) {
 // While the API server is unreachable, a watching approver is live and not ready.
 func TestApproveServesProbes(t *testing.T) {
 	dir := t.TempDir()
-	unreachable := strings.NewReplacer(
-		"api.example.com:6443",
-		"127.0.0.1:1",
-		"{exec: {",
-		"{token: t}}, {name: other, user: {exec: {",
-	).
+	unreachable := strings.NewReplacer("api.example.com:6443", "127.0.0.1:1", "{exec: {",
+		"{token: t}}, {name: other, user: {exec: {").
 		Replace(
 			kubeconfig(string(certtest.NewCA(t, "ca").PEM)),
 		)

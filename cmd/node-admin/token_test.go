@@ -51,27 +51,9 @@ func TestTokenCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	userDataFile := writeTestFile(t, dir, "user-data.ign", string(userDataContent))
-	got := runCommandLine(
-		t,
-		"token",
-		"create",
-		"--node",
-		"worker-7",
-		"--address",
-		"192.0.2.7",
-		"--address",
-		"2001:db8::7",
-		"--kubeconfig",
-		config,
-		"--label",
-		"rack=r1",
-		"--taint",
-		"dedicated=gpu:NoSchedule",
-		"--embed-user-data",
-		userDataFile,
-		"--output-dir",
-		dir,
-	)
+	got := runCommandLine(t, "token", "create", "--node", "worker-7", "--address", "192.0.2.7", "--address",
+		"2001:db8::7", "--kubeconfig", config, "--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule",
+		"--embed-user-data", userDataFile, "--output-dir", dir)
 	tokenPath, enrollmentPath := filepath.Join(dir, "worker-7.token"), filepath.Join(dir, "worker-7.enrollment")
 	if got.Code != report.Success || got.Err != "" {
 		t.Fatalf("code %d, %s", got.Code, got.Err)
@@ -125,23 +107,8 @@ func TestTokensForSeveralNodes(t *testing.T) {
 	dir := t.TempDir()
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	nodes := writeTestFile(t, dir, "nodes", "# the first rack\nworker-1 192.0.2.1 2001:db8::1\n\nworker-2   # by hand\n")
-	got := runCommandLine(
-		t,
-		"token",
-		"create",
-		"--nodes",
-		nodes,
-		"--node",
-		"worker-3",
-		"--ca",
-		ca,
-		"--expires",
-		"72h",
-		"--output-dir",
-		dir,
-		"-o",
-		"json",
-	)
+	got := runCommandLine(t, "token", "create", "--nodes", nodes, "--node", "worker-3", "--ca", ca, "--expires", "72h",
+		"--output-dir", dir, "-o", "json")
 	document := clitest.DecodeDocument(t, got.Out)
 	list, _ := document["joinTokens"].([]any)
 	if got.Code != report.Success || document["kind"] != "JoinTokens" || len(list) != 3 {

@@ -30,11 +30,8 @@ func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 		return rest.ImpersonationConfig{UserName: "system:node:" + node, Groups: []string{"system:nodes"}}
 	}
 	nodes := client(t, plane.Kubeconfig, as("blocking")).CoreV1().Nodes()
-	_, err := nodes.Create(
-		t.Context(),
-		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "blocking"}},
-		metav1.CreateOptions{},
-	)
+	_, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "blocking"}},
+		metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +55,8 @@ func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 	rightful, thief := serving("blocked"), serving("blocking")
 	s.runOnce()
 	if recorded := s.lastEvent(rightful); csrConditions(t, rightful) != approvedByAgent ||
-		!strings.Contains(
-			recorded.Reason,
-			"Node blocking has the same address 192.0.2.50, which is in no enrollment of blocking",
-		) {
+		!strings.Contains(recorded.Reason,
+			"Node blocking has the same address 192.0.2.50, which is in no enrollment of blocking") {
 		t.Errorf("the CSR is %q: %+v", csrConditions(t, rightful), recorded)
 	}
 	if recorded := s.lastEvent(thief); csrConditions(t, thief) != "" ||

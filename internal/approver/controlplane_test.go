@@ -66,15 +66,8 @@ func adminClient(t *testing.T) kubernetes.Interface {
 	return client(t, plane.Kubeconfig, rest.ImpersonationConfig{})
 }
 
-func submit(
-	t *testing.T,
-	who kubernetes.Interface,
-	key *ecdsa.PrivateKey,
-	signer string,
-	usage certificatesv1.KeyUsage,
-	subject pkix.Name,
-	names []string,
-	ips ...net.IP,
+func submit(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey, signer string,
+	usage certificatesv1.KeyUsage, subject pkix.Name, names []string, ips ...net.IP,
 ) string {
 	t.Helper()
 	request, err := cert.MakeCSR(key, &subject, names, ips)
@@ -95,15 +88,8 @@ func submit(
 
 func submitClient(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey, subject pkix.Name) string {
 	t.Helper()
-	return submit(
-		t,
-		who,
-		key,
-		certificatesv1.KubeAPIServerClientKubeletSignerName,
-		certificatesv1.UsageClientAuth,
-		subject,
-		nil,
-	)
+	return submit(t, who, key, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.UsageClientAuth,
+		subject, nil)
 }
 
 // csrConditions returns the conditions of a CSR as "type reason".
@@ -154,16 +140,8 @@ func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
 		"another key, same name":      submitClient(t, bootstrapClient(t), other, nodeSubject("own")),
 		"same key, another node":      submitClient(t, bootstrapClient(t), key, nodeSubject("another")),
 		"created by an administrator": submitClient(t, adminClient(t), key, nodeSubject("own")),
-		"serving by the bootstrapper": submit(
-			t,
-			bootstrapClient(t),
-			key,
-			certificatesv1.KubeletServingSignerName,
-			certificatesv1.UsageServerAuth,
-			nodeSubject("own"),
-			[]string{"own"},
-			net.ParseIP("192.0.2.7"),
-		),
+		"serving by the bootstrapper": submit(t, bootstrapClient(t), key, certificatesv1.KubeletServingSignerName,
+			certificatesv1.UsageServerAuth, nodeSubject("own"), []string{"own"}, net.ParseIP("192.0.2.7")),
 	}
 	for name, csr := range hostile {
 		err := ApproveOwn(t.Context(), kubeconfig, want, csr)
@@ -175,11 +153,8 @@ func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
 
 func TestControlPlaneApprovesOwnServing(t *testing.T) {
 	kubeconfig := readKubeconfig(t, plane.ApproverKubeconfig)
-	node := client(
-		t,
-		plane.Kubeconfig,
-		rest.ImpersonationConfig{UserName: "system:node:own", Groups: []string{"system:nodes"}},
-	)
+	node := client(t, plane.Kubeconfig,
+		rest.ImpersonationConfig{UserName: "system:node:own", Groups: []string{"system:nodes"}})
 	want := ExpectedNode{NodeName: "own", Addresses: nodeAddresses()}
 	serving := func(ips ...net.IP) string {
 		return submit(

@@ -18,10 +18,7 @@ import (
 )
 
 // annotateCertificate returns the annotation with a certificate for a key.
-func annotateCertificate(
-	t *testing.T,
-	ca *certtest.CA,
-	key *ecdsa.PrivateKey,
+func annotateCertificate(t *testing.T, ca *certtest.CA, key *ecdsa.PrivateKey,
 	template x509.Certificate,
 ) map[string]string {
 	t.Helper()

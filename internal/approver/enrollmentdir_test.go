@@ -62,25 +62,16 @@ func TestEnrollmentDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	put("two.enrollment", encoded(two))
-	enrollments := check(
-		"broken ones beside good ones",
-		2,
-		"broken.enrollment: reading the enrollment",
-		"dir.enrollment: it is not a file",
-	)
+	enrollments := check("broken ones beside good ones", 2, "broken.enrollment: reading the enrollment",
+		"dir.enrollment: it is not a file")
 	if enrollments.byID[two.ID] == nil || len(enrollments.byNode["worker-1"]) != 1 {
 		t.Errorf("%+v", enrollments)
 	}
 	put("huge.enrollment", make([]byte, 1<<20))
 	put("same.enrollment", encoded(one))
-	check(
-		"one enrollment twice",
-		1,
-		"broken.enrollment",
-		"dir.enrollment",
+	check("one enrollment twice", 1, "broken.enrollment", "dir.enrollment",
 		"huge.enrollment: reading the enrollment: the file is larger than 16 KiB",
-		"one.enrollment and same.enrollment are enrollments of the same join token",
-	)
+		"one.enrollment and same.enrollment are enrollments of the same join token")
 	chmod := func(path string, mode os.FileMode) {
 		t.Helper()
 		if err := os.Chmod(path, mode); err != nil {
@@ -89,16 +80,8 @@ func TestEnrollmentDirectory(t *testing.T) {
 	}
 	chmod(filepath.Join(dir, "two.enrollment"), 0o664)
 	chmod(dir, 0o777)
-	check(
-		"writable by others",
-		1,
-		"can write to "+dir+" (owner",
-		"broken",
-		"dir",
-		"huge",
-		"one.enrollment and",
-		"two.enrollment (owner",
-	)
+	check("writable by others", 1, "can write to "+dir+" (owner", "broken", "dir", "huge", "one.enrollment and",
+		"two.enrollment (owner")
 	d.path = filepath.Join(dir, "gone")
 	check("no directory", 0, "reading the directory of enrollments")
 }

@@ -102,21 +102,10 @@ func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
 	in := s.newToken("forbidden", clusterCA(t), 0, "192.0.2.30")
 	submitWithToken(t, in)
 	s.runOnce()
-	node := client(
-		t,
-		plane.Kubeconfig,
-		rest.ImpersonationConfig{UserName: "system:node:forbidden", Groups: []string{"system:nodes"}},
-	)
-	bad := submit(
-		t,
-		node,
-		certtest.NewKey(t),
-		certificatesv1.KubeletServingSignerName,
-		certificatesv1.UsageServerAuth,
-		nodeSubject("forbidden"),
-		[]string{"forbidden"},
-		net.ParseIP("192.0.2.30"),
-	)
+	node := client(t, plane.Kubeconfig,
+		rest.ImpersonationConfig{UserName: "system:node:forbidden", Groups: []string{"system:nodes"}})
+	bad := submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth,
+		nodeSubject("forbidden"), []string{"forbidden"}, net.ParseIP("192.0.2.30"))
 
 	none := s.newApprover(limitedKubeconfig(t, "approves-nothing"))
 	none.options.OnReady = func() { t.Error("READY was reported with a credential that cannot approve CSRs") }

@@ -36,22 +36,11 @@ func createNodeWithoutCleanup(t *testing.T, name, address string) {
 func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 	s := newTestCluster(t)
 	a := s.newApprover(fleetKubeconfig)
-	who := client(
-		t,
-		plane.Kubeconfig,
-		rest.ImpersonationConfig{UserName: "system:node:copied", Groups: []string{"system:nodes"}},
-	)
+	who := client(t, plane.Kubeconfig,
+		rest.ImpersonationConfig{UserName: "system:node:copied", Groups: []string{"system:nodes"}})
 	serving := func() string {
-		return submit(
-			t,
-			who,
-			certtest.NewKey(t),
-			certificatesv1.KubeletServingSignerName,
-			certificatesv1.UsageServerAuth,
-			nodeSubject("copied"),
-			[]string{"copied"},
-			net.ParseIP("192.0.2.66"),
-		)
+		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth,
+			nodeSubject("copied"), []string{"copied"}, net.ParseIP("192.0.2.66"))
 	}
 	former := serving()
 	formerNode := ManualApproval{NodeName: "copied", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.66")}}
@@ -73,10 +62,7 @@ func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 			t,
 		)
 	}
-	first, own, last := copied(
-		"a-copy",
-		certificatesv1.UsageServerAuth,
-	), copied(
+	first, own, last := copied("a-copy", certificatesv1.UsageServerAuth), copied(
 		"node-csr-copied",
 		certificatesv1.UsageClientAuth,
 	), copied(
@@ -97,13 +83,8 @@ func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 	if err := <-done; err != nil || csrConditions(t, coming) != approvedByAgent ||
 		csrConditions(t, last) != approvedByAgent ||
 		csrConditions(t, first) != "" {
-		t.Errorf(
-			"ApproveManually() = %v; the serving CSR is %q, the copies are %q and %q",
-			err,
-			csrConditions(t, coming),
-			csrConditions(t, first),
-			csrConditions(t, last),
-		)
+		t.Errorf("ApproveManually() = %v; the serving CSR is %q, the copies are %q and %q", err, csrConditions(t, coming),
+			csrConditions(t, first), csrConditions(t, last))
 	}
 
 	other := certtest.NewKey(t)
@@ -120,22 +101,11 @@ func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 // with another host's address is not.
 func testManualServingApproval(t *testing.T, s *testCluster, a *Approver) {
 	t.Helper()
-	who := client(
-		t,
-		plane.Kubeconfig,
-		rest.ImpersonationConfig{UserName: "system:node:hand", Groups: []string{"system:nodes"}},
-	)
+	who := client(t, plane.Kubeconfig,
+		rest.ImpersonationConfig{UserName: "system:node:hand", Groups: []string{"system:nodes"}})
 	serving := func(ip string) string {
-		return submit(
-			t,
-			who,
-			certtest.NewKey(t),
-			certificatesv1.KubeletServingSignerName,
-			certificatesv1.UsageServerAuth,
-			nodeSubject("hand"),
-			[]string{"hand"},
-			net.ParseIP(ip),
-		)
+		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth,
+			nodeSubject("hand"), []string{"hand"}, net.ParseIP(ip))
 	}
 	node := ManualApproval{
 		NodeName:  "hand",
@@ -162,10 +132,8 @@ func testManualServingApproval(t *testing.T, s *testCluster, a *Approver) {
 		csrConditions(t, shared) != approvedByAgent {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, shared))
 	}
-	if recorded := s.lastEvent(shared); !strings.Contains(
-		recorded.Reason,
-		"Node hand-other has the same address 192.0.2.62, which is in no enrollment of hand-other",
-	) {
+	if recorded := s.lastEvent(shared); !strings.Contains(recorded.Reason,
+		"Node hand-other has the same address 192.0.2.62, which is in no enrollment of hand-other") {
 		t.Errorf("the conflict is not reported: %+v", recorded)
 	}
 }

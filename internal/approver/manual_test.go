@@ -29,10 +29,7 @@ func TestClassifyClientCSRs(t *testing.T) {
 	misused.Spec.Usages = []certificatesv1.KeyUsage{"digital signature", "server auth"}
 	renamed := validClientCSR(key)
 	renamed.request.Subject = nodeSubject("worker-2")
-	approved, denied := withCondition(
-		own,
-		certificatesv1.CertificateApproved,
-	), withCondition(
+	approved, denied := withCondition(own, certificatesv1.CertificateApproved), withCondition(
 		own,
 		certificatesv1.CertificateDenied,
 	)

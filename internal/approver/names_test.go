@@ -36,10 +36,8 @@ func TestSpecialNamesAreQuoted(t *testing.T) {
 	}
 	csr := validServingCSR(certtest.NewKey(t)).csr(t)
 	csr.Name = "node-csr-hrT5dyhxiEMTWXLFLseT0CwcVJQrEDlQv_gYj0U9_Zg"
-	if d := Decide(csr, newEnrollments(nil), Facts{}); !strings.HasPrefix(
-		string(d.Remedy),
-		"oc adm certificate approve "+csr.Name+" ",
-	) ||
+	if d := Decide(csr, newEnrollments(nil), Facts{}); !strings.HasPrefix(string(d.Remedy),
+		"oc adm certificate approve "+csr.Name+" ") ||
 		DisplayName(csr.Name) != csr.Name {
 		t.Errorf("remedy %q, shown as %s", d.Remedy, DisplayName(csr.Name))
 	}

@@ -237,16 +237,8 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 		},
 		{
 			"serving: requested by the bootstrapper",
-			submit(
-				t,
-				stolen,
-				certtest.NewKey(t),
-				certificatesv1.KubeletServingSignerName,
-				certificatesv1.UsageServerAuth,
-				nodeSubject("refused-in"),
-				[]string{"refused-in"},
-				net.ParseIP("192.0.2.7"),
-			),
+			submit(t, stolen, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth,
+				nodeSubject("refused-in"), []string{"refused-in"}, net.ParseIP("192.0.2.7")),
 			"invalid requestor: found",
 		},
 		{

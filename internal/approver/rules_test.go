@@ -172,11 +172,8 @@ func TestCheckClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkRule(
-		t,
-		ExpectedNode{NodeName: "worker-1", PublicKey: &rsaKey.PublicKey}.CheckClient(validClientCSR(key).csr(t)),
-		"key",
-	)
+	checkRule(t,
+		ExpectedNode{NodeName: "worker-1", PublicKey: &rsaKey.PublicKey}.CheckClient(validClientCSR(key).csr(t)), "key")
 	checkRule(t, want.CheckClient(validServingCSR(key).csr(t)), "signer")
 }
 
@@ -220,11 +217,8 @@ func TestCheckServing(t *testing.T) {
 		})
 	}
 	checkRule(t, want.CheckServing(validClientCSR(key).csr(t)), "signer")
-	checkRule(
-		t,
-		ExpectedNode{NodeName: "worker-1"}.CheckServing(validServingCSR(key).csr(t)),
-		"names",
-	) // no address is expected
+	checkRule(t, ExpectedNode{NodeName: "worker-1"}.CheckServing(validServingCSR(key).csr(t)),
+		"names") // no address is expected
 }
 
 func TestCheckOwn(t *testing.T) {

@@ -38,23 +38,11 @@ func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 	}
 	awaitIssued(t, csr)
 
-	node := client(
-		t,
-		plane.Kubeconfig,
-		rest.ImpersonationConfig{UserName: "system:node:enrolled", Groups: []string{"system:nodes"}},
-	)
+	node := client(t, plane.Kubeconfig,
+		rest.ImpersonationConfig{UserName: "system:node:enrolled", Groups: []string{"system:nodes"}})
 	serving := func() string {
-		return submit(
-			t,
-			node,
-			certtest.NewKey(t),
-			certificatesv1.KubeletServingSignerName,
-			certificatesv1.UsageServerAuth,
-			nodeSubject("enrolled"),
-			[]string{"enrolled"},
-			net.ParseIP("192.0.2.20"),
-			net.ParseIP("2001:db8::20"),
-		)
+		return submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth,
+			nodeSubject("enrolled"), []string{"enrolled"}, net.ParseIP("192.0.2.20"), net.ParseIP("2001:db8::20"))
 	}
 	first := serving()
 	createNode(t, "enrolled", "192.0.2.20") // the node's own Node
@@ -119,11 +107,8 @@ func TestControlPlaneApprovesOneCSRForAKey(t *testing.T) {
 	}.submit(t)
 	s.runOnce()
 	if csrConditions(t, again) != approvedByAgent || usageRecordsResourceVersion(t) != noted {
-		t.Errorf(
-			"after the garbage collection of its CSR: %q; recorded again: %t",
-			csrConditions(t, again),
-			usageRecordsResourceVersion(t) != noted,
-		)
+		t.Errorf("after the garbage collection of its CSR: %q; recorded again: %t", csrConditions(t, again),
+			usageRecordsResourceVersion(t) != noted)
 	}
 }
 
@@ -178,11 +163,8 @@ func TestControlPlaneApproverStopsBeforeApproval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, was, fresh, err := ending.decideBatch(
-		t.Context(),
-		[]*kube.CSR{found},
-		&clusterFacts{connection: ending.connection},
-	)
+	all, was, fresh, err := ending.decideBatch(t.Context(), []*kube.CSR{found},
+		&clusterFacts{connection: ending.connection})
 	if err != nil || len(all) != 1 || len(fresh) != 1 {
 		t.Fatalf("decision %+v, to be recorded: %v: %v", all, fresh, err)
 	}
@@ -204,12 +186,8 @@ func TestControlPlaneApproverStopsBeforeApproval(t *testing.T) {
 	s.runOnce()
 	if csrConditions(t, csr) != approvedByAgent || csrConditions(t, stolen) != "" ||
 		!strings.Contains(s.lastEvent(stolen).Reason, "was already used") {
-		t.Errorf(
-			"the node's CSR is %q, the other one %q: %+v",
-			csrConditions(t, csr),
-			csrConditions(t, stolen),
-			s.lastEvent(stolen),
-		)
+		t.Errorf("the node's CSR is %q, the other one %q: %+v", csrConditions(t, csr), csrConditions(t, stolen),
+			s.lastEvent(stolen))
 	}
 }
 
@@ -262,14 +240,10 @@ func TestControlPlaneWithoutTheConfigMap(t *testing.T) {
 	a.usage.name = "another-one"
 	err := a.Watch(withTimeout(t, time.Minute))
 	if report.CodeOf(err) != report.Usage ||
-		!strings.Contains(
-			err.Error(),
-			"ConfigMap kube-system/another-one, which records used join tokens, does not exist in the hosted cluster",
-		) ||
-		!strings.Contains(
-			string(report.RemedyOf(err)),
-			"oc --kubeconfig hosted.kubeconfig apply -f deploy/approver-rbac.yaml",
-		) {
+		!strings.Contains(err.Error(),
+			"ConfigMap kube-system/another-one, which records used join tokens, does not exist in the hosted cluster") ||
+		!strings.Contains(string(report.RemedyOf(err)),
+			"oc --kubeconfig hosted.kubeconfig apply -f deploy/approver-rbac.yaml") {
 		t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 }

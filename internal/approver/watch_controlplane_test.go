@@ -131,11 +131,8 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- a.Watch(ctx) }()
 
-	eventually(
-		t,
-		"a warning about the API server",
-		func() bool { return warned("https://"+c.listener.Addr().String()) > 0 },
-	)
+	eventually(t, "a warning about the API server",
+		func() bool { return warned("https://"+c.listener.Addr().String()) > 0 })
 	if count("READY") != 0 {
 		t.Error("READY was reported while the API server is unreachable")
 	}
@@ -165,11 +162,8 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	lateDir := newTestCluster(t)
 	late := lateDir.newToken("watch-late", clusterCA(t), 0)
 	lateCSR, _ := submitWithToken(t, late)
-	eventually(
-		t,
-		"the event of the CSR without an enrollment",
-		func() bool { return s.lastEvent(lateCSR).Outcome == Ignored },
-	)
+	eventually(t, "the event of the CSR without an enrollment",
+		func() bool { return s.lastEvent(lateCSR).Outcome == Ignored })
 	entries, err := filepath.Glob(filepath.Join(lateDir.enrollmentDir, "*"))
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
@@ -279,10 +273,8 @@ func TestControlPlaneManualApproval(t *testing.T) {
 
 	createNode(t, "hand-there", "192.0.2.61")
 	there := csrRequest{client: bootstrapClient(t), key: other, node: "hand-there"}.submit(t)
-	err = a.ApproveManually(
-		withTimeout(t, time.Minute),
-		ManualApproval{NodeName: "hand-there", Fingerprint: enrollment.Fingerprint(&other.PublicKey)},
-	)
+	err = a.ApproveManually(withTimeout(t, time.Minute),
+		ManualApproval{NodeName: "hand-there", Fingerprint: enrollment.Fingerprint(&other.PublicKey)})
 	if err == nil || !strings.Contains(err.Error(), "Node hand-there already exists in the cluster") ||
 		csrConditions(t, there) != "" {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, there))

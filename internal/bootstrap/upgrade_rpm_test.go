@@ -31,10 +31,8 @@ func TestUpgradeReplacesPackagesAndBack(t *testing.T) {
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
 	flowtest.NoError(
 		t,
-		software.Install(
-			t.Context(), b.Root, report.Log{}, "openshift-kubelet-4.18.7", "cri-o-1.31.*", "conmon-2", "crun",
-			"container-selinux", "openvswitch3.5", "NetworkManager-ovs",
-		),
+		software.Install(t.Context(), b.Root, report.Log{}, "openshift-kubelet-4.18.7", "cri-o-1.31.*", "conmon-2", "crun",
+			"container-selinux", "openvswitch3.5", "NetworkManager-ovs"),
 	)
 
 	for _, step := range []struct {

@@ -68,11 +68,8 @@ func TestDoctorReportsTheRequest(t *testing.T) {
 
 func TestDoctorReportsJournalAndNode(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	checkFindings(
-		t,
-		[]string{"ok: no error since the boot in the last log lines of kubelet and CRI-O"},
-		journalFindings(nil, nil, now),
-	)
+	checkFindings(t, []string{"ok: no error since the boot in the last log lines of kubelet and CRI-O"},
+		journalFindings(nil, nil, now))
 	checkFindings(t, []string{
 		"note: the last error of kubelet occurred 2m ago: it broke => journalctl -b -u kubelet",
 		"ok: no error since the boot in the last log lines of CRI-O",
@@ -211,10 +208,8 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 	}
 	document := examined()
 	has := func(part, text string) bool {
-		return slices.ContainsFunc(
-			document.Findings,
-			func(f report.Finding) bool { return f.Check == part && strings.Contains(f.Message, text) },
-		)
+		return slices.ContainsFunc(document.Findings,
+			func(f report.Finding) bool { return f.Check == part && strings.Contains(f.Message, text) })
 	}
 	if document.Phase != "none" || !has("join", "has not joined") || !has("validate", "were skipped") ||
 		!has("host", "ignition server was not checked") || document.ExitCode != report.CodeOf(document.Err()) {
@@ -224,11 +219,9 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 		t.Error("it made the state directory")
 	}
 	// If the state cannot be read, everything else is still inspected.
-	if err := errors.Join(
-		os.Mkdir(dir, 0o700),
+	if err := errors.Join(os.Mkdir(dir, 0o700),
 		os.WriteFile(filepath.Join(dir, joinstate.StateFile), []byte("{"), 0o600),
-		os.WriteFile(filepath.Join(dir, "ledger.log"), []byte("damaged\nledger\n"), 0o600),
-	); err != nil {
+		os.WriteFile(filepath.Join(dir, "ledger.log"), []byte("damaged\nledger\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	document = examined()

@@ -99,12 +99,8 @@ func TestSignedMessageIsStable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := signedMessage(
-		Hash(hashPrefix+strings.Repeat("ab", 32)),
-		strings.Repeat("cd", 16),
-		"worker-7",
-		ed25519.PublicKey(public),
-	)
+	got, err := signedMessage(Hash(hashPrefix+strings.Repeat("ab", 32)), strings.Repeat("cd", 16), "worker-7",
+		ed25519.PublicKey(public))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,12 +46,8 @@ func runApprover(t *testing.T, dir string) func(csr string) approver.Event {
 	if err := grantRights(admin); err != nil {
 		t.Fatal(err)
 	}
-	kubeconfig, err := rights.NewKubeconfig(
-		t.Context(),
-		admin,
-		kubetest.Plane.Kubeconfig,
-		"https://"+kubetest.Plane.APIForward,
-	)
+	kubeconfig, err := rights.NewKubeconfig(t.Context(), admin, kubetest.Plane.Kubeconfig,
+		"https://"+kubetest.Plane.APIForward)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,10 +85,8 @@ func runApprover(t *testing.T, dir string) func(csr string) approver.Event {
 func enroll(t *testing.T, dir, node string) func(crypto.PublicKey) (map[string]string, error) {
 	t.Helper()
 	ca := kubetest.ReadFile(t, kubetest.Plane.ClusterCA)
-	token, record, err := enrollment.New(
-		enrollment.Options{NodeName: node, ClusterCA: ca, Lifetime: time.Hour},
-		time.Now(),
-	)
+	token, record, err := enrollment.New(enrollment.Options{NodeName: node, ClusterCA: ca, Lifetime: time.Hour},
+		time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

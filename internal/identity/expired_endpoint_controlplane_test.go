@@ -37,10 +37,8 @@ func TestControlPlaneExpiredNodeWithNewEndpoint(t *testing.T) {
 	// obtain runs on a node whose kubeconfig has the former endpoint.
 	obtain := func(stored []byte) (Result, error) {
 		t.Helper()
-		content, err := encodeKubeconfig(
-			kube.Cluster{Server: "https://api.before.example.com:6443", CA: stored},
-			identity.clientCertificatePath(),
-		)
+		content, err := encodeKubeconfig(kube.Cluster{Server: "https://api.before.example.com:6443", CA: stored},
+			identity.clientCertificatePath())
 		if err != nil {
 			t.Fatal(err)
 		}

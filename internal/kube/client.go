@@ -26,10 +26,8 @@ var (
 
 func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	builder := runtime.NewSchemeBuilder(
-		corev1.AddToScheme, certificatesv1.AddToScheme, coordinationv1.AddToScheme,
-		authorizationv1.AddToScheme, policyv1.AddToScheme,
-	)
+	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, certificatesv1.AddToScheme, coordinationv1.AddToScheme,
+		authorizationv1.AddToScheme, policyv1.AddToScheme)
 	utilruntime.Must(builder.AddToScheme(s))
 	return s
 }

@@ -34,8 +34,7 @@ func TestExplain(t *testing.T) {
 	status := func(code int, reason string) string {
 		return fmt.Sprintf(
 			`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":"words of the server"}`,
-			code,
-			reason,
+			code, reason,
 		)
 	}
 	tests := map[string]struct {

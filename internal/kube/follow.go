@@ -53,8 +53,7 @@ func (s Source[T]) ListAll(ctx context.Context) (objects map[string]T, version s
 // least every tick, until see returns true or an error. It lists them once, and
 // again only if the watch cannot be resumed. Interruptions of the API server
 // are retried. When ctx ends, Follow returns ctx.Err().
-func Follow[T metav1.Object](
-	ctx context.Context, connection *Conn, log report.Log, s Source[T], tick time.Duration,
+func Follow[T metav1.Object](ctx context.Context, connection *Conn, log report.Log, s Source[T], tick time.Duration,
 	see func(map[string]T) (bool, error),
 ) error {
 	pause := wait.NewBackoff()

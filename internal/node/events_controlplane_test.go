@@ -113,11 +113,7 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 		}
 	}
 	if after := missing(); before.Version == "" || after.Version == before.Version || len(after.Certificates) != 1 {
-		t.Errorf(
-			"version %q before a change that was reverted, %q after it; %d CAs",
-			before.Version,
-			after.Version,
-			len(after.Certificates),
-		)
+		t.Errorf("version %q before a change that was reverted, %q after it; %d CAs", before.Version, after.Version,
+			len(after.Certificates))
 	}
 }

@@ -16,10 +16,8 @@ import (
 
 // An API server that does not respond is a finding like the others.
 func TestFindingsWithoutAPIServer(t *testing.T) {
-	connection, err := kube.Connect(
-		&rest.Config{Host: "https://127.0.0.1:1"},
-		func(*http.Request) (*url.URL, error) { return nil, nil },
-	) //nolint:nilnil // no proxy
+	connection, err := kube.Connect(&rest.Config{Host: "https://127.0.0.1:1"},
+		func(*http.Request) (*url.URL, error) { return nil, nil }) //nolint:nilnil // no proxy
 	if err != nil {
 		t.Fatal(err)
 	}

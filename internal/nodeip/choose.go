@@ -100,12 +100,8 @@ func newCandidate(link hostnet.Link, prefix netip.Prefix, routes []hostnet.Route
 }
 
 func (c candidate) compare(other candidate) int {
-	return cmp.Or(
-		cmp.Compare(c.metric, other.metric),
-		cmp.Compare(c.index, other.index),
-		cmp.Compare(c.offSubnet, other.offSubnet),
-		cmp.Compare(c.private, other.private),
-	)
+	return cmp.Or(cmp.Compare(c.metric, other.metric), cmp.Compare(c.index, other.index),
+		cmp.Compare(c.offSubnet, other.offSubnet), cmp.Compare(c.private, other.private))
 }
 
 func toInt(isSet bool) int {

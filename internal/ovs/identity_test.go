@@ -118,10 +118,8 @@ func TestIdentify(t *testing.T) {
 				original.Set("ipv6", "method", test.method)
 			}
 			if test.static != "" {
-				original.SetIP(
-					networkmanager.IPv6,
-					networkmanager.IP{Addresses: []netip.Prefix{netip.MustParsePrefix(test.static)}},
-				)
+				original.SetIP(networkmanager.IPv6,
+					networkmanager.IP{Addresses: []netip.Prefix{netip.MustParsePrefix(test.static)}})
 			}
 			got, err := identify(link, test.device, original)
 			if (err != nil) != (test.refused != "") {

@@ -22,15 +22,8 @@ func TestMasqueradeAddressesAreIgnored(t *testing.T) {
 		Name: "br-ex", Type: networkmanager.OVSInterface,
 		IPv4: newIP(t, "192.0.2.7/24 169.254.200.1/16 169.254.0.2/17", "192.0.2.1",
 			"0.0.0.0/0 via 192.0.2.1", "172.30.0.0/16 via 169.254.0.4", "169.254.0.1/32", "10.0.0.0/8 via 169.254.200.9"),
-		IPv6: newIP(
-			t,
-			"2001:db8::7/64",
-			"fe80::1",
-			"::/0 via fe80::1",
-			"fd02::/112 via fd69::4",
-			"fd69::1/128",
-			"fd69:1::/64 via 2001:db8::9",
-		),
+		IPv6: newIP(t, "2001:db8::7/64", "fe80::1", "::/0 via fe80::1", "fd02::/112 via fd69::4", "fd69::1/128",
+			"fd69:1::/64 via 2001:db8::9"),
 	}
 	device.IPv6.Nameservers = []netip.Addr{netip.MustParseAddr("2001:db8::53")}
 	facts := Facts{
@@ -58,8 +51,7 @@ func TestMasqueradeAddressesAreIgnored(t *testing.T) {
 	facts.Links[len(facts.Links)-1].Transient = nil // as with older OVN-Kubernetes
 	carried := AddressStateOf(facts, "br-ex")
 	if want := []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}; !slices.Equal(
-		carried.Addresses,
-		want,
+		carried.Addresses, want,
 	) {
 		t.Errorf("peers know the host by %v, want %v", carried.Addresses, want)
 	}

@@ -109,12 +109,8 @@ func TestBondMembers(t *testing.T) {
 
 // At boot a clone must win over every other profile of its NIC.
 func TestMemberPriority(t *testing.T) {
-	high := newBondPort(
-		"a",
-		"eth0",
-		"bond0",
-		func(s networkmanager.Settings) { s.Set("connection", "autoconnect-priority", int32(300)) },
-	)
+	high := newBondPort("a", "eth0", "bond0",
+		func(s networkmanager.Settings) { s.Set("connection", "autoconnect-priority", int32(300)) })
 	usual := newBondPort("b", "eth1", "bond0", nil)
 	facts := Facts{
 		Profiles: []networkmanager.Profile{high, usual},

@@ -41,11 +41,8 @@ func TestPortsNameBridgeByInterface(t *testing.T) {
 	}
 	for _, port := range []networkmanager.Settings{move.Profiles.NICPort, move.Profiles.BridgePort} {
 		if got := port.Text("connection", "master"); got != "br-ex" {
-			t.Errorf(
-				"%s is in %q, want br-ex, with which 10-ofport-request.sh of OpenShift 4.14 compares it",
-				port.Text("connection", "id"),
-				got,
-			)
+			t.Errorf("%s is in %q, want br-ex, with which 10-ofport-request.sh of OpenShift 4.14 compares it",
+				port.Text("connection", "id"), got)
 		}
 	}
 	if got := move.Profiles.NIC.Text("connection", "master"); got != move.Profiles.NICPort.Text("connection", "uuid") {

@@ -73,23 +73,10 @@ func TestStagedProfiles(t *testing.T) {
 	static.SetIP(networkmanager.IPv4, newIP(t, "192.0.2.7/24", "192.0.2.1", "10.0.0.0/8 via 192.0.2.2 metric 50"))
 	never := profile("ipv4", "auto")
 	never.Set("ipv4", "never-default", true)
-	v4 := newIP(
-		t,
-		"192.0.2.7/24",
-		"192.0.2.1",
-		"0.0.0.0/0 via 192.0.2.1",
-		"192.0.2.0/24",
-		"10.0.0.0/8 via 192.0.2.2 metric 50",
-	)
-	v6 := newIP(
-		t,
-		"2001:db8::7/128",
-		"fe80::1",
-		"::/0 via fe80::1",
-		"::/0 via fe80::2",
-		"2001:db8::/64",
-		"fe80::/64 metric 1024",
-	)
+	v4 := newIP(t, "192.0.2.7/24", "192.0.2.1", "0.0.0.0/0 via 192.0.2.1", "192.0.2.0/24",
+		"10.0.0.0/8 via 192.0.2.2 metric 50")
+	v6 := newIP(t, "2001:db8::7/128", "fe80::1", "::/0 via fe80::1", "::/0 via fe80::2", "2001:db8::/64",
+		"fe80::/64 metric 1024")
 	const address4 = `address-data=[{"address": <"192.0.2.7">, "prefix": <@u 24>}]`
 	const address6 = `address-data=[{"address": <"2001:db8::7">, "prefix": <@u 128>}]`
 	for name, test := range map[string]struct {

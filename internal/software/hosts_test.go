@@ -81,10 +81,8 @@ func packagesFor418(repository, el string) []dnf.Package {
 
 // ofKubernetes36 replaces kubelet and CRI-O in list with the versions for Kubernetes 1.36.
 func ofKubernetes36(list []dnf.Package, kubelet string) []dnf.Package {
-	return append(
-		without(list, "openshift-kubelet", "cri-o"), newPackage("openshift-kubelet", kubelet, "el9", ""),
-		newPackage("cri-o", "1.36.1", "el9", ""),
-	)
+	return append(without(list, "openshift-kubelet", "cri-o"), newPackage("openshift-kubelet", kubelet, "el9", ""),
+		newPackage("cri-o", "1.36.1", "el9", ""))
 }
 
 func without(list []dnf.Package, names ...string) []dnf.Package {

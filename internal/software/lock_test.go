@@ -62,10 +62,8 @@ func TestLocksAreSetAndRestored(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tree.Close()
-			l, err := ledger.Open(
-				t.TempDir(),
-				ledger.Drivers{Resources: map[ledger.Kind]ledger.Driver{LockKind: &Locks{Tree: tree, Host: dnf.Host{Root: root}}}},
-			)
+			l, err := ledger.Open(t.TempDir(),
+				ledger.Drivers{Resources: map[ledger.Kind]ledger.Driver{LockKind: &Locks{Tree: tree, Host: dnf.Host{Root: root}}}})
 			if err != nil {
 				t.Fatal(err)
 			}

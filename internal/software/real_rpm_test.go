@@ -201,10 +201,8 @@ data: {module: container-tools, stream: rhel9, profiles: {rhel9: []}}
 	if !find() {
 		t.Error("no finding about the module")
 	}
-	b.Write(
-		"root/etc/dnf/modules.d/container-tools.module",
-		"[container-tools]\nname=container-tools\nstream=\nprofiles=\nstate=disabled\n",
-	)
+	b.Write("root/etc/dnf/modules.d/container-tools.module",
+		"[container-tools]\nname=container-tools\nstream=\nprofiles=\nstate=disabled\n")
 	if find() {
 		t.Error("a finding about a disabled module")
 	}

@@ -20,10 +20,8 @@ import (
 func TestRealRemoval(t *testing.T) {
 	b := rpms.New(t)
 	key := b.GenerateKey("mirror")
-	b.Build(
-		"site", "existing-1-1.el9", "conmon-2-1.el9", "runc-1-1.el9", "jq-1-1.el9", "openvswitch3.5-3.5.0-1.el9",
-		"site-1-1.el9",
-	)
+	b.Build("site", "existing-1-1.el9", "conmon-2-1.el9", "runc-1-1.el9", "jq-1-1.el9", "openvswitch3.5-3.5.0-1.el9",
+		"site-1-1.el9")
 	b.Header = "Requires: conmon, existing\n"
 	b.Build("site", "cri-o-1.31.4-2.el9")
 	b.Header = "Requires: runc\n"

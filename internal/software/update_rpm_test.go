@@ -32,10 +32,8 @@ func TestRealUpdate(t *testing.T) {
 	}))
 	defer server.Close()
 	const long = "a-package-with-a-name-that-does-not-fit-in-the-column-of-the-table-of-dnf"
-	b.Build(
-		"site", "bash-5.1.8-6.el9", long+"-1.2.3-20251101120000.el9", "cri-o-1.31.4-2.rhaos4.18.el9",
-		"openvswitch3.5-3.5.0-1.el9fdp",
-	)
+	b.Build("site", "bash-5.1.8-6.el9", long+"-1.2.3-20251101120000.el9", "cri-o-1.31.4-2.rhaos4.18.el9",
+		"openvswitch3.5-3.5.0-1.el9fdp")
 	b.Sign("site", "site")
 	b.UpdateRepository("site")
 	b.ConfigureRepository("site", "baseurl="+server.URL+"/site", "enabled=1", "gpgkey=file://"+key)

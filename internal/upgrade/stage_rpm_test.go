@@ -139,10 +139,8 @@ func pushNodeLayer(t *testing.T, server *registrytest.Registry) string {
 	env.Build("repository", "openshift-kubelet-4.21.0-1.el9")
 	root := filepath.Join(t.TempDir(), "root")
 	flowtest.NoError(t, os.MkdirAll(root, 0o755)) //nolint:gosec // as in an image
-	env.Run(
-		"rpm", "--root", root, "--dbpath", "/usr/share/rpm", "--nodeps", "--install",
-		filepath.Join(env.Dir, "repository/noarch/openshift-kubelet-4.21.0-1.el9.noarch.rpm"),
-	)
+	env.Run("rpm", "--root", root, "--dbpath", "/usr/share/rpm", "--nodeps", "--install",
+		filepath.Join(env.Dir, "repository/noarch/openshift-kubelet-4.21.0-1.el9.noarch.rpm"))
 	archive, err := exec.Command("tar", "-C", root, "-c", ".").Output()
 	flowtest.NoError(t, err)
 	image, err := mutate.Append(empty.Image, mutate.Addendum{

@@ -30,10 +30,8 @@ func TestDump(t *testing.T) {
 			}
 		})
 	}
-	if _, err := dump(func() ([]int, error) { return nil, netlink.ErrDumpInterrupted }); !errors.Is(
-		err,
-		netlink.ErrDumpInterrupted,
-	) {
+	if _, err := dump(func() ([]int, error) { return nil, netlink.ErrDumpInterrupted }); !errors.Is(err,
+		netlink.ErrDumpInterrupted) {
 		t.Errorf("one that is always interrupted: %v", err)
 	}
 }

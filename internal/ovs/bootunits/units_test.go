@@ -31,13 +31,8 @@ func TestChanges(t *testing.T) {
 			}
 		}
 		if !slices.Equal(written, want) || !slices.Equal(enabled, want) {
-			t.Errorf(
-				"where the payload clears (%t): files %v, enabled and not started %v, want %v",
-				payloadClears,
-				written,
-				enabled,
-				want,
-			)
+			t.Errorf("where the payload clears (%t): files %v, enabled and not started %v, want %v", payloadClears, written,
+				enabled, want)
 		}
 	}
 }

@@ -45,18 +45,12 @@ func TestRenameNICInProfiles(t *testing.T) {
 	const machine = "0123456789abcdef0123456789abcdef"
 	keyfiles, ifcfgs, _ := strings.Cut(ovs.ProfileDirectories, " ")
 	files := map[string]string{
-		keyfiles + "/br-ex.nmconnection": "[connection]\nuuid=" + ovs.ProfileUUID(
-			machine,
-			ovs.BridgeProfile,
-		) + "\ninterface-name=br-ex\n[ovs-external-ids]\ndata.bridge-uplink=eth0\n",
-		keyfiles + "/ovs-port-phys0.nmconnection": "[connection]\nuuid=" + ovs.ProfileUUID(
-			machine,
-			ovs.NICPortProfile,
-		) + "\ninterface-name=eth0\n",
-		ifcfgs + "/ifcfg-ovs-if-phys0": "UUID=" + ovs.ProfileUUID(
-			machine,
-			ovs.NICProfile,
-		) + "\nDEVICE=eth0\nHWADDR=52:54:00:A1:26:B0\n",
+		keyfiles + "/br-ex.nmconnection": "[connection]\nuuid=" + ovs.ProfileUUID(machine,
+			ovs.BridgeProfile) + "\ninterface-name=br-ex\n[ovs-external-ids]\ndata.bridge-uplink=eth0\n",
+		keyfiles + "/ovs-port-phys0.nmconnection": "[connection]\nuuid=" + ovs.ProfileUUID(machine,
+			ovs.NICPortProfile) + "\ninterface-name=eth0\n",
+		ifcfgs + "/ifcfg-ovs-if-phys0": "UUID=" + ovs.ProfileUUID(machine,
+			ovs.NICProfile) + "\nDEVICE=eth0\nHWADDR=52:54:00:A1:26:B0\n",
 		keyfiles + "/own.nmconnection": "[connection]\nuuid=6f1d1f3a-0000-4000-8000-000000000001\ninterface-name=eth0\n",
 	}
 	root := t.TempDir()

@@ -133,11 +133,8 @@ func TestMigrationArmsTheRollbackFirst(t *testing.T) {
 	}
 	if !strings.Contains(armed.timer, "--unit="+rollbackUnit+"\n") ||
 		!strings.Contains(armed.timer, rollbackScript(d.pending().path(), planned.Backup)) {
-		t.Errorf(
-			"the checkpoint is requested before the timer %s is started; systemd-run has the arguments %q",
-			rollbackUnit,
-			armed.timer,
-		)
+		t.Errorf("the checkpoint is requested before the timer %s is started; systemd-run has the arguments %q",
+			rollbackUnit, armed.timer)
 	}
 	onActive := regexp.MustCompile(`(?m)^--on-active=(\d+)s$`).FindStringSubmatch(armed.timer)
 	if onActive == nil {

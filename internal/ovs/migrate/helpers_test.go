@@ -37,10 +37,8 @@ func bridged(t *testing.T) ovs.Facts {
 			{Name: "eth0", Type: "system"},
 		},
 	}}
-	f.Links = append(
-		f.Links,
-		hostnet.Link{Name: "br-ex", Index: 9, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.177/24")}},
-	)
+	f.Links = append(f.Links,
+		hostnet.Link{Name: "br-ex", Index: 9, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.177/24")}})
 	f.Routes = []hostnet.Route{{Link: "br-ex", Gateway: netip.MustParseAddr("192.0.2.1"), Metric: 48, Family: 4}}
 	return f
 }

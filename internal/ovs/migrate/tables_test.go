@@ -34,13 +34,8 @@ func TestStaleTableRoutes(t *testing.T) {
 		return s
 	}
 	final := profile(48, route("10.0.0.0/8", 100, 0), route("10.1.0.0/16", 100, 70), route("10.2.0.0/16", 254, 0))
-	copied := profile(
-		450,
-		route("10.0.0.0/8", 100, 0),
-		route("10.1.0.0/16", 100, 70),
-		route("10.2.0.0/16", 254, 350),
-		route("10.3.0.0/16", 0, 0),
-	)
+	copied := profile(450, route("10.0.0.0/8", 100, 0), route("10.1.0.0/16", 100, 70), route("10.2.0.0/16", 254, 350),
+		route("10.3.0.0/16", 0, 0))
 	want := []tableRoute{{
 		networkmanager.Route{
 			Destination: netip.MustParsePrefix("10.0.0.0/8"),

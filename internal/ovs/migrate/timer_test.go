@@ -144,10 +144,8 @@ func TestBootRollbackUnit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	unit := bootRollbackUnit(
-		"/state/network-migration.json",
-		ovs.Backup{ProfileUUIDs: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}},
-	)
+	unit := bootRollbackUnit("/state/network-migration.json",
+		ovs.Backup{ProfileUUIDs: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}})
 	for line := range strings.Lines(unit) {
 		command, found := strings.CutPrefix(strings.TrimSpace(line), "ExecStart=")
 		if !found || strings.HasPrefix(command, "/bin/rm") {

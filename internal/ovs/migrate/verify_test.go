@@ -172,10 +172,8 @@ func TestEndpointConnect(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	err = (&Driver{}).checkEndpoints(
-		ctx,
-		[]Endpoint{{Name: "the API server", Address: unused}, {Name: "b", Address: address}},
-	)
+	err = (&Driver{}).checkEndpoints(ctx,
+		[]Endpoint{{Name: "the API server", Address: unused}, {Name: "b", Address: address}})
 	if err == nil || !strings.Contains(err.Error(), "the API server ("+unused+") is unreachable") {
 		t.Errorf("says %v", err)
 	}
