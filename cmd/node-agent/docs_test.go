@@ -42,7 +42,8 @@ func TestManPageOfTheConfiguration(t *testing.T) {
 	text := strings.Join(strings.Fields(formatManPage(t, "hcp-node-agent-config.5")), " ")
 	for _, flag := range append(allSettings(), "repair") {
 		setting := config.Key(flag)
-		same := regexp.MustCompile(" " + regexp.QuoteMeta(setting) + " .* Same as --" + flag + "( [^ ]+)? and " + config.Variable(flag) + `\.`)
+		same := regexp.MustCompile(" " + regexp.QuoteMeta(setting) + " .* Same as --" + flag + "( [^ ]+)? and " +
+			config.Variable(flag) + `\.`)
 		if !same.MatchString(text) {
 			t.Errorf("the page does not have %s, --%s:\n%s", setting, flag, text)
 		}

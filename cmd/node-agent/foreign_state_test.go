@@ -60,7 +60,10 @@ func TestStateOfNewerAgentIsRefused(t *testing.T) {
 					_, err := upgrade.Upgrade(ctx, upgrade.Options{Options: options})
 					return err
 				},
-				"leave":   func(ctx context.Context) error { _, err := leave.Run(ctx, leave.Options{Options: options}); return err },
+				"leave": func(ctx context.Context) error {
+					_, err := leave.Run(ctx, leave.Options{Options: options})
+					return err
+				},
 				"status":  func(ctx context.Context) error { _, err := status.Get(ctx, dir); return err },
 				"service": func(ctx context.Context) error { return service.Run(ctx, service.Options{Options: options}) },
 			} {

@@ -23,7 +23,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
-func newPlannedChange(group kinds.Group, action plan.Action, kind ledger.Kind, target, why string, now, want ledger.State) plan.PlannedChange {
+func newPlannedChange(group kinds.Group, action plan.Action, kind ledger.Kind, target, why string, now,
+	want ledger.State,
+) plan.PlannedChange {
 	return plan.PlannedChange{
 		Group:   group,
 		Action:  action,

@@ -37,7 +37,8 @@ func (a *Approver) process(ctx context.Context, batch []*kube.CSR) error {
 			cancel()
 			if apierrors.IsConflict(err) {
 				// Another approver has changed the ConfigMap. The jitter keeps the two from conflicting again.
-				if err := wait.Sleep(ctx, time.Duration(10+rand.IntN(40))*time.Millisecond); err != nil { //nolint:gosec // no secret
+				if err := wait.Sleep(ctx,
+					time.Duration(10+rand.IntN(40))*time.Millisecond); err != nil { //nolint:gosec // no secret
 					return err
 				}
 				continue

@@ -62,10 +62,8 @@ func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 			t,
 		)
 	}
-	first, own, last := copied("a-copy", certificatesv1.UsageServerAuth), copied(
-		"node-csr-copied",
-		certificatesv1.UsageClientAuth,
-	), copied(
+	first, own, last := copied("a-copy", certificatesv1.UsageServerAuth), copied("node-csr-copied",
+		certificatesv1.UsageClientAuth), copied(
 		"z-copy",
 		certificatesv1.UsageClientAuth,
 	)

@@ -29,10 +29,8 @@ func TestClassifyClientCSRs(t *testing.T) {
 	misused.Spec.Usages = []certificatesv1.KeyUsage{"digital signature", "server auth"}
 	renamed := validClientCSR(key)
 	renamed.request.Subject = nodeSubject("worker-2")
-	approved, denied := withCondition(own, certificatesv1.CertificateApproved), withCondition(
-		own,
-		certificatesv1.CertificateDenied,
-	)
+	approved, denied := withCondition(own, certificatesv1.CertificateApproved), withCondition(own,
+		certificatesv1.CertificateDenied)
 	for name, test := range map[string]struct {
 		all                       []*kube.CSR
 		waiting, approved, others int

@@ -76,7 +76,8 @@ func newCutHost(t *testing.T, images map[string]string) cutHost {
 			runOrFail(t, "cp", "--sparse=always", images[name], image)
 		}
 		flowtest.NoError(t, os.Mkdir(point, 0o700))
-		if out, err := exec.CommandContext(t.Context(), "mount", "-o", "loop,commit=3600", image, point).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "mount", "-o", "loop,commit=3600", image,
+			point).CombinedOutput(); err != nil {
 			t.Skipf("no loop device can be mounted here: %s", out)
 		}
 		t.Cleanup(func() {
@@ -118,12 +119,15 @@ func (h cutHost) prepare(t *testing.T) {
 		PayloadDigest: "ff", LastStep: "schedulable", Started: time.Now(),
 	}
 	flowtest.NoError(t, joinstate.Write(h.stateDir(), state))
-	flowtest.NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.UserDataFile, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11")))
+	flowtest.NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.UserDataFile,
+		flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11")))
 	flowtest.NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.PayloadFile, []byte("secret")))
-	flowtest.NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.JoinTokenFile, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
+	flowtest.NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.JoinTokenFile,
+		flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
 	j := h.open(t)
 	_, err := j.Machine.Ledger.TrackExternal(t.Context(), "files", ledger.Change{
-		Kind: ledger.Contents, Target: "/etc/kubernetes/cni", Reason: "plugins write there", Desired: ledger.State{Present: true},
+		Kind: ledger.Contents, Target: "/etc/kubernetes/cni", Reason: "plugins write there",
+		Desired: ledger.State{Present: true},
 	})
 	flowtest.NoError(t, err)
 	_, err = j.Machine.Ledger.Apply(t.Context(), "files", []ledger.Change{{
@@ -131,7 +135,8 @@ func (h cutHost) prepare(t *testing.T) {
 	}})
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, os.MkdirAll(filepath.Join(h.root, "etc/kubernetes/cni/net.d"), 0o700))
-	flowtest.NoError(t, os.WriteFile(filepath.Join(h.root, "etc/kubernetes/cni/net.d/whereabouts.kubeconfig"), []byte("secret"), 0o600))
+	flowtest.NoError(t, os.WriteFile(filepath.Join(h.root, "etc/kubernetes/cni/net.d/whereabouts.kubeconfig"),
+		[]byte("secret"), 0o600))
 	flowtest.NoError(t, j.Machine.Ledger.Close())
 	unix.Sync()
 }
@@ -214,7 +219,8 @@ func (h cutHost) check(t *testing.T, verb, output string) {
 			t.Errorf("the join cannot be resumed: %v", err)
 		}
 	case verb == "leave" && decision == "leaving" && begun && !complete:
-		if err := h.open(t).Run(t.Context(), cutLeave(), h.firstBoot()); err != nil || h.boot(t) != "none" || len(h.secrets(t)) > 0 {
+		if err := h.open(t).Run(t.Context(), cutLeave(), h.firstBoot()); err != nil || h.boot(t) != "none" ||
+			len(h.secrets(t)) > 0 {
 			t.Errorf("the second leave: %v; the host keeps %q", err, h.secrets(t))
 		}
 	case verb == "leave" && decision == "none" && begun:
@@ -273,7 +279,8 @@ func cutAt(t *testing.T, template cutHost, verb, call string, n int) bool {
 		h.withoutAutoJoin = template.withoutAutoJoin
 		test, _, _ := strings.Cut(t.Name(), "/")
 		inject := fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)
-		command := exec.CommandContext(t.Context(), "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace="+call, "-e", inject,
+		command := exec.CommandContext(t.Context(), "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace="+call, "-e",
+			inject,
 			os.Args[0], "-test.run=^"+test+"$")
 		command.Env = append(os.Environ(), cutRoot+"="+h.root, cutVerb+"="+verb)
 		out, err := command.CombinedOutput()

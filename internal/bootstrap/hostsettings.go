@@ -67,7 +67,8 @@ func (j *Flow) setKernelArguments(ctx context.Context, log report.Log) ([]ledger
 		return nil, err
 	}
 	facts := rebootFacts{
-		needed: j.Plan.NeedsReboot || j.isBootObsolete(), registered: j.State.Registered && !j.State.Upgrade.IsDrained(), mode: j.Config.HostSettings,
+		needed: j.Plan.NeedsReboot || j.isBootObsolete(), registered: j.State.Registered && !j.State.Upgrade.IsDrained(),
+		mode: j.Config.HostSettings,
 		boot: j.Facts.BootID, neededIn: j.State.RebootNeeded,
 	}
 	if len(made) > 0 || reverted {
@@ -87,7 +88,8 @@ func (j *Flow) setKernelArguments(ctx context.Context, log report.Log) ([]ledger
 // original ones. It first records that this boot has obsolete arguments.
 func (j *Flow) revertKernelArguments(ctx context.Context, log report.Log) (bool, error) {
 	isObsolete := func(item ledger.Item) bool {
-		return item.Kind == ledger.KernelArguments && (len(j.Plan.KernelArguments) == 0 || plan.SetsMore(item, j.Plan.KernelArguments))
+		return item.Kind == ledger.KernelArguments &&
+			(len(j.Plan.KernelArguments) == 0 || plan.SetsMore(item, j.Plan.KernelArguments))
 	}
 	if !slices.ContainsFunc(j.Ledger.Items(), isObsolete) {
 		return false, nil
@@ -135,7 +137,9 @@ func (j *Flow) reboot(ctx context.Context, log report.Log, action rebootAction) 
 	}
 	switch action {
 	case warnOfReboot:
-		log.Warn(what+" take effect at the next boot", report.Remedyf("oc adm drain %s --ignore-daemonsets --delete-emptydir-data # then reboot the node", j.State.NodeName))
+		log.Warn(what+" take effect at the next boot",
+			report.Remedyf("oc adm drain %s --ignore-daemonsets --delete-emptydir-data # then reboot the node",
+				j.State.NodeName))
 		return nil
 	case rebootInVain:
 		return report.Fail(report.Failed, "cat /proc/cmdline # compare it with the configuration of the boot loader",

@@ -59,7 +59,8 @@ func putGrubby(t *testing.T, root string) {
 		"grubby":      below.Replace(string(grubby)),
 		"update-grub": strings.ReplaceAll(updateGrub, "ROOT", root),
 	} {
-		flowtest.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700)) //nolint:gosec // must be executable
+		//nolint:gosec // must be executable
+		flowtest.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700))
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 }
@@ -75,7 +76,9 @@ func TestKernelArgumentsFollowThePayload(t *testing.T) {
 	})
 	m := machinetest.Open(t, root)
 	var logged flowtest.Events
-	j := &Flow{Builder: &plan.Builder{Machine: m, Dir: t.TempDir(), Config: config.Join{HostSettings: config.HostSettingsApply}}}
+	j := &Flow{
+		Builder: &plan.Builder{Machine: m, Dir: t.TempDir(), Config: config.Join{HostSettings: config.HostSettingsApply}},
+	}
 	j.State = joinstate.State{NodeName: "worker-0", Registered: true}
 	for _, step := range []struct {
 		name, boot string
@@ -119,7 +122,8 @@ shift
 for setting; do case $setting in *=on) value=1 ;; *) value=0 ;; esac
 	echo "$value $value" >` + bin + `/${setting%=*}; done
 `
-	flowtest.NoError(t, os.WriteFile(filepath.Join(bin, "setsebool"), []byte(script), 0o700)) //nolint:gosec // must be executable
+	//nolint:gosec // must be executable
+	flowtest.NoError(t, os.WriteFile(filepath.Join(bin, "setsebool"), []byte(script), 0o700))
 	flowtest.WriteTree(t, bin, map[string]string{"kept": "0 0", "dropped": "0 0", "new": "0 0"})
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	m := machinetest.Open(t, t.TempDir())

@@ -145,10 +145,13 @@ func prepareJoin(options inputs.Options) (*Flow, error) {
 // this host has joined.
 func (j *Flow) CheckNodePool() error {
 	userData, state := j.Inputs.UserData, j.State
-	if userData == nil || !state.Exists() || state.NodePool == "" || userData.NodePool() == "" || userData.NodePool() == state.NodePool {
+	if userData == nil || !state.Exists() || state.NodePool == "" || userData.NodePool() == "" ||
+		userData.NodePool() == state.NodePool {
 		return nil
 	}
-	return report.Fail(report.Refused, report.Remedyf("hcp-node-agent leave # prints how to delete the Node\nhcp-node-agent join --user-data %s", j.UserDataFile()),
+	return report.Fail(report.Refused,
+		report.Remedyf("hcp-node-agent leave # prints how to delete the Node\nhcp-node-agent join --user-data %s",
+			j.UserDataFile()),
 		"this host belongs to NodePool %s (join of %s); the user data is for NodePool %s",
 		state.NodePool, state.Started.Format(time.DateOnly), userData.NodePool())
 }
@@ -183,7 +186,8 @@ func (j *Flow) recordStart() error {
 	j.State.Config = j.Config
 	j.State.MachineID = j.Facts.MachineID
 	j.State.SetSource(j.Inputs.UserData)
-	if err := errors.Join(inputs.SaveOverrides(j.Dir, j.Inputs.Overrides), inputs.SaveJoinToken(j.Dir, j.Inputs.JoinToken)); err != nil {
+	if err := errors.Join(inputs.SaveOverrides(j.Dir, j.Inputs.Overrides),
+		inputs.SaveJoinToken(j.Dir, j.Inputs.JoinToken)); err != nil {
 		return err
 	}
 	if userData := j.Inputs.UserData; userData != nil {

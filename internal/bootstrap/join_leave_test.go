@@ -22,10 +22,19 @@ import (
 func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	dir := t.TempDir()
 	userData := filepath.Join(t.TempDir(), "user-data.ign")
-	if err := os.WriteFile(userData, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"), 0o600); err != nil {
+	if err := os.WriteFile(userData, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	left := joinstate.State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable", Leaving: time.Now(), PayloadDigest: "ff", PayloadConfigHash: "11", PayloadSourceDigest: "aa"}
+	left := joinstate.State{
+		Started:             time.Now(),
+		Finished:            time.Now(),
+		LastStep:            "schedulable",
+		Leaving:             time.Now(),
+		PayloadDigest:       "ff",
+		PayloadConfigHash:   "11",
+		PayloadSourceDigest: "aa",
+	}
 	if err := joinstate.Write(dir, left); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +47,8 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	state, err := joinstate.Read(dir)
-	if err != nil || state.Phase() != "joining" || state.PayloadDigest+state.PayloadConfigHash+state.PayloadSourceDigest != "" {
+	if err != nil || state.Phase() != "joining" ||
+		state.PayloadDigest+state.PayloadConfigHash+state.PayloadSourceDigest != "" {
 		t.Errorf("phase %q, payload %q, %v", state.Phase(), state.PayloadDigest, err)
 	}
 }

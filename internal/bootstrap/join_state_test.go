@@ -28,13 +28,22 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	userData := flowtest.EncodeUserData(t, "token.example.com", "clusters/token", "33")
 	in, err := inputs.Read(inputs.Options{
-		Config:   config.Join{JoinToken: flowtest.WriteTempFile(t, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, userData, 0))},
+		Config: config.Join{
+			JoinToken: flowtest.WriteTempFile(t, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, userData, 0)),
+		},
 		StateDir: dir,
 	}, joinstate.State{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &Flow{Builder: &plan.Builder{Dir: dir, Inputs: in, Sink: &flowtest.Events{}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	j := &Flow{
+		Builder: &plan.Builder{
+			Dir:     dir,
+			Inputs:  in,
+			Sink:    &flowtest.Events{},
+			Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}},
+		},
+	}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +53,8 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 		t.Fatalf("%v, %v", info, err)
 	}
 	again, err := inputs.Read(inputs.Options{StateDir: dir, Resume: true}, j.State)
-	if err != nil || again.JoinToken == nil || again.JoinToken.ID != in.JoinToken.ID || again.JoinToken.UserData != nil || again.UserData.NodePool() != "clusters/token" {
+	if err != nil || again.JoinToken == nil || again.JoinToken.ID != in.JoinToken.ID || again.JoinToken.UserData != nil ||
+		again.UserData.NodePool() != "clusters/token" {
 		t.Errorf("resumed with %v, user data %v, %v", again.JoinToken, again.UserData, err)
 	}
 	if err := j.finish(true, time.Second); err != nil {
@@ -74,7 +84,13 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 		"unfinished": {joinstate.State{Hosted: true}, true},
 		"joined":     {joinstate.State{Hosted: true, Finished: time.Unix(2, 0)}, false},
 	} {
-		userData, err := ignition.NewUserData(ignition.Values{Endpoint: "127.0.0.1:1", CA: certtest.NewCA(t, "ca").PEM, NodePool: "clusters/a", Hash: "11", Token: []byte(flowtest.UUID)})
+		userData, err := ignition.NewUserData(ignition.Values{
+			Endpoint: "127.0.0.1:1",
+			CA:       certtest.NewCA(t, "ca").PEM,
+			NodePool: "clusters/a",
+			Hash:     "11",
+			Token:    []byte(flowtest.UUID),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,12 +113,21 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 // configuration. User data with a token is removed.
 func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 	for token, kept := range map[string]bool{"": true, flowtest.UUID: false} {
-		userData, err := ignition.NewUserData(ignition.Values{Endpoint: "api-int.example.com:22623", CA: certtest.NewCA(t, "ca").PEM, Token: []byte(token)})
+		userData, err := ignition.NewUserData(ignition.Values{
+			Endpoint: "api-int.example.com:22623",
+			CA:       certtest.NewCA(t, "ca").PEM,
+			Token:    []byte(token),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var logged flowtest.Events
-		b := &plan.Builder{Dir: t.TempDir(), Sink: &logged, State: joinstate.State{Started: time.Unix(1, 0)}, Inputs: inputs.Inputs{UserData: userData}}
+		b := &plan.Builder{
+			Dir:    t.TempDir(),
+			Sink:   &logged,
+			State:  joinstate.State{Started: time.Unix(1, 0)},
+			Inputs: inputs.Inputs{UserData: userData},
+		}
 		if err := joinstate.SaveFile(b.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,11 @@ func TestJoinRefusesInvalidInputsBeforeAnyChange(t *testing.T) {
 
 func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 	userData := func(pool string) *ignition.UserData {
-		u, err := ignition.NewUserData(ignition.Values{Endpoint: "a.example.com", CA: certtest.NewCA(t, "ca").PEM, NodePool: pool})
+		u, err := ignition.NewUserData(ignition.Values{
+			Endpoint: "a.example.com",
+			CA:       certtest.NewCA(t, "ca").PEM,
+			NodePool: pool,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,15 +71,19 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 		"another pool":           {userData("clusters/two"), joined, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := (&Flow{Builder: &plan.Builder{Inputs: inputs.Inputs{UserData: test.userData}, State: test.state}}).CheckNodePool()
+			err := (&Flow{
+				Builder: &plan.Builder{Inputs: inputs.Inputs{UserData: test.userData}, State: test.state},
+			}).CheckNodePool()
 			if (err != nil) != test.refused {
 				t.Fatalf("error %v", err)
 			}
 			if !test.refused {
 				return
 			}
-			const want = "this host belongs to NodePool clusters/one (join of 2026-01-02); the user data is for NodePool clusters/two"
-			if err.Error() != want || report.CodeOf(err) != report.Refused || !strings.HasPrefix(string(report.RemedyOf(err)), "hcp-node-agent leave") {
+			const want = "this host belongs to NodePool clusters/one (join of 2026-01-02); the user data is for NodePool " +
+				"clusters/two"
+			if err.Error() != want || report.CodeOf(err) != report.Refused ||
+				!strings.HasPrefix(string(report.RemedyOf(err)), "hcp-node-agent leave") {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
 		})
@@ -88,7 +96,14 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 		false: "headline  worker-7 is Ready (1m30s); the host was already in the desired state, nothing was changed",
 	} {
 		var logged flowtest.Events
-		j := &Flow{Builder: &plan.Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &logged, State: joinstate.State{NodeName: "worker-7", Started: time.Now(), Hosted: true}}}
+		j := &Flow{
+			Builder: &plan.Builder{
+				Config: config.Join{Until: "ready"},
+				Dir:    t.TempDir(),
+				Sink:   &logged,
+				State:  joinstate.State{NodeName: "worker-7", Started: time.Now(), Hosted: true},
+			},
+		}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +128,8 @@ func TestHeadline(t *testing.T) {
 	for want, b := range map[string]*plan.Builder{
 		"joining this host": {Machine: &machine.Machine{}},
 		"joining worker-7 to NodePool clusters/demo through ignition.example.com": {
-			Machine: &machine.Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}}, State: joinstate.State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
+			Machine: &machine.Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}},
+			State:   joinstate.State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
 		},
 	} {
 		if got := (&Flow{Builder: b}).headline(); got != want {

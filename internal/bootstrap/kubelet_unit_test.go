@@ -30,7 +30,8 @@ type kubeletManager struct {
 }
 
 func (m *kubeletManager) systemctl(verb string) string {
-	out, _ := exec.Command("systemctl", "--root="+m.root, verb, kubelet.UnitName).Output() // is-enabled fails if it is disabled
+	// is-enabled fails if it is disabled
+	out, _ := exec.Command("systemctl", "--root="+m.root, verb, kubelet.UnitName).Output()
 	return strings.TrimSpace(string(out))
 }
 
@@ -73,7 +74,8 @@ func startManager(t *testing.T) (*kubeletManager, *systemd.Manager) {
 	flowtest.NoError(t, os.WriteFile(filepath.Join(dir, kubelet.UnitName), []byte(unit), 0o600))
 	server := bustest.Own(t, "org.freedesktop.systemd1")
 	flowtest.NoError(t, server.Export(m, "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"))
-	flowtest.NoError(t, server.Export(m, "/org/freedesktop/systemd1/unit/kubelet_2eservice", "org.freedesktop.DBus.Properties"))
+	flowtest.NoError(t, server.Export(m, "/org/freedesktop/systemd1/unit/kubelet_2eservice",
+		"org.freedesktop.DBus.Properties"))
 	client, err := systemd.Open(t.Context())
 	flowtest.NoError(t, err)
 	t.Cleanup(client.Close)

@@ -23,28 +23,41 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	first := &Flow{Builder: &plan.Builder{Dir: dir, Inputs: inputs.Inputs{UserData: userData}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	first := &Flow{
+		Builder: &plan.Builder{
+			Dir:     dir,
+			Inputs:  inputs.Inputs{UserData: userData},
+			Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}},
+		},
+	}
 	if err := first.recordStart(); err != nil {
 		t.Fatal(err)
 	}
 	state, err := joinstate.Read(dir)
-	if err != nil || !state.Exists() || state.MachineID != "one" || state.NodePool != "clusters/one" || state.ConfigHash != "11" || !state.Hosted {
+	if err != nil || !state.Exists() || state.MachineID != "one" || state.NodePool != "clusters/one" ||
+		state.ConfigHash != "11" || !state.Hosted {
 		t.Fatalf("state %+v, %v", state, err)
 	}
 	kept, err := joinstate.LoadFile(dir, joinstate.UserDataFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := ignition.ParseUserData(kept); err != nil || !again.HasToken() || again.Source.Host != "a.example.com" {
+	if again, err := ignition.ParseUserData(kept); err != nil || !again.HasToken() ||
+		again.Source.Host != "a.example.com" {
 		t.Errorf("kept user data %s, %v", again, err)
 	}
-	again := &Flow{Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	again := &Flow{
+		Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}},
+	}
 	if err := again.recordStart(); err != nil || !again.State.Started.Equal(state.Started) {
 		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.State.Started)
 	}
-	clone := &Flow{Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "two"}}}}
+	clone := &Flow{
+		Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "two"}}},
+	}
 	err = clone.recordStart()
-	if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "mv "+dir+" "+dir+".clone") {
+	if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)),
+		"mv "+dir+" "+dir+".clone") {
 		t.Errorf("clone: %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 }

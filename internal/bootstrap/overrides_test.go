@@ -63,7 +63,9 @@ func TestOverrideFromElsewhere(t *testing.T) {
 		_, _ = w.Write([]byte("from elsewhere"))
 	}))
 	defer server.Close()
-	site := flowtest.WriteTempFile(t, []byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/c","contents":{"source":"`+server.URL+`/c"}}]}}`))
+	site := flowtest.WriteTempFile(t,
+		[]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/c","contents":{"source":"`+server.URL+
+			`/c"}}]}}`))
 	userData := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
 	in, err := inputs.Read(inputs.Options{
 		Config:   config.Join{UserData: userData, IgnitionOverrides: []string{site}},
@@ -94,7 +96,8 @@ func TestOverrideFromElsewhere(t *testing.T) {
 
 func TestOverrideThatDoesNotFitThePayload(t *testing.T) {
 	j := joinWithPayload(t, `{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`)
-	if err := j.LoadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "the merged config is not valid") {
+	if err := j.LoadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage ||
+		!strings.Contains(err.Error(), "the merged config is not valid") {
 		t.Errorf("%v", err)
 	}
 }

@@ -14,7 +14,8 @@ func TestEnablesOVSConfiguration(t *testing.T) {
 		return []ledger.Change{{Kind: ledger.Unit, Target: name, Desired: ledger.State{Present: true, Enabled: enabled}}}
 	}
 	got := []bool{
-		enablesOVSConfiguration(unit("ovs-configuration.service", "enabled")), enablesOVSConfiguration(unit("ovs-configuration.service", "disabled")),
+		enablesOVSConfiguration(unit("ovs-configuration.service", "enabled")),
+		enablesOVSConfiguration(unit("ovs-configuration.service", "disabled")),
 		enablesOVSConfiguration(unit("other.service", "enabled")), enablesOVSConfiguration(nil),
 	}
 	if want := []bool{true, false, false, false}; !slices.Equal(got, want) {

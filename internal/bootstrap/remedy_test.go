@@ -25,23 +25,39 @@ import (
 func TestRemediesOfARefusedFirstJoinCanBeRun(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	flowtest.WriteTree(t, dir, map[string]string{"it's here/user-data.ign": string(flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))})
+	flowtest.WriteTree(t, dir, map[string]string{
+		"it's here/user-data.ign": string(flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11")),
+	})
 	for remedy, change := range map[report.Remedy]func(*config.Join){
-		"hcp-node-agent join --bridge-interface NAME":                                 func(c *config.Join) { c.BridgeInterface = "NAME" },
-		"dnf install cri-o\n# or:\nhcp-node-agent join --install-packages":            func(c *config.Join) { c.InstallPackages = true },
-		"# set the source of the software: hcp-node-agent join --software rpm":        func(c *config.Join) { c.Software = config.SoftwareRPM },
-		"hcp-node-agent join --openshift-release 4.18 # print it: oc get nodepool -A": func(c *config.Join) { c.OpenShiftRelease = "4.18" },
-		"hcp-node-agent join --payload-drop /etc/a":                                   func(c *config.Join) { c.Payload.Exclude = []string{"/etc/b*", "/etc/a"} },
+		"hcp-node-agent join --bridge-interface NAME": func(c *config.Join) {
+			c.BridgeInterface = "NAME"
+		},
+		"dnf install cri-o\n# or:\nhcp-node-agent join --install-packages": func(c *config.Join) {
+			c.InstallPackages = true
+		},
+		"# set the source of the software: hcp-node-agent join --software rpm": func(c *config.Join) {
+			c.Software = config.SoftwareRPM
+		},
+		"hcp-node-agent join --openshift-release 4.18 # print it: oc get nodepool -A": func(c *config.Join) {
+			c.OpenShiftRelease = "4.18"
+		},
+		"hcp-node-agent join --payload-drop /etc/a": func(c *config.Join) {
+			c.Payload.Exclude = []string{"/etc/b*", "/etc/a"}
+		},
 	} {
 		given := config.Defaults()
-		given.UserData, given.Skip, given.HostSettings = "it's here/user-data.ign", []string{steps.Packages}, config.HostSettingsApply
+		given.UserData, given.Skip, given.HostSettings = "it's here/user-data.ign", []string{steps.Packages},
+			config.HostSettingsApply
 		given.Payload.Exclude, given.BridgeInterface = []string{"/etc/b*"}, "eth0"
 		failed := refuseJoin(t, given, remedy)
 
 		want := given
 		want.UserData = filepath.Join(dir, given.UserData)
 		change(&want)
-		for place, printed := range map[string]report.Remedy{"error": report.RemedyOf(failed.err), "step": failed.step.Remedy} {
+		for place, printed := range map[string]report.Remedy{
+			"error": report.RemedyOf(failed.err),
+			"step":  failed.step.Remedy,
+		} {
 			got := parseJoinCommand(t, printed)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: remedy %q (-want +got):\n%s", place, printed, diff)
@@ -61,18 +77,29 @@ func TestRemediesOfOtherInputs(t *testing.T) {
 		given        config.Join
 		remedy, want report.Remedy
 	}{
-		"standard input": {config.Join{UserData: "-"}, "hcp-node-agent join --install-packages", "hcp-node-agent join --user-data USER_DATA --install-packages"},
-		"no input":       {config.Join{}, "hcp-node-agent join --install-packages", "hcp-node-agent join --user-data USER_DATA --install-packages"},
+		"standard input": {
+			config.Join{UserData: "-"},
+			"hcp-node-agent join --install-packages",
+			"hcp-node-agent join --user-data USER_DATA --install-packages",
+		},
+		"no input": {
+			config.Join{},
+			"hcp-node-agent join --install-packages",
+			"hcp-node-agent join --user-data USER_DATA --install-packages",
+		},
 		"other user data": {
 			config.Join{Endpoint: "a.example.com", CAFile: userData, BridgeInterface: "eth0"},
 			"hcp-node-agent join --user-data USER_DATA # with current user data",
 			"hcp-node-agent join --bridge-interface eth0 --user-data USER_DATA # with current user data",
 		},
-		"join token":      {config.Join{JoinToken: "/a.token"}, "hcp-node-agent join", "hcp-node-agent join --join-token /a.token"},
+		"join token": {
+			config.Join{JoinToken: "/a.token"}, "hcp-node-agent join", "hcp-node-agent join --join-token /a.token",
+		},
 		"another command": {config.Join{UserData: userData}, "hcp-node-agent status", "hcp-node-agent status"},
 	} {
 		c, defaults := test.given, config.Defaults()
-		c.Software, c.Until, c.NetworkTimeout, c.HostSettings = defaults.Software, defaults.Until, defaults.NetworkTimeout, defaults.HostSettings
+		c.Software, c.Until, c.NetworkTimeout, c.HostSettings = defaults.Software, defaults.Until, defaults.NetworkTimeout,
+			defaults.HostSettings
 		if got := (inputs.Options{Config: c}).CompleteRemedy(test.remedy); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
@@ -93,7 +120,15 @@ func refuseJoin(t *testing.T, given config.Join, remedy report.Remedy) refusedJo
 	options := inputs.Options{Config: given, StateDir: t.TempDir(), Sink: recorder}
 	in, err := inputs.Read(options, joinstate.State{})
 	flowtest.NoError(t, err)
-	j := &Flow{Builder: &plan.Builder{Config: given, Dir: options.StateDir, Sink: recorder, Inputs: in, Machine: machinetest.Open(t, t.TempDir())}}
+	j := &Flow{
+		Builder: &plan.Builder{
+			Config:  given,
+			Dir:     options.StateDir,
+			Sink:    recorder,
+			Inputs:  in,
+			Machine: machinetest.Open(t, t.TempDir()),
+		},
+	}
 	var ran []string
 	refusal := stepEnd{err: report.Fail(report.Refused, remedy, "refused")}
 	_, err = j.runJoin(t.Context(), options, scriptedSteps(&ran, map[string]stepEnd{steps.Preflight: refusal}))

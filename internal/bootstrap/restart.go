@@ -19,7 +19,8 @@ import (
 // updateTrustStore updates the trust store if the payload contains a CA for it, or did so before the
 // upgrade.
 func (j *Flow) updateTrustStore(ctx context.Context) error {
-	if u := j.State.Upgrade; u != nil && slices.ContainsFunc(u.Effects, func(e effects.Effect) bool { return hostfs.IsWithin(e.Target, crio.TrustAnchorsDir) }) {
+	if u := j.State.Upgrade; u != nil && slices.ContainsFunc(u.Effects,
+		func(e effects.Effect) bool { return hostfs.IsWithin(e.Target, crio.TrustAnchorsDir) }) {
 		return machine.UpdateTrustStore(ctx)
 	}
 	return machine.UpdateTrustStoreIfNeeded(ctx, j.Plan.Files)

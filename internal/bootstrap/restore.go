@@ -89,5 +89,6 @@ func (j *Flow) checkRestored(ctx context.Context) error {
 	for _, one := range drift {
 		names = append(names, one.Target)
 	}
-	return report.Fail(report.DriftFound, "hcp-node-agent join", "still different after the repair: %s", strings.Join(names, ", "))
+	return report.Fail(report.DriftFound, "hcp-node-agent join", "still different after the repair: %s",
+		strings.Join(names, ", "))
 }

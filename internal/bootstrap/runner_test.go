@@ -87,7 +87,9 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
-			j := &Flow{Builder: &plan.Builder{Config: test.config, Dir: t.TempDir(), Machine: &machine.Machine{Ledger: &ledger.Ledger{}}}}
+			j := &Flow{
+				Builder: &plan.Builder{Config: test.config, Dir: t.TempDir(), Machine: &machine.Machine{Ledger: &ledger.Ledger{}}},
+			}
 			did, err := steps.Run(t.Context(), j.runner(), scriptedSteps(&ran, nil), j)
 			if err != nil || did {
 				t.Errorf("changed %t, %v", did, err)
@@ -109,7 +111,14 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 func TestRunReportsHowEachStepEnded(t *testing.T) {
 	var ran []string
 	var logged flowtest.Events
-	j := &Flow{Builder: &plan.Builder{Config: config.Join{Until: "client-certificate", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &logged, Machine: &machine.Machine{Ledger: &ledger.Ledger{}}}}
+	j := &Flow{
+		Builder: &plan.Builder{
+			Config:  config.Join{Until: "client-certificate", Skip: []string{"packages"}},
+			Dir:     t.TempDir(),
+			Sink:    &logged,
+			Machine: &machine.Machine{Ledger: &ledger.Ledger{}},
+		},
+	}
 	list := scriptedSteps(&ran, map[string]stepEnd{
 		"fetch": {outcome: steps.Outcome{Summary: "80 files", Changed: true}},
 		"files": {err: errors.New("disk is full")},
@@ -119,7 +128,8 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 		t.Errorf("changed %t, %v", did, err)
 	}
 	want := flowtest.Events{
-		"started preflight", "unchanged preflight fine", "started fetch", "ok fetch 80 files", "started plan", "unchanged plan fine",
+		"started preflight", "unchanged preflight fine", "started fetch", "ok fetch 80 files", "started plan",
+		"unchanged plan fine",
 		"started validate", "unchanged validate fine", "started packages", "skipped packages skipped on request",
 		"started files", "failed files disk is full",
 	}
@@ -145,9 +155,15 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 		code   report.Code
 		remedy report.Remedy
 	}{
-		"plain":    {t.Context(), cause, "fetch: cause", report.Failed, ""},
-		"with one": {t.Context(), report.Fail(report.CredentialRefused, "get user data", "refused: %w", cause), "fetch: refused: cause", report.CredentialRefused, "get user data"},
-		"wrapped":  {t.Context(), fmt.Errorf("asking: %w", report.Fail(report.ApprovalMissing, "approve", "%w", cause)), "fetch: asking: cause", report.ApprovalMissing, "approve"},
+		"plain": {t.Context(), cause, "fetch: cause", report.Failed, ""},
+		"with one": {
+			t.Context(), report.Fail(report.CredentialRefused, "get user data", "refused: %w", cause), "fetch: refused: cause",
+			report.CredentialRefused, "get user data",
+		},
+		"wrapped": {
+			t.Context(), fmt.Errorf("asking: %w", report.Fail(report.ApprovalMissing, "approve", "%w", cause)),
+			"fetch: asking: cause", report.ApprovalMissing, "approve",
+		},
 		"interrupted": {
 			canceled, fmt.Errorf("asking: %w", errors.Join(cause, context.Canceled)),
 			"fetch: interrupted: asking: cause\ncontext canceled", report.Interrupted, again,
@@ -156,12 +172,16 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 			canceled, report.Fail(report.NetworkRolledBack, "look at the cable", "rolled back: %w", cause),
 			"fetch: rolled back: cause", report.NetworkRolledBack, "look at the cable",
 		},
-		"time is over": {late, cause, "fetch: join timed out: cause", report.Failed, again + "; use --timeout DURATION to wait longer"},
+		"time is over": {
+			late, cause, "fetch: join timed out: cause", report.Failed, again + "; use --timeout DURATION to wait longer",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
 			recorder := &report.Recorder{}
-			j := &Flow{Builder: &plan.Builder{Dir: t.TempDir(), Sink: recorder, Machine: &machine.Machine{Ledger: &ledger.Ledger{}}}}
+			j := &Flow{
+				Builder: &plan.Builder{Dir: t.TempDir(), Sink: recorder, Machine: &machine.Machine{Ledger: &ledger.Ledger{}}},
+			}
 			_, err := steps.Run(test.ctx, j.runner(), scriptedSteps(&ran, map[string]stepEnd{
 				"fetch": {err: test.err},
 			}), j)

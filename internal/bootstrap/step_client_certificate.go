@@ -16,12 +16,12 @@ import (
 // obtainClientCertificate obtains the node's client certificate before kubelet
 // starts.
 func obtainClientCertificate(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	identity := j.Identity(log, j.Plan.Registration)
-	result, err := identity.Obtain(ctx, j.ownApprover(nil))
+	own := j.Identity(log, j.Plan.Registration)
+	result, err := own.Obtain(ctx, j.ownApprover(nil))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if renewal := identity.CheckRenewal(time.Now()); renewal.Text != "" {
+	if renewal := own.CheckRenewal(time.Now()); renewal.Text != "" {
 		log.Warn(renewal.Text, renewal.Remedy)
 	}
 	summary := "system:node:" + j.State.NodeName + " valid until " + report.Timestamp(result.NotAfter)

@@ -81,7 +81,9 @@ func (j *Flow) checkSamePayload() error {
 		return nil
 	}
 	source := j.UserDataFile()
-	return report.Fail(report.Refused, report.Remedyf("hcp-node-agent plan --user-data %s # prints the changes\nhcp-node-agent upgrade --user-data %s", source, source),
+	return report.Fail(report.Refused,
+		report.Remedyf("hcp-node-agent plan --user-data %s # prints the changes\nhcp-node-agent upgrade --user-data %s",
+			source, source),
 		"this is an upgrade: the payload differs from that of the join in %s", report.AbbreviateList(changed))
 }
 

@@ -18,7 +18,10 @@ import (
 // Since OpenShift 4.21 kubelet.service and its script for reserved resources create
 // files in /etc/openshift. An undo removes them and keeps an administrator's files.
 func TestUndoRemovesKubeletsDropInDirectory(t *testing.T) {
-	for name, own := range map[string]string{"no foreign file": "", "an administrator's file": "etc/openshift/kubelet.conf.d/50-site.conf"} {
+	for name, own := range map[string]string{
+		"no foreign file":         "",
+		"an administrator's file": "etc/openshift/kubelet.conf.d/50-site.conf",
+	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			write := func(name string) {
@@ -46,7 +49,11 @@ func TestUndoRemovesKubeletsDropInDirectory(t *testing.T) {
 			defer l.Close()
 			var brackets []ledger.Change
 			for _, dir := range machine.SharedDirs() {
-				brackets = append(brackets, ledger.Change{Kind: ledger.SharedContents, Target: dir, Desired: ledger.State{Present: true}})
+				brackets = append(brackets, ledger.Change{
+					Kind:    ledger.SharedContents,
+					Target:  dir,
+					Desired: ledger.State{Present: true},
+				})
 			}
 			for _, dir := range machine.ClusterDirs() {
 				brackets = append(brackets, ledger.Change{Kind: ledger.Contents, Target: dir, Desired: ledger.State{Present: true}})

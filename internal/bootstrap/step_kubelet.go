@@ -27,7 +27,8 @@ import (
 // and a leave would not remove it.
 func staticPodDir() ledger.Change {
 	return ledger.Change{
-		Kind: ledger.Directory, Target: "/etc/kubernetes/manifests", Reason: "kubelet's directory of static pods", Desired: ledger.State{Present: true},
+		Kind: ledger.Directory, Target: "/etc/kubernetes/manifests", Reason: "kubelet's directory of static pods",
+		Desired: ledger.State{Present: true},
 	}
 }
 
@@ -38,7 +39,8 @@ func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err := j.Systemd.Reload(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	enabled, err := j.Ledger.Apply(ctx, steps.Kubelet, slices.Concat([]ledger.Change{staticPodDir()}, j.Plan.Kubelet, j.unitsToStart()))
+	enabled, err := j.Ledger.Apply(ctx, steps.Kubelet,
+		slices.Concat([]ledger.Change{staticPodDir()}, j.Plan.Kubelet, j.unitsToStart()))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -102,11 +104,11 @@ func (j *Flow) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 	if !j.State.Registered {
 		return false
 	}
-	node, err := node.OpenNode(kubeconfig, j.State.NodeName, nil, report.Log{})
+	client, err := node.OpenNode(kubeconfig, j.State.NodeName, nil, report.Log{})
 	if err != nil {
 		return false
 	}
-	exists, err := node.Exists(ctx)
+	exists, err := client.Exists(ctx)
 	return err == nil && !exists
 }
 

@@ -52,8 +52,10 @@ func TestJoinRestartsKubeletWhenTheNodeWasDeleted(t *testing.T) {
 			}))
 			defer server.Close()
 			ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-			kubeconfig := flowtest.WriteTempFile(t, fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
-				clusters: [{name: c, cluster: {server: "%s", certificate-authority-data: %s}}], users: [{name: u, user: {token: t}}]}`,
+			kubeconfig := flowtest.WriteTempFile(t, fmt.Appendf(nil,
+				`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+				clusters: [{name: c, cluster: {server: "%s", certificate-authority-data: %s}}],
+				users: [{name: u, user: {token: t}}]}`,
 				server.URL, base64.StdEncoding.EncodeToString(ca)))
 			j := &Flow{Builder: &plan.Builder{State: joinstate.State{NodeName: "worker-0", Registered: test.registered}}}
 			if got := j.nodeDeleted(t.Context(), kubeconfig); got != test.want {

@@ -91,7 +91,8 @@ func (j *Flow) currentMigration(ctx context.Context, log report.Log) (migrate.Re
 // be determined and is not recorded. This is the case if an older agent, which did
 // not record that state, joined the host.
 func (j *Flow) recordPlugin(ctx context.Context, step string) error {
-	recorded := slices.ContainsFunc(j.Ledger.Items(), func(item ledger.Item) bool { return item.Kind == networkplugin.Kind })
+	recorded := slices.ContainsFunc(j.Ledger.Items(),
+		func(item ledger.Item) bool { return item.Kind == networkplugin.Kind })
 	if recorded || j.State.HasCompleted(steps.Kubelet) {
 		return nil
 	}

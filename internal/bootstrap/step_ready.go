@@ -61,7 +61,8 @@ func (j *Flow) removeBootstrapCredential(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	made, err := j.Ledger.Apply(ctx, steps.Ready, []ledger.Change{{
-		Kind: ledger.File, Target: ignition.BootstrapKubeconfigPath, Reason: "the node has its own client certificate", NoBackup: true,
+		Kind: ledger.File, Target: ignition.BootstrapKubeconfigPath, Reason: "the node has its own client certificate",
+		NoBackup: true,
 	}})
 	if err != nil {
 		return false, err

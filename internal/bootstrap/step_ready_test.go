@@ -14,7 +14,8 @@ import (
 // The bootstrap credential must be removed from everything that is saved, whatever
 // its origin.
 func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
-	j := joinWithPayload(t, firstOverride, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+ignition.BootstrapKubeconfigPath+`","mode":384},{"path":"/etc/c"}]}}`)
+	j := joinWithPayload(t, firstOverride, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+
+		ignition.BootstrapKubeconfigPath+`","mode":384},{"path":"/etc/c"}]}}`)
 	if err := j.LoadPayload(t.Context(), report.Log{}); err != nil {
 		t.Fatal(err)
 	}

@@ -82,5 +82,10 @@ func (j *Flow) reloadRuntime(ctx context.Context) error {
 
 // runningUnit returns the change that starts a service.
 func runningUnit(unit string) ledger.Change {
-	return ledger.Change{Kind: ledger.Unit, Target: unit, Reason: "required on a node", Desired: ledger.State{Present: true, Active: "active"}}
+	return ledger.Change{
+		Kind:    ledger.Unit,
+		Target:  unit,
+		Reason:  "required on a node",
+		Desired: ledger.State{Present: true, Active: "active"},
+	}
 }

@@ -40,7 +40,8 @@ func configureSystem(ctx context.Context, j *Flow, log report.Log) (steps.Outcom
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	summary := fmt.Sprintf("sysctls: %d, kernel modules: %d, units: %d", len(j.Plan.Sysctls), len(j.Plan.Modules), len(j.Plan.Units))
+	summary := fmt.Sprintf("sysctls: %d, kernel modules: %d, units: %d", len(j.Plan.Sysctls), len(j.Plan.Modules),
+		len(j.Plan.Units))
 	if len(kernel)+len(units)+len(settings)+loaded+restarted == 0 {
 		return steps.Unchanged("%s (unchanged)", summary)
 	}

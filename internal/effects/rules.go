@@ -51,7 +51,10 @@ var rules = []rule{
 		reason: "the static pod that uses it reads it when it starts",
 	}, {
 		paths:  []string{"/etc/kubernetes/crio-metrics-proxy.cfg"},
-		action: RestartStaticPod, pod: StaticPod{Namespace: "openshift-machine-config-operator", Name: "kube-rbac-proxy-crio"},
+		action: RestartStaticPod, pod: StaticPod{
+			Namespace: "openshift-machine-config-operator",
+			Name:      "kube-rbac-proxy-crio",
+		},
 		reason: "the static pod that uses it reads it when it starts",
 	}, {
 		paths: []string{
@@ -61,7 +64,8 @@ var rules = []rule{
 	}, {
 		// Of kubelet, which the agent writes. It is not in a payload.
 		paths:  []string{"/var/lib/kubelet/kubeconfig"},
-		action: Restart, unit: systemd.KubeletUnit, reason: "kubelet reads the URL and the CAs of the API server when it starts",
+		action: Restart, unit: systemd.KubeletUnit,
+		reason: "kubelet reads the URL and the CAs of the API server when it starts",
 	}, {
 		paths: []string{
 			"/etc/kubernetes/kubelet.conf", "/etc/openshift/kubelet.conf.d/", "/etc/kubernetes/cloud.conf",
@@ -74,7 +78,8 @@ var rules = []rule{
 			"/etc/crio/", "/etc/containers/storage.conf",
 			"/etc/systemd/system/crio.service", "/etc/systemd/system/crio.service.d/",
 		},
-		action: Restart, unit: systemd.CRIOUnit, drain: true, reason: "CRI-O reads it when it starts, and uses it for new containers",
+		action: Restart, unit: systemd.CRIOUnit, drain: true,
+		reason: "CRI-O reads it when it starts, and uses it for new containers",
 	}, {
 		// ocicni watches the directory. Network plugins write there too, at any time.
 		paths:  []string{"/etc/cni/net.d/", "/etc/kubernetes/cni/net.d/"},

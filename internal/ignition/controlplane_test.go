@@ -48,7 +48,8 @@ func TestControlPlaneFetch(t *testing.T) {
 	if err != nil || len(state.Reached) != 1 || state.Reached[0].NodePool != c.NodePool {
 		t.Errorf("the NodePool was not told that the node has come: %+v, %v", state.Reached, err)
 	}
-	if kubeconfig, _, _ := payload.File(ignition.BootstrapKubeconfigPath); !strings.Contains(string(kubeconfig), c.NodeSideServer) {
+	if kubeconfig, _, _ := payload.File(ignition.BootstrapKubeconfigPath); !strings.Contains(string(kubeconfig),
+		c.NodeSideServer) {
 		t.Errorf("the payload's kubeconfig does not lead to %s", c.NodeSideServer)
 	}
 	tree, err := hostfs.OpenTree(t.TempDir())
@@ -77,8 +78,10 @@ func TestControlPlaneFetch(t *testing.T) {
 		"deleted":   {c.DeleteTokens, time.Second, report.CredentialRefused, "511"},
 		"truncated": {faults(c, bed.Faults{TruncateAfter: 1000}), time.Second, report.Failed, "the transfer ended after"},
 		"wrong CA":  {faults(c, bed.Faults{Certificate: bed.CertificateWrongCA}), time.Second, report.Refused, "CA"},
-		"wrong SAN": {faults(c, bed.Faults{Certificate: bed.CertificateWrongName}), time.Second, report.Refused, "--connect-to"},
-		"old cert":  {faults(c, bed.Faults{Certificate: bed.CertificateExpired}), time.Second, report.Refused, "expired"},
+		"wrong SAN": {
+			faults(c, bed.Faults{Certificate: bed.CertificateWrongName}), time.Second, report.Refused, "--connect-to",
+		},
+		"old cert": {faults(c, bed.Faults{Certificate: bed.CertificateExpired}), time.Second, report.Refused, "expired"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := c.Reset(ctx); err != nil {

@@ -20,12 +20,26 @@ func TestDirectAddress(t *testing.T) {
 		connectTo       string
 		address, server string // empty: through a proxy
 	}{
-		"a route":               {userData("https://ignition.example.com/ignition", Proxy{}), "", "ignition.example.com:443", "ignition.example.com"},
-		"a port":                {userData("https://api.example.com:22623/config/worker", Proxy{}), "", "api.example.com:22623", "api.example.com"},
-		"IPv6":                  {userData("https://[2001:db8::1]:22623/config/worker", Proxy{}), "", "[2001:db8::1]:22623", "2001:db8::1"},
-		"dialled elsewhere":     {userData("https://ignition.example.com/ignition", Proxy{}), "192.0.2.1:31000", "192.0.2.1:31000", "ignition.example.com"},
-		"by a proxy":            {userData("https://ignition.example.com/ignition", Proxy{HTTPS: "http://proxy:3128"}), "", "", ""},
-		"past the proxy":        {userData("https://ignition.example.com/ignition", Proxy{HTTPS: "http://proxy:3128", No: []string{".example.com"}}), "", "ignition.example.com:443", "ignition.example.com"},
+		"a route": {
+			userData("https://ignition.example.com/ignition", Proxy{}), "", "ignition.example.com:443", "ignition.example.com",
+		},
+		"a port": {
+			userData("https://api.example.com:22623/config/worker", Proxy{}), "", "api.example.com:22623", "api.example.com",
+		},
+		"IPv6": {
+			userData("https://[2001:db8::1]:22623/config/worker", Proxy{}), "", "[2001:db8::1]:22623", "2001:db8::1",
+		},
+		"dialled elsewhere": {
+			userData("https://ignition.example.com/ignition", Proxy{}), "192.0.2.1:31000", "192.0.2.1:31000",
+			"ignition.example.com",
+		},
+		"by a proxy": {
+			userData("https://ignition.example.com/ignition", Proxy{HTTPS: "http://proxy:3128"}), "", "", "",
+		},
+		"past the proxy": {
+			userData("https://ignition.example.com/ignition", Proxy{HTTPS: "http://proxy:3128", No: []string{".example.com"}}),
+			"", "ignition.example.com:443", "ignition.example.com",
+		},
 		"by a bad proxy":        {userData("https://ignition.example.com/ignition", Proxy{HTTPS: "http://a b"}), "", "", ""},
 		"no user data":          {nil, "", "", ""},
 		"user data without one": {&UserData{}, "", "", ""},

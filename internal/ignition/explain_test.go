@@ -36,7 +36,8 @@ func TestFetchDoesNotRetryUnknownName(t *testing.T) {
 	if e.Temporary {
 		t.Error("it is retried")
 	}
-	checkFailure(t, e.Failure("fetching payload"), report.Refused, "the name ignition.demo.example.com does not exist in DNS")
+	checkFailure(t, e.Failure("fetching payload"), report.Refused,
+		"the name ignition.demo.example.com does not exist in DNS")
 	if !strings.Contains(string(e.Remedy), "--connect-to") {
 		t.Errorf("remedy %q", e.Remedy)
 	}
@@ -145,7 +146,10 @@ func TestFetchThroughProxy(t *testing.T) {
 		code        report.Code
 		want        string
 	}{
-		{"407", "http://me:hunter2@" + rejectingServer(t, http.StatusProxyAuthRequired), report.Refused, "refused to connect to ignition.demo.example.com:443: HTTP 407 Proxy Authentication Required"},
+		{
+			"407", "http://me:hunter2@" + rejectingServer(t, http.StatusProxyAuthRequired), report.Refused,
+			"refused to connect to ignition.demo.example.com:443: HTTP 407 Proxy Authentication Required",
+		},
 		{"403", "http://" + rejectingServer(t, http.StatusForbidden), report.Refused, "403 Forbidden"},
 		{"503", "http://" + rejectingServer(t, http.StatusServiceUnavailable), report.Refused, "503 Service Unavailable"},
 		{"not there", "http://" + refusedPort(t), report.Failed, " is unreachable: connection refused"},

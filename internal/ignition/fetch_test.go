@@ -38,7 +38,8 @@ func TestFetch(t *testing.T) {
 	r := requests[0]
 	got := map[string]string{
 		"method": r.Method, "path": r.URL.Path, "proto": r.Proto, "host": r.Host,
-		"authorization": r.Header.Get("Authorization"), "pool": r.Header.Get("NodePool"), "hash": r.Header.Get("TargetConfigVersionHash"),
+		"authorization": r.Header.Get("Authorization"), "pool": r.Header.Get("NodePool"),
+		"hash":     r.Header.Get("TargetConfigVersionHash"),
 		"encoding": r.Header.Get("Accept-Encoding"), "accept": r.Header.Get("Accept"),
 	}
 	want := map[string]string{
@@ -107,17 +108,46 @@ func TestFetchReportsPermanentFailures(t *testing.T) {
 		want    string
 		remedy  string
 	}{
-		{"401", respond(http.StatusUnauthorized, "text/plain", "Unauthorized"), report.CredentialRefused, "the server cannot decode the token (HTTP 401)", "user-data-demo-workers-$HASH"},
+		{
+			"401", respond(http.StatusUnauthorized, "text/plain", "Unauthorized"), report.CredentialRefused,
+			"the server cannot decode the token (HTTP 401)", "user-data-demo-workers-$HASH",
+		},
 		{"404", http.NotFound, report.Usage, "the server has no payload at /ignition (HTTP 404)", "https://HOST/ignition"},
-		{"403", respond(http.StatusForbidden, "text/html", "<html>"), report.Refused, "HTTP 403 Forbidden, which the ignition server never returns", "ignitionEndpoint"},
-		{"invalid payload", respond(http.StatusInternalServerError, "text/plain", "Invalid ignition payload\n"), report.Failed, "payload for this token is not valid", "status.conditions"},
-		{"web page", respond(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "(a web page) is not JSON", "ignitionEndpoint"},
+		{
+			"403", respond(http.StatusForbidden, "text/html", "<html>"), report.Refused,
+			"HTTP 403 Forbidden, which the ignition server never returns", "ignitionEndpoint",
+		},
+		{
+			"invalid payload", respond(http.StatusInternalServerError, "text/plain", "Invalid ignition payload\n"),
+			report.Failed, "payload for this token is not valid", "status.conditions",
+		},
+		{
+			"web page", respond(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "(a web page) is not JSON",
+			"ignitionEndpoint",
+		},
 		{"text", respond(http.StatusOK, "text/plain", "hello"), report.Usage, "(text/plain) is not JSON", "ignitionEndpoint"},
-		{"spec 2.2", respond(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "Ignition spec 2.2.0, which is not supported", "MachineConfigs"},
-		{"invalid config", respond(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "MachineConfigs"},
-		{"too large", respond(http.StatusOK, "application/json", `"`+strings.Repeat("a", 2000)+`"`), report.Usage, "larger than 1000 bytes", "endpoint"},
-		{"redirect to http", redirect("http://127.0.0.1/ignition"), report.Refused, "the server redirects to http://127.0.0.1/ignition, which is not allowed: http is not allowed", "load balancers between"},
-		{"redirect in a circle", redirect("/ignition"), report.Refused, "the server redirects more than 10 times", "load balancers between"},
+		{
+			"spec 2.2", respond(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage,
+			"Ignition spec 2.2.0, which is not supported", "MachineConfigs",
+		},
+		{
+			"invalid config", respond(http.StatusOK, "application/json",
+				`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute",
+			"MachineConfigs",
+		},
+		{
+			"too large", respond(http.StatusOK, "application/json", `"`+strings.Repeat("a", 2000)+`"`), report.Usage,
+			"larger than 1000 bytes", "endpoint",
+		},
+		{
+			"redirect to http", redirect("http://127.0.0.1/ignition"), report.Refused,
+			"the server redirects to http://127.0.0.1/ignition, which is not allowed: http is not allowed",
+			"load balancers between",
+		},
+		{
+			"redirect in a circle", redirect("/ignition"), report.Refused, "the server redirects more than 10 times",
+			"load balancers between",
+		},
 	}
 	ca := certtest.NewCA(t, "ignition-root-ca")
 	for _, test := range tests {
@@ -138,7 +168,8 @@ func redirect(to string) http.HandlerFunc {
 }
 
 func TestFetchWithoutToken(t *testing.T) {
-	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "127.0.0.1", respond(http.StatusUnauthorized, "text/plain", "Unauthorized"))
+	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "127.0.0.1",
+		respond(http.StatusUnauthorized, "text/plain", "Unauthorized"))
 	_, err := quickFetcher().Fetch(t.Context(), s.userData(t, func(v *Values) { v.Token = nil }))
 	checkFailure(t, err, report.CredentialRefused, "the server requires a token (HTTP 401), and none was given")
 }
@@ -153,9 +184,21 @@ func TestFetchEndsRetriesAfterTimeout(t *testing.T) {
 		code    report.Code
 		want    []string
 	}{
-		{"unknown token", rejectUnknownToken, report.CredentialRefused, []string{"the token has expired or was rotated, or the payload of NodePool clusters/demo-workers is not generated yet", " attempts in "}},
-		{"clock behind", withDate(3*time.Hour, rejectUnknownToken), report.CredentialRefused, []string{"this host's clock is ", " behind the server's"}},
-		{"clock ahead", withDate(-3*time.Hour, rejectUnknownToken), report.CredentialRefused, []string{"this host's clock is ", " ahead of the server's"}},
+		{
+			"unknown token", rejectUnknownToken, report.CredentialRefused,
+			[]string{
+				"the token has expired or was rotated, or the payload of NodePool clusters/demo-workers is not generated yet",
+				" attempts in ",
+			},
+		},
+		{
+			"clock behind", withDate(3*time.Hour, rejectUnknownToken), report.CredentialRefused,
+			[]string{"this host's clock is ", " behind the server's"},
+		},
+		{
+			"clock ahead", withDate(-3*time.Hour, rejectUnknownToken), report.CredentialRefused,
+			[]string{"this host's clock is ", " ahead of the server's"},
+		},
 		{"server down", respondAsHAProxy, report.Failed, []string{"HTTP 503", " attempts in "}},
 	}
 	for _, test := range tests {

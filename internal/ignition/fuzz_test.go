@@ -33,7 +33,8 @@ func FuzzParseUserData(f *testing.F) {
 		if err != nil {
 			t.Fatalf("not read back: %v", err)
 		}
-		if again.Source.String() != userData.Source.String() || again.Headers.Get(headerAuthorization) != userData.Headers.Get(headerAuthorization) {
+		if again.Source.String() != userData.Source.String() ||
+			again.Headers.Get(headerAuthorization) != userData.Headers.Get(headerAuthorization) {
 			t.Errorf("read back as %s", again)
 		}
 	})

@@ -38,11 +38,13 @@ func checkComplete(t *testing.T, p *Payload, path, want string) {
 func TestFetchIncludesResources(t *testing.T) {
 	ca, own := certtest.NewCA(t, "ignition-root-ca"), certtest.NewCA(t, "company CA")
 	byUserData := startServer(t, ca, "files.example.com", respond(http.StatusOK, "text/plain", "one"))
-	byOwn := startServer(t, own, "127.0.0.1", respond(http.StatusServiceUnavailable, "text/plain", ""), respond(http.StatusOK, "text/plain", "two"))
+	byOwn := startServer(t, own, "127.0.0.1", respond(http.StatusServiceUnavailable, "text/plain", ""),
+		respond(http.StatusOK, "text/plain", "two"))
 	address, requests := connectProxy(t, http.StatusOK, byUserData.Listener.Addr().String())
 	payload := fmt.Sprintf(`{"ignition":{"version":"3.2.0","security":{"tls":{"certificateAuthorities":[%s]}}},"storage":{"files":[
 		{"path":"/one","contents":{"source":"https://files.example.com/one"}},
-		{"path":"/two","append":[{"source":"data:,start-"},{"source":"%s/two"}]}]}}`, inlineContent(string(own.PEM)), byOwn.URL)
+		{"path":"/two","append":[{"source":"data:,start-"},{"source":"%s/two"}]}]}}`, inlineContent(string(own.PEM)),
+		byOwn.URL)
 	s := startServer(t, ca, "127.0.0.1", respond(http.StatusOK, "application/json", payload))
 	log := &events{}
 	userData := s.userData(t)
@@ -53,7 +55,8 @@ func TestFetchIncludesResources(t *testing.T) {
 	}
 	checkComplete(t, p, "/one", "one")
 	checkComplete(t, p, "/two", "start-two")
-	if p.Version != "3.2.0" || p.Server == "" || string(p.Contents["/one"]) != "one" || string(p.Appends["/two"]) != "start-two" {
+	if p.Version != "3.2.0" || p.Server == "" || string(p.Contents["/one"]) != "one" ||
+		string(p.Appends["/two"]) != "start-two" {
 		t.Errorf("%s of spec %s: %q, %q", p, p.Version, p.Contents, p.Appends)
 	}
 	if !strings.Contains(requests(), "CONNECT files.example.com:443") || !strings.Contains(log.text(), "HTTP 503") {
@@ -75,9 +78,12 @@ func TestFetchReportsMissingResources(t *testing.T) {
 	ca := certtest.NewCA(t, "ignition-root-ca")
 	for code, status := range map[report.Code]int{report.Usage: 404, report.CredentialRefused: 403, report.Failed: 503} {
 		files := startServer(t, ca, "127.0.0.1", respond(status, "text/plain", "no"))
-		s := startServer(t, ca, "127.0.0.1", respond(http.StatusOK, "application/json", string(configOf("3.2.0", `{"path":"/a","contents":{"source":"`+files.URL+`/a?token=hunter2"}}`))))
+		s := startServer(t, ca, "127.0.0.1", respond(http.StatusOK, "application/json",
+			string(configOf("3.2.0", `{"path":"/a","contents":{"source":"`+files.URL+`/a?token=hunter2"}}`))))
 		_, err := quickFetcher().Fetch(t.Context(), s.userData(t))
-		checkFailure(t, err, code, fmt.Sprintf("fetching the payload from %s: reading the payload: file /a: fetching %s/a: the server returns HTTP %d", s.Listener.Addr(), files.URL, status))
+		checkFailure(t, err, code,
+			fmt.Sprintf("fetching the payload from %s: reading the payload: file /a: fetching %s/a: the server returns HTTP %d",
+				s.Listener.Addr(), files.URL, status))
 		if strings.Contains(err.Error()+string(report.RemedyOf(err)), "hunter2") {
 			t.Errorf("a secret is told: %v", err)
 		}
@@ -100,14 +106,18 @@ func TestReadConfig(t *testing.T) {
 		t.Error("the user data was not followed as user data")
 	}
 	_, err = ReadConfig(t.Context(), userData, quickFetcher(), true)
-	checkFailure(t, err, report.Usage, "the input is user data, whose payload is at "+s.URL+"/ignition, but --offline excludes the network")
+	checkFailure(t, err, report.Usage, "the input is user data, whose payload is at "+s.URL+
+		"/ignition, but --offline excludes the network")
 
 	// A config with one merged config but no CA is not user data.
 	base := startServer(t, certtest.NewCA(t, "unknown"), "127.0.0.1", servePayload)
-	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"`+base.URL+`/base.ign"}]}}}`), quickFetcher(), false)
-	checkFailure(t, err, report.Refused, "merged config 1: fetching "+base.URL+"/base.ign: the certificate of "+base.Listener.Addr().String()+" is signed by")
+	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"`+base.URL+
+		`/base.ign"}]}}}`), quickFetcher(), false)
+	checkFailure(t, err, report.Refused, "merged config 1: fetching "+base.URL+"/base.ign: the certificate of "+
+		base.Listener.Addr().String()+" is signed by")
 
-	more := strings.Replace(string(userData), `"ignition":{`, `"storage":{"files":[{"path":"/more","contents":{"source":"data:,more"}}]},"ignition":{`, 1)
+	more := strings.Replace(string(userData), `"ignition":{`,
+		`"storage":{"files":[{"path":"/more","contents":{"source":"data:,more"}}]},"ignition":{`, 1)
 	p, err = ReadConfig(t.Context(), []byte(more), quickFetcher(), false)
 	if err != nil {
 		t.Fatal(err)
@@ -115,9 +125,11 @@ func TestReadConfig(t *testing.T) {
 	checkComplete(t, p, "/etc/a", "a")
 	checkComplete(t, p, "/more", "more")
 	_, err = ReadConfig(t.Context(), []byte(more), quickFetcher(), true)
-	checkFailure(t, err, report.Usage, "the config refers to resources on the network, which are not fetched offline: merged config 1 at "+s.URL+"/ignition")
+	checkFailure(t, err, report.Usage,
+		"the config refers to resources on the network, which are not fetched offline: merged config 1 at "+s.URL+"/ignition")
 
-	p, err = ReadConfig(t.Context(), configOf("3.0.0", `{"path":"/a","contents":{"source":"data:,a"}}`), quickFetcher(), true)
+	p, err = ReadConfig(t.Context(), configOf("3.0.0", `{"path":"/a","contents":{"source":"data:,a"}}`), quickFetcher(),
+		true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +139,8 @@ func TestReadConfig(t *testing.T) {
 }
 
 func TestOpenRejectsInvalidMachineConfig(t *testing.T) {
-	_, err := Open(t.Context(), configOf("3.2.0", `{"path":"`+MachineConfigPath+`","contents":{"source":"data:,%5B"}}`), resolve.Options{})
+	_, err := Open(t.Context(), configOf("3.2.0", `{"path":"`+MachineConfigPath+`","contents":{"source":"data:,%5B"}}`),
+		resolve.Options{})
 	checkFailure(t, err, report.Usage, "decoding the MachineConfig")
 }
 
@@ -150,7 +163,8 @@ func TestOpenOverride(t *testing.T) {
 		t.Errorf("content %q", content)
 	}
 	_, err = OpenOverride(t.Context(), "a.ign", raw, nil, report.Log{})
-	checkFailure(t, err, report.Refused, "reading the Ignition override a.ign: file /etc/a: fetching "+s.URL+"/a: the certificate of "+s.Listener.Addr().String()+" is signed")
+	checkFailure(t, err, report.Refused, "reading the Ignition override a.ign: file /etc/a: fetching "+s.URL+
+		"/a: the certificate of "+s.Listener.Addr().String()+" is signed")
 	if err := CheckOverride("a.ign", raw); err != nil {
 		t.Errorf("what it refers to is asked for too early: %v", err)
 	}

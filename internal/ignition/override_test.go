@@ -29,7 +29,12 @@ func TestOverrideMerges(t *testing.T) {
 		content, mode, _ := p.File(name)
 		got[name] = file{string(content), mode}
 	}
-	want := map[string]file{"/etc/a": {"second", 0o644}, "/etc/b": {"base", 0o600}, "/etc/c": {"base", 0o644}, "/etc/d": {"second", 0o644}}
+	want := map[string]file{
+		"/etc/a": {"second", 0o644},
+		"/etc/b": {"base", 0o600},
+		"/etc/c": {"base", 0o644},
+		"/etc/d": {"second", 0o644},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
@@ -71,9 +76,11 @@ func TestCheckOverride(t *testing.T) {
 		t.Error(err)
 	}
 	for name, test := range map[string]struct{ config, want string }{
-		"no JSON":      {"{\n  nothing\n}", "line 2"},
-		"wrong type":   {"{\"ignition\":{\"version\":\"3.2.0\"},\n\"storage\":\n7}", "line 3"},
-		"bad path":     {"{\"ignition\":{\"version\":\"3.2.0\"},\n\"storage\":{\"files\":[\n{\"path\":\"etc/a\"}]}}", "line 3"},
+		"no JSON":    {"{\n  nothing\n}", "line 2"},
+		"wrong type": {"{\"ignition\":{\"version\":\"3.2.0\"},\n\"storage\":\n7}", "line 3"},
+		"bad path": {
+			"{\"ignition\":{\"version\":\"3.2.0\"},\n\"storage\":{\"files\":[\n{\"path\":\"etc/a\"}]}}", "line 3",
+		},
 		"other spec":   {`{"ignition":{"version":"2.2.0"}}`, "spec 2.2.0"},
 		"later spec":   {`{"ignition":{"version":"3.9.0"}}`, "spec 3.9.0"},
 		"no config":    {`{}`, "ignition.version is missing"},
@@ -94,9 +101,17 @@ func TestOverrideRejectsInvalidMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct{ config, want string }{
-		"a link as a parent":  {`{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`, "the merged config is not valid"},
-		"encapsulated config": {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"` + ignition.MachineConfigPath + `","contents":{"source":"data:,no"}}]}}`, ignition.MachineConfigPath},
-		"a bad hash":          {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,x","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}}]}}`, "file /etc/a"},
+		"a link as a parent": {
+			`{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`,
+			"the merged config is not valid",
+		},
+		"encapsulated config": {
+			`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"` + ignition.MachineConfigPath +
+				`","contents":{"source":"data:,no"}}]}}`, ignition.MachineConfigPath,
+		},
+		"a bad hash": {
+			`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,x","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}}]}}`, "file /etc/a",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := p.Override([]byte(test.config))

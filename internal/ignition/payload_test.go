@@ -56,8 +56,14 @@ func TestPayloadContents(t *testing.T) {
 		{"no source", `{}`, ""},
 		{"compression is empty", `{"compression":"","source":"data:,a"}`, "a"},
 		{"gzip", `{"compression":"gzip","source":"` + gzipResource(t, hello) + `"}`, "hello, world\n"},
-		{"sha512 of the expanded", `{"compression":"gzip","source":"` + gzipResource(t, hello) + `","verification":{"hash":"sha512-` + hex.EncodeToString(sum512[:]) + `"}}`, "hello, world\n"},
-		{"sha256", `{"source":"data:,hello%2C%20world%0A","verification":{"hash":"sha256-` + hex.EncodeToString(sum256[:]) + `"}}`, "hello, world\n"},
+		{
+			"sha512 of the expanded", `{"compression":"gzip","source":"` + gzipResource(t, hello) +
+				`","verification":{"hash":"sha512-` + hex.EncodeToString(sum512[:]) + `"}}`, "hello, world\n",
+		},
+		{
+			"sha256", `{"source":"data:,hello%2C%20world%0A","verification":{"hash":"sha256-` + hex.EncodeToString(sum256[:]) +
+				`"}}`, "hello, world\n",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -86,18 +92,38 @@ func TestLoadPayloadRejectsInvalidConfigs(t *testing.T) {
 		{"empty", nil, "the config is empty"},
 		{"no JSON", []byte("<html>"), "the config is not JSON"},
 		{"broken JSON", []byte(`{"ignition":x}`), "line 1"},
-		{"spec 2.2", []byte(`{"ignition":{"version":"2.2.0"}}`), "Ignition spec 2.2.0, which is not supported (3.0 to 3.6 are)"},
+		{
+			"spec 2.2", []byte(`{"ignition":{"version":"2.2.0"}}`),
+			"Ignition spec 2.2.0, which is not supported (3.0 to 3.6 are)",
+		},
 		{"spec 1", []byte(`{"ignitionVersion":1}`), "ignition.version is missing"},
 		{"experimental spec", []byte(`{"ignition":{"version":"3.7.0-experimental"}}`), "Ignition spec 3.7.0-experimental"},
 		{"relative path", configOf("3.2.0", `{"path":"etc/a"}`), "$.storage.files.0.path, line 1 col 61: path not absolute"},
 		{"same path twice", configOf("3.2.0", `{"path":"/a"}`, `{"path":"/a"}`), "duplicate entry"},
 		{"bad data URL", file(`{"source":"data:;base64,%%%"}`), "$.storage.files.0.contents.source"},
 		{"bad gzip", file(`{"compression":"gzip","source":"data:,hello"}`), "file /etc/a: decompressing the gzip content"},
-		{"wrong hash", file(`{"source":"data:,a","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}`), "verification failed: the sha256 is"},
-		{"gzip bomb", file(`{"compression":"gzip","source":"` + gzipResource(t, make([]byte, resolve.MaxDecodedBytes+1)) + `"}`), "exceeds 64 MiB"},
-		{"content elsewhere", file(`{"source":"https://b.example.com/a?token=hunter2"}`), "the config refers to resources on the network, which are not fetched offline: file /etc/a at https://b.example.com/a"},
-		{"config elsewhere", []byte(`{"ignition":{"version":"3.4.0","config":{"merge":[{"source":"https://b.example.com/"}]}}}`), "merged config 1 at https://b.example.com/"},
-		{"bad MachineConfig", configOf("3.2.0", `{"path":"`+MachineConfigPath+`","contents":{"source":"data:,%5B"}}`), "decoding the MachineConfig"},
+		{
+			"wrong hash", file(`{"source":"data:,a","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}`),
+			"verification failed: the sha256 is",
+		},
+		{
+			"gzip bomb", file(`{"compression":"gzip","source":"` + gzipResource(t, make([]byte, resolve.MaxDecodedBytes+1)) +
+				`"}`), "exceeds 64 MiB",
+		},
+		{
+			"content elsewhere", file(`{"source":"https://b.example.com/a?token=hunter2"}`),
+			"the config refers to resources on the network, which are not fetched offline: file /etc/a at " +
+				"https://b.example.com/a",
+		},
+		{
+			"config elsewhere",
+			[]byte(`{"ignition":{"version":"3.4.0","config":{"merge":[{"source":"https://b.example.com/"}]}}}`),
+			"merged config 1 at https://b.example.com/",
+		},
+		{
+			"bad MachineConfig", configOf("3.2.0", `{"path":"`+MachineConfigPath+`","contents":{"source":"data:,%5B"}}`),
+			"decoding the MachineConfig",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -166,7 +192,14 @@ func TestMachineConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := MachineConfig{Name: "rendered-1", OSImageURL: "quay.io/os@sha256:1", KernelArguments: []string{"psi=0"}, FIPS: true, Extensions: []string{"usbguard"}, KernelType: "realtime"}
+	want := MachineConfig{
+		Name:            "rendered-1",
+		OSImageURL:      "quay.io/os@sha256:1",
+		KernelArguments: []string{"psi=0"},
+		FIPS:            true,
+		Extensions:      []string{"usbguard"},
+		KernelType:      "realtime",
+	}
 	if diff := cmp.Diff(want, p.MachineConfig()); diff != "" {
 		t.Error(diff)
 	}

@@ -38,7 +38,9 @@ func startServer(t *testing.T, ca *certtest.CA, name string, handlers ...http.Ha
 	return startServerWith(t, ca, ca.IssueServing(t, name), handlers...)
 }
 
-func startServerWith(t *testing.T, ca *certtest.CA, leaf tls.Certificate, handlers ...http.HandlerFunc) *ignitionServer {
+func startServerWith(t *testing.T, ca *certtest.CA, leaf tls.Certificate,
+	handlers ...http.HandlerFunc,
+) *ignitionServer {
 	t.Helper()
 	s := &ignitionServer{ca: ca}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +50,11 @@ func startServerWith(t *testing.T, ca *certtest.CA, leaf tls.Certificate, handle
 		s.mutex.Unlock()
 		handlers[n](w, r)
 	}))
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{leaf}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12}
+	s.TLS = &tls.Config{
+		Certificates: []tls.Certificate{leaf},
+		NextProtos:   []string{"h2", "http/1.1"},
+		MinVersion:   tls.VersionTLS12,
+	}
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // the tests cause refused handshakes
 	s.StartTLS()
 	t.Cleanup(s.Close)
@@ -58,7 +64,13 @@ func startServerWith(t *testing.T, ca *certtest.CA, leaf tls.Certificate, handle
 // userData returns user data for the server with the name in its URL.
 func (s *ignitionServer) userData(t *testing.T, edit ...func(*Values)) *UserData {
 	t.Helper()
-	values := Values{Endpoint: s.URL, Token: []byte(testUUID), CA: s.ca.PEM, NodePool: "clusters/demo-workers", Hash: "844282c1"}
+	values := Values{
+		Endpoint: s.URL,
+		Token:    []byte(testUUID),
+		CA:       s.ca.PEM,
+		NodePool: "clusters/demo-workers",
+		Hash:     "844282c1",
+	}
 	for _, e := range edit {
 		e(&values)
 	}
@@ -96,7 +108,8 @@ func rejectUnknownToken(w http.ResponseWriter, _ *http.Request) {
 func respondAsHAProxy(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html")
 	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = io.WriteString(w, "<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>\n")
+	_, _ = io.WriteString(w,
+		"<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>\n")
 }
 
 // events collects the reported events.

@@ -19,20 +19,44 @@ import (
 // An untrusted server certificate is reported with the part that must be corrected.
 func TestFetchReportsUntrustedCertificate(t *testing.T) {
 	ca := certtest.NewCA(t, "ignition-root-ca")
-	other, corporate, router := certtest.NewCA(t, "ignition-root-ca"), certtest.NewCA(t, "Corporate Proxy CA"), certtest.NewCA(t, "ingress-operator@1700000000")
+	other, corporate, router := certtest.NewCA(t, "ignition-root-ca"), certtest.NewCA(t, "Corporate Proxy CA"),
+		certtest.NewCA(t, "ingress-operator@1700000000")
 	tests := []struct {
 		name   string
 		leaf   tls.Certificate
 		want   string
 		remedy string
 	}{
-		{"CA of another cluster", other.IssueServing(t, "127.0.0.1"), `another CA with the same name "CN=ignition-root-ca,OU=openshift"`, "user-data-demo-workers-$HASH"},
-		{"TLS opened on the way", corporate.IssueServing(t, "127.0.0.1"), `signed by "CN=Corporate Proxy CA,OU=openshift", not by the CA in the user data, "CN=ignition-root-ca,OU=openshift"`, "TLS inspection"},
-		{"router", router.IssueServing(t, "127.0.0.1"), "the default router of the management cluster responds", "ignitionEndpoint"},
-		{"another name", ca.IssueServing(t, "ignition.demo.example.com"), " is valid for ignition.demo.example.com, not for 127.0.0.1", "--endpoint https://ignition.demo.example.com:PORT/ignition --connect-to 127.0.0.1:PORT"},
-		{"another address", ca.IssueServing(t, "192.0.2.7"), " is valid for 192.0.2.7, not for 127.0.0.1", "--endpoint https://192.0.2.7:PORT/ignition --connect-to"},
-		{"expired", ca.IssueServing(t, "127.0.0.1", validFor(-2*time.Hour, -time.Hour)), " expired at ", "disable-pki-reconciliation"},
-		{"not valid yet", ca.IssueServing(t, "127.0.0.1", validFor(time.Hour, 2*time.Hour)), "is not valid before", "timedatectl"},
+		{
+			"CA of another cluster", other.IssueServing(t, "127.0.0.1"),
+			`another CA with the same name "CN=ignition-root-ca,OU=openshift"`, "user-data-demo-workers-$HASH",
+		},
+		{
+			"TLS opened on the way", corporate.IssueServing(t, "127.0.0.1"),
+			`signed by "CN=Corporate Proxy CA,OU=openshift", not by the CA in the user data, "CN=ignition-root-ca,OU=openshift"`,
+			"TLS inspection",
+		},
+		{
+			"router", router.IssueServing(t, "127.0.0.1"), "the default router of the management cluster responds",
+			"ignitionEndpoint",
+		},
+		{
+			"another name", ca.IssueServing(t, "ignition.demo.example.com"),
+			" is valid for ignition.demo.example.com, not for 127.0.0.1",
+			"--endpoint https://ignition.demo.example.com:PORT/ignition --connect-to 127.0.0.1:PORT",
+		},
+		{
+			"another address", ca.IssueServing(t, "192.0.2.7"), " is valid for 192.0.2.7, not for 127.0.0.1",
+			"--endpoint https://192.0.2.7:PORT/ignition --connect-to",
+		},
+		{
+			"expired", ca.IssueServing(t, "127.0.0.1", validFor(-2*time.Hour, -time.Hour)), " expired at ",
+			"disable-pki-reconciliation",
+		},
+		{
+			"not valid yet", ca.IssueServing(t, "127.0.0.1", validFor(time.Hour, 2*time.Hour)), "is not valid before",
+			"timedatectl",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -75,7 +99,8 @@ func TestFetchRejectsOldTLS(t *testing.T) {
 
 	fetcher := Fetcher{RetryTimeout: time.Minute, ConnectTo: s.Listener.Addr().String()}
 	_, err = fetcher.Fetch(t.Context(), s.userData(t, func(v *Values) { v.Endpoint = "ignition.demo.example.com" }))
-	if want := "openssl s_client -connect " + fetcher.ConnectTo + " -servername ignition.demo.example.com"; !strings.Contains(string(report.RemedyOf(err)), want) {
+	if want := "openssl s_client -connect " + fetcher.ConnectTo +
+		" -servername ignition.demo.example.com"; !strings.Contains(string(report.RemedyOf(err)), want) {
 		t.Errorf("remedy %q, want %q", report.RemedyOf(err), want)
 	}
 }
@@ -84,7 +109,8 @@ func TestFetchReportsServerWithoutTLS(t *testing.T) {
 	ca := certtest.NewCA(t, "ignition-root-ca")
 	plain := httptest.NewServer(http.HandlerFunc(servePayload))
 	defer plain.Close()
-	userData := (&ignitionServer{Server: plain, ca: ca}).userData(t, func(v *Values) { v.Endpoint = plain.Listener.Addr().String() })
+	userData := (&ignitionServer{Server: plain, ca: ca}).userData(t,
+		func(v *Values) { v.Endpoint = plain.Listener.Addr().String() })
 	_, err := Fetcher{RetryTimeout: time.Minute}.Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Refused, "does not use TLS")
 }

@@ -43,13 +43,19 @@ func TestParseUserData(t *testing.T) {
 func checkDemoUserData(t *testing.T, userData *UserData, ca []byte) {
 	t.Helper()
 	got := map[string]any{
-		"source": userData.Source.String(), "pool": userData.NodePool(), "hash": userData.ConfigHash(), "token": userData.HasToken(),
+		"source": userData.Source.String(), "pool": userData.NodePool(), "hash": userData.ConfigHash(),
+		"token":         userData.HasToken(),
 		"authorization": userData.Headers.Get("Authorization"), "ca": string(userData.CAs[0]), "proxy": userData.Proxy,
 	}
 	want := map[string]any{
-		"source": "https://ignition.demo.example.com/ignition", "pool": "clusters/demo-workers", "hash": "844282c1", "token": true,
+		"source": "https://ignition.demo.example.com/ignition", "pool": "clusters/demo-workers", "hash": "844282c1",
+		"token":         true,
 		"authorization": testBearer, "ca": string(ca),
-		"proxy": Proxy{HTTP: "http://proxy.example.com:3128", HTTPS: "http://user:hunter2@proxy.example.com:3128", No: []string{".cluster.local", "10.0.0.0/8"}},
+		"proxy": Proxy{
+			HTTP:  "http://proxy.example.com:3128",
+			HTTPS: "http://user:hunter2@proxy.example.com:3128",
+			No:    []string{".cluster.local", "10.0.0.0/8"},
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("user data differs (-want +got):\n%s", diff)
@@ -91,21 +97,49 @@ func TestParseUserDataRejectsOtherConfigs(t *testing.T) {
 		{"the Secret in JSON", `{"apiVersion":"v1","kind":"Secret"}`, "the input is the Secret itself"},
 		{"cut short", whole[:len(whole)/2], "not a valid Ignition config"},
 		{"no version", `{}`, "ignition.version is missing"},
-		{"spec 2.2", `{"ignition":{"version":"2.2.0","config":{"append":[` + merge + `]}}}`, "Ignition spec 2.2.0, which is not supported"},
+		{
+			"spec 2.2", `{"ignition":{"version":"2.2.0","config":{"append":[` + merge + `]}}}`,
+			"Ignition spec 2.2.0, which is not supported",
+		},
 		{"spec 3.9", `{"ignition":{"version":"3.9.0"}}`, "Ignition spec 3.9.0, which is not supported"},
 		{"nothing to merge", `{"ignition":{"version":"3.2.0"}}`, "names no ignition server"},
-		{"two to merge", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `,{"source":"https://b.example.com/"}]}}}`, "merges 2 configs"},
-		{"http", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"http://a.example.com/ignition"}]}}}`, "http is not allowed"},
-		{"data source", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"data:,%7B%7D"}]}}}`, `unsupported scheme "data"`},
-		{"user name", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://me:secret@a.example.com/"}]}}}`, "user name"},
+		{
+			"two to merge", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge +
+				`,{"source":"https://b.example.com/"}]}}}`, "merges 2 configs",
+		},
+		{
+			"http", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"http://a.example.com/ignition"}]}}}`,
+			"http is not allowed",
+		},
+		{
+			"data source", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"data:,%7B%7D"}]}}}`,
+			`unsupported scheme "data"`,
+		},
+		{
+			"user name", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://me:secret@a.example.com/"}]}}}`,
+			"user name",
+		},
 		{"replace", `{"ignition":{"version":"3.2.0","config":{"replace":` + merge + `}}}`, "ignition.config.replace"},
 		{"files", userData(`"storage":{"files":[{"path":"/etc/a"}]}`), "it also contains storage"},
 		{"units", userData(`"systemd":{"units":[{"name":"a.service"}]}`), "it also contains systemd units"},
 		{"users", userData(`"passwd":{"users":[{"name":"core"}]}`), "it also contains users"},
-		{"verification", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://a.example.com/","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}]}}}`, "a verification"},
-		{"CA elsewhere", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]},"security":{"tls":{"certificateAuthorities":[{"source":"https://a.example.com/ca"}]}}}}`, "not included in the config but at https://a.example.com/ca"},
-		{"no certificate", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]},"security":{"tls":{"certificateAuthorities":[{"source":"data:,hello"}]}}}}`, "no PEM certificate"},
-		{"invalid", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"ftp://a.example.com/"}]}}}`, "$.ignition.config.merge.0.source, line 1"},
+		{
+			"verification",
+			`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://a.example.com/","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}]}}}`, "a verification",
+		},
+		{
+			"CA elsewhere", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge +
+				`]},"security":{"tls":{"certificateAuthorities":[{"source":"https://a.example.com/ca"}]}}}}`,
+			"not included in the config but at https://a.example.com/ca",
+		},
+		{
+			"no certificate", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge +
+				`]},"security":{"tls":{"certificateAuthorities":[{"source":"data:,hello"}]}}}}`, "no PEM certificate",
+		},
+		{
+			"invalid", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"ftp://a.example.com/"}]}}}`,
+			"$.ignition.config.merge.0.source, line 1",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -142,7 +176,9 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		Payload  *Payload
 	}{userData, Values{Endpoint: "https://me:hunter2@a/", Token: []byte(testUUID)}, payload}
 	var text strings.Builder
-	for _, value := range []any{holder.UserData, *holder.UserData, holder.Values, &holder.Values, holder.Payload, *holder.Payload} {
+	for _, value := range []any{
+		holder.UserData, *holder.UserData, holder.Values, &holder.Values, holder.Payload, *holder.Payload,
+	} {
 		fmt.Fprintf(&text, "%v %+v %#v %s %q %d %x\n", value, value, value, value, value, value, value)
 		encoded, err := json.Marshal(value)
 		if err != nil {
@@ -152,7 +188,9 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		slog.New(slog.NewTextHandler(&text, nil)).Info("", "value", value)
 		slog.New(slog.NewJSONHandler(&text, nil)).Info("", "value", value)
 	}
-	for _, secret := range []string{testUUID, strings.TrimPrefix(testBearer, "Bearer "), "hunter2", base64.StdEncoding.EncodeToString([]byte("hunter2"))} {
+	for _, secret := range []string{
+		testUUID, strings.TrimPrefix(testBearer, "Bearer "), "hunter2", base64.StdEncoding.EncodeToString([]byte("hunter2")),
+	} {
 		if strings.Contains(text.String(), secret) {
 			t.Errorf("%s is shown", secret)
 		}

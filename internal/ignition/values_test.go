@@ -74,12 +74,17 @@ func TestParseEndpoint(t *testing.T) {
 func TestNewUserData(t *testing.T) {
 	ca := certtest.NewCA(t, "ignition-root-ca").PEM
 	userData, err := NewUserData(Values{
-		Endpoint: "ignition.demo.example.com", Token: []byte(testUUID), CA: ca, NodePool: "clusters/demo-workers", Hash: "844282c1",
+		Endpoint: "ignition.demo.example.com", Token: []byte(testUUID), CA: ca, NodePool: "clusters/demo-workers",
+		Hash: "844282c1",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	userData.Proxy = Proxy{HTTP: "http://proxy.example.com:3128", HTTPS: "http://user:hunter2@proxy.example.com:3128", No: []string{".cluster.local", "10.0.0.0/8"}}
+	userData.Proxy = Proxy{
+		HTTP:  "http://proxy.example.com:3128",
+		HTTPS: "http://user:hunter2@proxy.example.com:3128",
+		No:    []string{".cluster.local", "10.0.0.0/8"},
+	}
 	checkDemoUserData(t, userData, ca)
 
 	tests := []struct {
@@ -88,13 +93,31 @@ func TestNewUserData(t *testing.T) {
 		want   string
 	}{
 		{"no endpoint", Values{CA: ca, Token: []byte(testUUID)}, "the ignition server is unknown"},
-		{"no CA", Values{Endpoint: "a.example.com", Token: []byte(testUUID)}, "the CA of the ignition server a.example.com is unknown"},
+		{
+			"no CA",
+			Values{Endpoint: "a.example.com", Token: []byte(testUUID)},
+			"the CA of the ignition server a.example.com is unknown",
+		},
 		{"bad endpoint", Values{Endpoint: "http://a.example.com", CA: ca}, "reading the endpoint"},
 		{"bad token", Values{Endpoint: "a.example.com", CA: ca, Token: []byte("a b")}, "reading the ignition token"},
 		{"bad CA", Values{Endpoint: "a.example.com", CA: []byte("-----BEGIN")}, "no PEM certificate"},
-		{"bad certificate", Values{Endpoint: "a.example.com", CA: []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")}, "parsing the certificate"},
-		{"key instead of CA", Values{Endpoint: "a.example.com", CA: []byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")}, "no PEM certificate"},
-		{"pool without namespace", Values{Endpoint: "a.example.com", CA: ca, NodePool: "demo"}, "not in the format NAMESPACE/NAME"},
+		{
+			"bad certificate", Values{
+				Endpoint: "a.example.com",
+				CA:       []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+			}, "parsing the certificate",
+		},
+		{
+			"key instead of CA", Values{
+				Endpoint: "a.example.com",
+				CA:       []byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"),
+			}, "no PEM certificate",
+		},
+		{
+			"pool without namespace",
+			Values{Endpoint: "a.example.com", CA: ca, NodePool: "demo"},
+			"not in the format NAMESPACE/NAME",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -115,7 +138,8 @@ func TestUserDataOverride(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkDemoUserData(t, userData, ca) // unchanged
-	if won.Source.String() != "https://b.example.com:31234/ignition" || string(won.CAs[0]) != string(other) || len(won.CAs) != 1 ||
+	if won.Source.String() != "https://b.example.com:31234/ignition" || string(won.CAs[0]) != string(other) ||
+		len(won.CAs) != 1 ||
 		won.NodePool() != "clusters/b" || won.ConfigHash() != "b" {
 		t.Errorf("single values did not win: %v", won)
 	}
@@ -155,7 +179,8 @@ func TestRemedyCommandsContainOnlyValidNames(t *testing.T) {
 	} {
 		userData := &UserData{Headers: http.Header{}}
 		userData.Headers.Set(headerNodePool, given)
-		if got := nodePoolOf(userData).userDataCommands() + nodePoolOf(userData).conditionsCommand(); !strings.Contains(got, want) || strings.Contains(got, "reboot") {
+		if got := nodePoolOf(userData).userDataCommands() + nodePoolOf(userData).conditionsCommand(); !strings.Contains(got,
+			want) || strings.Contains(got, "reboot") {
 			t.Errorf("for NodePool %q: %s", given, got)
 		}
 	}

@@ -37,7 +37,8 @@ func TestApplyOfUsersToAnEmptyDirectoryChangesNothing(t *testing.T) {
 	root := t.TempDir()
 	for range 2 {
 		_, err := applyTo(t, root, configOfUsers)
-		if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "require /etc/passwd") || !strings.HasPrefix(string(report.RemedyOf(err)), "dnf --installroot "+root) {
+		if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "require /etc/passwd") ||
+			!strings.HasPrefix(string(report.RemedyOf(err)), "dnf --installroot "+root) {
 			t.Errorf("error %v (%d), remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 		}
 		if left := flowtest.ListTree(t, root); len(left) > 0 {
@@ -58,7 +59,8 @@ func TestApplyRollsBackAnEarlierFailureInAnEmptyDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := i.ledger.TrackExternal(t.Context(), "accounts", ledger.Change{Kind: accounts.User, Target: "core", Desired: ledger.State{Present: true}}); err != nil {
+	if _, err := i.ledger.TrackExternal(t.Context(), "accounts",
+		ledger.Change{Kind: accounts.User, Target: "core", Desired: ledger.State{Present: true}}); err != nil {
 		t.Fatal(err)
 	}
 	i.close()

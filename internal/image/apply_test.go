@@ -29,7 +29,8 @@ func CreateImage(t *testing.T) string {
 		}
 	}
 	for name, content := range map[string]string{"etc/there": "theirs\n", "etc/same": "same\n"} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o640); err != nil { //nolint:gosec // as in an image
+		//nolint:gosec // as in an image
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o640); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,7 +59,8 @@ func TestApplyWritesAConfig(t *testing.T) {
 	}
 	want := []string{
 		"/etc drwxr-xr-x", "/etc/link -> /etc/new.d/a", "/etc/new.d drwxr-x---", "/etc/new.d/a -rw------- secret",
-		"/etc/same -rw-r----- same", "/etc/systemd drwxr-xr-x", "/etc/systemd/system drwxr-xr-x", "/etc/there -rw-r--r-- ours",
+		"/etc/same -rw-r----- same", "/etc/systemd drwxr-xr-x", "/etc/systemd/system drwxr-xr-x",
+		"/etc/there -rw-r--r-- ours",
 	}
 	if diff := cmp.Diff(want, flowtest.ListTree(t, root)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -73,13 +75,23 @@ func TestApplyWritesAConfig(t *testing.T) {
 func TestApplyRestrictsSecrets(t *testing.T) {
 	root := CreateImage(t)
 	const secret = `"mode":420,"contents":{"source":"data:,HTTP_PROXY=http://user:hunter2@proxy:3128"},OWNER` //nolint:gosec // an example
-	config := storageConfig(`"files":[{"path":"/etc/mco/proxy.env",` + secret + `},{"path":"/etc/profile.d/proxy.sh",` + secret + `},
+	config := storageConfig(`"files":[{"path":"/etc/mco/proxy.env",` + secret + `},{"path":"/etc/profile.d/proxy.sh",` +
+		secret + `},
 		{"path":"/etc/plain","mode":420,"contents":{"source":"data:,plain"},OWNER}]`)
 	var logged flowtest.Events
-	if _, err := Apply(t.Context(), Options{Payload: "-", Stdin: strings.NewReader(config), Root: root, Sink: &logged}); err != nil {
+	if _, err := Apply(t.Context(), Options{
+		Payload: "-",
+		Stdin:   strings.NewReader(config),
+		Root:    root,
+		Sink:    &logged,
+	}); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]os.FileMode{"etc/mco/proxy.env": 0o600, "etc/profile.d/proxy.sh": 0o644, "etc/plain": 0o644} {
+	for name, want := range map[string]os.FileMode{
+		"etc/mco/proxy.env":      0o600,
+		"etc/profile.d/proxy.sh": 0o644,
+		"etc/plain":              0o644,
+	} {
 		info, err := os.Stat(filepath.Join(root, name))
 		if err != nil || info.Mode() != want {
 			t.Errorf("%s: mode %v, %v", name, info.Mode(), err)
@@ -101,19 +113,49 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"a file exists":            {storageConfig(`"files":[` + fresh + `,` + there + `]`), "", report.Failed, "/etc/there", "overwrite: true"},
-		"a link is in its way":     {storageConfig(`"files":[` + fresh + `],"links":[{"path":"/etc/there","target":"/x",OWNER}]`), "", report.Failed, "/etc/there", "overwrite: true"},
-		"a directory exists":       {storageConfig(`"files":[` + fresh + `,{"path":"/etc/systemd","contents":{"source":"data:,a"},OWNER}]`), "", report.Failed, "/etc/systemd", "overwrite: true"},
-		"a file is a parent":       {storageConfig(`"files":[` + fresh + `,{"path":"/etc/there/below",OWNER}]`), "", report.Failed, "/etc/there", ""},
-		"no config":                {"hello", "", report.Usage, "the config is not JSON", "# correct the config"},
-		"empty":                    {"", "", report.Usage, "standard input is empty", ""},
-		"what it cannot do":        {`{"ignition":{"version":"3.2.0"},"storage":{"filesystems":[{"device":"/dev/sda","format":"ext4"}]}}`, "", report.Usage, "storage.filesystems", ""},
-		"the running host":         {storageConfig(`"files":[` + fresh + `]`), "/", report.Usage, "--root is the root directory of the running host", "hcp-node-agent join"},
-		"the same by another name": {storageConfig(`"files":[` + fresh + `]`), "/proc/self/root", report.Usage, "--root is the root directory of the running host", "hcp-node-agent join"},
-		"the same with dots":       {storageConfig(`"files":[` + fresh + `]`), "/etc/..", report.Usage, "--root is the root directory of the running host", "hcp-node-agent join"},
-		"no such root":             {storageConfig(`"files":[` + fresh + `]`), gone, report.Usage, "--root: stat " + gone + ": no such file", ""},
-		"a link with a NUL byte":   {storageConfig(`"files":[` + fresh + `],"links":[{"path":"/etc/link","target":"a\u0000b",OWNER}]`), "", report.Usage, `target "a\x00b" of link /etc/link contains a NUL byte`, "# correct the entries in the config"},
-		"an owner without name":    {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/fresh","user":{"name":"nobody-knows"}}]}}`, "", report.Usage, "nobody-knows", "correct the entries"},
+		"a file exists": {
+			storageConfig(`"files":[` + fresh + `,` + there + `]`), "", report.Failed, "/etc/there", "overwrite: true",
+		},
+		"a link is in its way": {
+			storageConfig(`"files":[` + fresh + `],"links":[{"path":"/etc/there","target":"/x",OWNER}]`), "", report.Failed,
+			"/etc/there", "overwrite: true",
+		},
+		"a directory exists": {
+			storageConfig(`"files":[` + fresh + `,{"path":"/etc/systemd","contents":{"source":"data:,a"},OWNER}]`), "",
+			report.Failed, "/etc/systemd", "overwrite: true",
+		},
+		"a file is a parent": {
+			storageConfig(`"files":[` + fresh + `,{"path":"/etc/there/below",OWNER}]`), "", report.Failed, "/etc/there", "",
+		},
+		"no config": {"hello", "", report.Usage, "the config is not JSON", "# correct the config"},
+		"empty":     {"", "", report.Usage, "standard input is empty", ""},
+		"what it cannot do": {
+			`{"ignition":{"version":"3.2.0"},"storage":{"filesystems":[{"device":"/dev/sda","format":"ext4"}]}}`, "",
+			report.Usage, "storage.filesystems", "",
+		},
+		"the running host": {
+			storageConfig(`"files":[` + fresh + `]`), "/", report.Usage, "--root is the root directory of the running host",
+			"hcp-node-agent join",
+		},
+		"the same by another name": {
+			storageConfig(`"files":[` + fresh + `]`), "/proc/self/root", report.Usage,
+			"--root is the root directory of the running host", "hcp-node-agent join",
+		},
+		"the same with dots": {
+			storageConfig(`"files":[` + fresh + `]`), "/etc/..", report.Usage,
+			"--root is the root directory of the running host", "hcp-node-agent join",
+		},
+		"no such root": {
+			storageConfig(`"files":[` + fresh + `]`), gone, report.Usage, "--root: stat " + gone + ": no such file", "",
+		},
+		"a link with a NUL byte": {
+			storageConfig(`"files":[` + fresh + `],"links":[{"path":"/etc/link","target":"a\u0000b",OWNER}]`), "", report.Usage,
+			`target "a\x00b" of link /etc/link contains a NUL byte`, "# correct the entries in the config",
+		},
+		"an owner without name": {
+			`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/fresh","user":{"name":"nobody-knows"}}]}}`, "",
+			report.Usage, "nobody-knows", "correct the entries",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := test.root
@@ -125,7 +167,8 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 				before = flowtest.ListTree(t, root)
 			}
 			document, err := Apply(t.Context(), Options{Payload: "-", Stdin: strings.NewReader(test.config), Root: root})
-			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || !strings.Contains(string(report.RemedyOf(err)), test.remedy) {
+			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code ||
+				!strings.Contains(string(report.RemedyOf(err)), test.remedy) {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
 			if document.Changes != 0 {
@@ -161,8 +204,14 @@ func TestWriteRollsBackOnFailure(t *testing.T) {
 	changes := []ledger.Change{
 		{Kind: ledger.Directory, Target: "/etc/made", Desired: withoutTimes(ledger.DirectoryState(0o755))},
 		{Kind: ledger.Symlink, Target: "/etc/link", Desired: ledger.State{Present: true, Link: "/x"}},
-		{Kind: ledger.File, Target: "/etc/there", Desired: withoutTimes(ledger.FileState([]byte("ours"), 0o600)), Overwrite: true},
-		{Kind: ledger.HardLink, Target: "/etc/again", Desired: ledger.State{Present: true, Link: "/etc/none"}}, // the last change fails
+		{
+			Kind:      ledger.File,
+			Target:    "/etc/there",
+			Desired:   withoutTimes(ledger.FileState([]byte("ours"), 0o600)),
+			Overwrite: true,
+		},
+		// the last change fails
+		{Kind: ledger.HardLink, Target: "/etc/again", Desired: ledger.State{Present: true, Link: "/etc/none"}},
 	}
 	apply := func(ctx context.Context, changes []ledger.Change) error {
 		i, err := openImage(t.Context(), tree, report.Log{})
@@ -208,7 +257,8 @@ func TestApplyRollsBackAKilledApply(t *testing.T) {
 	root, expected := CreateImage(t), CreateImage(t)
 	i := openTestImage(t, root)
 	killed := ledger.FileState([]byte("of the killed one"), 0o600)
-	if _, err := i.ledger.Apply(t.Context(), "entries", []ledger.Change{{Kind: ledger.File, Target: "/etc/there", Desired: killed}}); err != nil {
+	if _, err := i.ledger.Apply(t.Context(), "entries",
+		[]ledger.Change{{Kind: ledger.File, Target: "/etc/there", Desired: killed}}); err != nil {
 		t.Fatal(err)
 	}
 	i.close() // simulates a kill: neither committed nor rolled back

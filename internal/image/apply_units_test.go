@@ -80,7 +80,8 @@ func TestApplyDisablesUnits(t *testing.T) {
 
 	apply(5) // a.service, the link and its directory, the preset file and its directory
 	got := strings.Join(flowtest.ListTree(t, root), "\n")
-	if strings.Contains(got, ".wants") || !strings.Contains(got, "20-ignition.preset -rw-r--r-- disable b.service\nenable c.service\n") {
+	if strings.Contains(got, ".wants") || !strings.Contains(got,
+		"20-ignition.preset -rw-r--r-- disable b.service\nenable c.service\n") {
 		t.Errorf("the tree after it:\n%s", got)
 	}
 	apply(0)

@@ -34,7 +34,8 @@ func Read(o Options, state joinstate.State) (Inputs, error) {
 	in, err := ReadOptional(o, state)
 	if err == nil && in.UserData == nil && !o.Resume && !state.Exists() {
 		err = report.Fail(report.Usage,
-			ignition.UserDataRemedy()+report.Remedyf("\n# on this host:\nhcp-node-agent %s --user-data user-data.ign", cmp.Or(o.Command, "join")),
+			ignition.UserDataRemedy()+report.Remedyf("\n# on this host:\nhcp-node-agent %s --user-data user-data.ign",
+				cmp.Or(o.Command, "join")),
 			"no user data was given: the file that HyperShift stores for each NodePool")
 	}
 	return in, err
@@ -137,7 +138,8 @@ func checkStandardInput(c config.Join) error {
 		}
 	}
 	if len(readers) > 1 {
-		return UsageError("only one of --user-data, --approve-with, --join-token and --ignition-override can read standard input")
+		return UsageError("only one of --user-data, --approve-with, --join-token and --ignition-override can read standard " +
+			"input")
 	}
 	return nil
 }

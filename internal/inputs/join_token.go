@@ -15,12 +15,15 @@ import (
 )
 
 // EnrollCommand is the command that creates another join token.
-const EnrollCommand = "# create a new join token on a host with a kubeconfig of the cluster:\nhcp-node-admin token create --node NAME --kubeconfig FILE"
+const EnrollCommand = "# create a new join token on a host with a kubeconfig of the cluster:\n" +
+	"hcp-node-admin token create --node NAME --kubeconfig FILE"
 
 // readJoinToken returns the join token of this run, else the saved one of an
 // unfinished join, or nil. A saved join token may have expired. That matters only
 // if the node still has to submit a CSR with it.
-func readJoinToken(c config.Join, state joinstate.State, dir string, resume bool, stdin io.Reader) (*enrollment.Token, error) {
+func readJoinToken(c config.Join, state joinstate.State, dir string, resume bool,
+	stdin io.Reader,
+) (*enrollment.Token, error) {
 	if resume || (c.JoinToken == "" && !StartsOver(c, state)) {
 		content, err := joinstate.LoadFile(dir, joinstate.JoinTokenFile)
 		if err != nil || content == nil {
@@ -54,7 +57,8 @@ func parseJoinToken(content []byte) (*enrollment.Token, error) {
 func CheckTokenValidity(t *enrollment.Token) error {
 	now := time.Now()
 	if err := t.CheckExpiry(now); err != nil {
-		return report.Fail(report.CredentialRefused, EnrollCommand, "%w; this host's clock: %s", err, now.UTC().Format(time.RFC3339))
+		return report.Fail(report.CredentialRefused, EnrollCommand, "%w; this host's clock: %s", err,
+			now.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

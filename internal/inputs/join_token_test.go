@@ -35,23 +35,84 @@ func TestReadJoinToken(t *testing.T) {
 		want   string // part of the error
 		code   report.Code
 	}{
-		"none":                    {config: config.Join{UserData: flowtest.WriteTempFile(t, other)}, pool: "clusters/given"},
-		"beside user data":        {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, plain)}, pool: "clusters/given", there: true},
-		"its own user data":       {config: config.Join{JoinToken: flowtest.WriteTempFile(t, withUserData)}, pool: "clusters/token", there: true},
-		"a given user data wins":  {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, withUserData)}, pool: "clusters/given", there: true},
-		"from standard input":     {config: config.Join{JoinToken: "-"}, stdin: string(withUserData), pool: "clusters/token", there: true},
-		"resumed":                 {state: begun, kept: plain, pool: "clusters/token", there: true},
-		"resumed, expired":        {state: begun, kept: old, pool: "clusters/token", there: true},
-		"resumed, file is gone":   {config: config.Join{JoinToken: "/gone"}, state: begun, kept: plain, resume: true, pool: "clusters/token", there: true},
-		"started again without":   {config: config.Join{UserData: flowtest.WriteTempFile(t, other)}, state: begun, kept: plain, pool: "clusters/given"},
-		"a new one wins":          {config: config.Join{JoinToken: flowtest.WriteTempFile(t, plain)}, state: begun, kept: old, pool: "clusters/token", there: true},
-		"joined long ago":         {config: config.Join{JoinToken: flowtest.WriteTempFile(t, old)}, state: joined, pool: "clusters/token", there: true},
-		"no user data at all":     {config: config.Join{JoinToken: flowtest.WriteTempFile(t, plain)}, want: "no user data was given", code: report.Usage},
-		"expired":                 {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, old)}, want: "expired at ", code: report.CredentialRefused},
-		"no join token in it":     {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, other)}, want: "reading the join token: ", code: report.Usage},
-		"missing":                 {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: "/gone/worker.token"}, want: "--join-token: open /gone", code: report.Usage},
-		"standard input is taken": {config: config.Join{UserData: "-", JoinToken: "-"}, stdin: string(plain), want: "--join-token and --ignition-override can read standard input", code: report.Usage},
-		"kept one is damaged":     {state: begun, kept: []byte("x"), want: "reading the join token", code: report.Usage},
+		"none": {config: config.Join{UserData: flowtest.WriteTempFile(t, other)}, pool: "clusters/given"},
+		"beside user data": {
+			config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, plain)},
+			pool:   "clusters/given",
+			there:  true,
+		},
+		"its own user data": {
+			config: config.Join{JoinToken: flowtest.WriteTempFile(t, withUserData)},
+			pool:   "clusters/token",
+			there:  true,
+		},
+		"a given user data wins": {
+			config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, withUserData)},
+			pool:   "clusters/given",
+			there:  true,
+		},
+		"from standard input": {
+			config: config.Join{JoinToken: "-"},
+			stdin:  string(withUserData),
+			pool:   "clusters/token",
+			there:  true,
+		},
+		"resumed":          {state: begun, kept: plain, pool: "clusters/token", there: true},
+		"resumed, expired": {state: begun, kept: old, pool: "clusters/token", there: true},
+		"resumed, file is gone": {
+			config: config.Join{JoinToken: "/gone"},
+			state:  begun,
+			kept:   plain,
+			resume: true,
+			pool:   "clusters/token",
+			there:  true,
+		},
+		"started again without": {
+			config: config.Join{UserData: flowtest.WriteTempFile(t, other)},
+			state:  begun,
+			kept:   plain,
+			pool:   "clusters/given",
+		},
+		"a new one wins": {
+			config: config.Join{JoinToken: flowtest.WriteTempFile(t, plain)},
+			state:  begun,
+			kept:   old,
+			pool:   "clusters/token",
+			there:  true,
+		},
+		"joined long ago": {
+			config: config.Join{JoinToken: flowtest.WriteTempFile(t, old)},
+			state:  joined,
+			pool:   "clusters/token",
+			there:  true,
+		},
+		"no user data at all": {
+			config: config.Join{JoinToken: flowtest.WriteTempFile(t, plain)},
+			want:   "no user data was given",
+			code:   report.Usage,
+		},
+		"expired": {
+			config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, old)},
+			want:   "expired at ",
+			code:   report.CredentialRefused,
+		},
+		"no join token in it": {
+			config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, other)},
+			want:   "reading the join token: ",
+			code:   report.Usage,
+		},
+		"missing": {
+			config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: "/gone/worker.token"},
+			want:   "--join-token: open /gone",
+			code:   report.Usage,
+		},
+		"standard input is taken": {
+			config: config.Join{UserData: "-", JoinToken: "-"},
+			stdin:  string(plain),
+			want:   "--join-token and --ignition-override can read standard input",
+			code:   report.Usage,
+		},
+		"kept one is damaged": {state: begun, kept: []byte("x"), want: "reading the join token", code: report.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -65,7 +126,12 @@ func TestReadJoinToken(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			in, err := Read(Options{Config: test.config, StateDir: dir, Resume: test.resume, Stdin: strings.NewReader(test.stdin)}, test.state)
+			in, err := Read(Options{
+				Config:   test.config,
+				StateDir: dir,
+				Resume:   test.resume,
+				Stdin:    strings.NewReader(test.stdin),
+			}, test.state)
 			if test.want != "" {
 				if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code {
 					t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
@@ -86,10 +152,12 @@ func TestJoinTokenLabelsAndTaints(t *testing.T) {
 	}
 	given := config.Join{Labels: []string{"zone=here"}, Taints: []string{"dedicated=cpu:NoSchedule", "x:NoSchedule"}}
 	got := MergeJoinToken(given, made)
-	if !slices.Equal(got.Labels, []string{"zone=here", "rack=r1"}) || !slices.Equal(got.Taints, []string{"dedicated=cpu:NoSchedule", "x:NoSchedule", "x:NoExecute"}) {
+	if !slices.Equal(got.Labels, []string{"zone=here", "rack=r1"}) ||
+		!slices.Equal(got.Taints, []string{"dedicated=cpu:NoSchedule", "x:NoSchedule", "x:NoExecute"}) {
 		t.Errorf("labels %q, taints %q", got.Labels, got.Taints)
 	}
-	if again := MergeJoinToken(got, made); !slices.Equal(again.Labels, got.Labels) || !slices.Equal(again.Taints, got.Taints) {
+	if again := MergeJoinToken(got, made); !slices.Equal(again.Labels, got.Labels) ||
+		!slices.Equal(again.Taints, got.Taints) {
 		t.Errorf("a resumed join has labels %q, taints %q", again.Labels, again.Taints)
 	}
 	if len(given.Labels) != 1 || MergeJoinToken(given, nil).Labels[0] != "zone=here" {

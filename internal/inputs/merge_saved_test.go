@@ -16,7 +16,10 @@ import (
 
 // A resumed join keeps the list of skipped steps.
 func TestMergeSaved(t *testing.T) {
-	before := joinstate.State{Started: time.Now(), Config: config.Join{IgnitionOverrides: []string{"a"}, Payload: config.Payload{Exclude: []string{"/a"}}}}
+	before := joinstate.State{
+		Started: time.Now(),
+		Config:  config.Join{IgnitionOverrides: []string{"a"}, Payload: config.Payload{Exclude: []string{"/a"}}},
+	}
 	for name, test := range map[string]struct {
 		config config.Join
 		state  joinstate.State
@@ -36,10 +39,14 @@ func TestMergeSaved(t *testing.T) {
 
 // Every setting must be either inherited by a resumed join or specific to one run.
 func TestMergeSavedHandlesEverySetting(t *testing.T) {
-	own := []string{"APIVersion", "Kind", "UserData", "Endpoint", "TokenFile", "CAFile", "NodePool", "ConfigHash", "ApproveWith", "JoinToken", "Until", "Timeout", "Repair"}
+	own := []string{
+		"APIVersion", "Kind", "UserData", "Endpoint", "TokenFile", "CAFile", "NodePool", "ConfigHash", "ApproveWith",
+		"JoinToken", "Until", "Timeout", "Repair",
+	}
 	var saved config.Join
 	fill(reflect.ValueOf(&saved).Elem())
-	got, plain := reflect.ValueOf(MergeSaved(config.Defaults(), joinstate.State{Started: time.Now(), Config: saved})), reflect.ValueOf(config.Defaults())
+	got, plain := reflect.ValueOf(MergeSaved(config.Defaults(), joinstate.State{Started: time.Now(), Config: saved})),
+		reflect.ValueOf(config.Defaults())
 	for i := range got.NumField() {
 		name := got.Type().Field(i).Name
 		want := reflect.ValueOf(saved).Field(i)
@@ -52,7 +59,8 @@ func TestMergeSavedHandlesEverySetting(t *testing.T) {
 	}
 	other := config.Defaults()
 	other.PauseImage, other.Skip = "mine", []string{"packages"}
-	if c := MergeSaved(other, joinstate.State{Started: time.Now(), Config: saved}); c.PauseImage != "mine" || c.Skip[0] != "packages" {
+	if c := MergeSaved(other, joinstate.State{Started: time.Now(), Config: saved}); c.PauseImage != "mine" ||
+		c.Skip[0] != "packages" {
 		t.Errorf("what is said now does not count: %+v", c)
 	}
 }

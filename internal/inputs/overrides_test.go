@@ -29,24 +29,47 @@ func TestReadOverrides(t *testing.T) {
 		resume bool
 		want   []string // configs of the overrides
 	}{
-		"none":                       {config.Join{UserData: userData}, joinstate.State{}, false, nil},
-		"given":                      {config.Join{UserData: userData, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride)), "-"}}, joinstate.State{}, false, []string{secondOverride, firstOverride}},
-		"resumed":                    {config.Join{}, begun, false, []string{firstOverride}},
-		"resumed at boot":            {config.Join{}, begun, true, []string{firstOverride}},
-		"resumed, their files gone":  {config.Join{UserData: "/gone/stub", IgnitionOverrides: []string{"/gone/kept.ign"}}, begun, true, []string{firstOverride}},
-		"resumed with another":       {config.Join{IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride))}}, begun, false, []string{secondOverride}},
-		"started again with another": {config.Join{UserData: userData, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride))}}, begun, false, []string{secondOverride}},
-		"started again without":      {config.Join{UserData: userData}, begun, false, nil},
+		"none": {config.Join{UserData: userData}, joinstate.State{}, false, nil},
+		"given": {
+			config.Join{UserData: userData, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride)), "-"}},
+			joinstate.State{},
+			false,
+			[]string{secondOverride, firstOverride},
+		},
+		"resumed":         {config.Join{}, begun, false, []string{firstOverride}},
+		"resumed at boot": {config.Join{}, begun, true, []string{firstOverride}},
+		"resumed, their files gone": {
+			config.Join{UserData: "/gone/stub", IgnitionOverrides: []string{"/gone/kept.ign"}},
+			begun, true,
+			[]string{firstOverride},
+		},
+		"resumed with another": {
+			config.Join{IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride))}},
+			begun, false,
+			[]string{secondOverride},
+		},
+		"started again with another": {
+			config.Join{UserData: userData, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride))}},
+			begun, false,
+			[]string{secondOverride},
+		},
+		"started again without": {config.Join{UserData: userData}, begun, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if err := SaveOverrides(dir, kept); err != nil {
 				t.Fatal(err)
 			}
-			if err := joinstate.SaveFile(dir, joinstate.UserDataFile, flowtest.EncodeUserData(t, "kept.example.com", "clusters/kept", "22")); err != nil {
+			if err := joinstate.SaveFile(dir, joinstate.UserDataFile,
+				flowtest.EncodeUserData(t, "kept.example.com", "clusters/kept", "22")); err != nil {
 				t.Fatal(err)
 			}
-			in, err := Read(Options{Config: test.config, StateDir: dir, Resume: test.resume, Stdin: strings.NewReader(firstOverride)}, test.state)
+			in, err := Read(Options{
+				Config:   test.config,
+				StateDir: dir,
+				Resume:   test.resume,
+				Stdin:    strings.NewReader(firstOverride),
+			}, test.state)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,15 +86,18 @@ func TestReadOverrides(t *testing.T) {
 
 func TestBadOverridesAreRefused(t *testing.T) {
 	userData := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
-	bad := flowtest.WriteTempFile(t, []byte("{\"ignition\":{\"version\":\"3.2.0\"},\n\"storage\":{\"files\":[{\"path\":\"etc/hunter2\"}]}}"))
+	bad := flowtest.WriteTempFile(t,
+		[]byte("{\"ignition\":{\"version\":\"3.2.0\"},\n\"storage\":{\"files\":[{\"path\":\"etc/hunter2\"}]}}"))
 	for name, test := range map[string]struct {
 		names []string
 		want  string
 	}{
-		"no such file":   {[]string{"/gone/site.ign"}, "--ignition-override: open /gone/site.ign"},
-		"empty":          {[]string{flowtest.WriteTempFile(t, nil)}, "is empty"},
-		"no config":      {[]string{flowtest.WriteTempFile(t, []byte(`{"ignition":x}`))}, "line 1"},
-		"bad path":       {[]string{flowtest.WriteTempFile(t, []byte(firstOverride)), bad}, bad + `": not a valid Ignition config: `},
+		"no such file": {[]string{"/gone/site.ign"}, "--ignition-override: open /gone/site.ign"},
+		"empty":        {[]string{flowtest.WriteTempFile(t, nil)}, "is empty"},
+		"no config":    {[]string{flowtest.WriteTempFile(t, []byte(`{"ignition":x}`))}, "line 1"},
+		"bad path": {
+			[]string{flowtest.WriteTempFile(t, []byte(firstOverride)), bad}, bad + `": not a valid Ignition config: `,
+		},
 		"its line":       {[]string{bad}, "line 2 col"},
 		"stdin twice":    {[]string{"-", "-"}, "can read standard input"},
 		"other spec":     {[]string{flowtest.WriteTempFile(t, []byte(`{"ignition":{"version":"2.3.0"}}`))}, "spec 2.3.0"},

@@ -16,7 +16,10 @@ import (
 func TestWhichUserDataIsNew(t *testing.T) {
 	begun := joinstate.State{Started: time.Unix(1, 0)}
 	ended := joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0)}
-	given := config.Join{Endpoint: "https://api-int.example.com:22623/config/worker", CAFile: flowtest.WriteTempFile(t, certtest.NewCA(t, "ca").PEM)}
+	given := config.Join{
+		Endpoint: "https://api-int.example.com:22623/config/worker",
+		CAFile:   flowtest.WriteTempFile(t, certtest.NewCA(t, "ca").PEM),
+	}
 	for name, test := range map[string]struct {
 		config config.Join
 		state  joinstate.State

@@ -23,21 +23,31 @@ func TestRecordsOfOtherVersionsAreRefused(t *testing.T) {
 		file, content string
 		message       string // "" if the record is read
 	}{
-		"state":                       {StateFile, `{` + stateHeader + `,"started":"2026-01-01T00:00:00Z"}`, ""},
-		"state of another version":    {StateFile, `{"apiVersion":"node.hcp-agent.io/v9","kind":"JoinState"}`, `of kind "JoinState" in version "node.hcp-agent.io/v9"`},
-		"state of another kind":       {StateFile, `{` + generationHeader + `}`, `of kind "Generation"`},
-		"state without a version":     {StateFile, `{"started":"2026-01-01T00:00:00Z"}`, `of kind ""`},
-		"state null":                  {StateFile, `null`, `of kind ""`},
-		"state with an unknown field": {StateFile, `{` + stateHeader + `,"futurePhase":"x"}`, `does not know the field "futurePhase"`},
-		"upgrade with an unknown field": {
-			StateFile, `{` + stateHeader + `,"upgrade":{"mustNotRunOldSteps":true}}`, `does not know the field "mustNotRunOldSteps"`,
+		"state": {StateFile, `{` + stateHeader + `,"started":"2026-01-01T00:00:00Z"}`, ""},
+		"state of another version": {
+			StateFile, `{"apiVersion":"node.hcp-agent.io/v9","kind":"JoinState"}`,
+			`of kind "JoinState" in version "node.hcp-agent.io/v9"`,
 		},
-		"setting that is unknown":          {StateFile, `{` + stateHeader + `,"config":{"future":1}}`, `does not know the field "future"`},
-		"generation of another version":    {NextFile, `{"apiVersion":"node.hcp-agent.io/v9","kind":"Generation"}`, "v9"},
-		"generation without a version":     {NextFile, `{}`, `of kind ""`},
-		"generation null":                  {PreviousFile, `null`, `of kind ""`},
-		"generation with an unknown field": {PreviousFile, `{` + generationHeader + `,"contents":{}}`, `does not know the field "contents"`},
-		"generation with an unknown file":  {NextFile, `{` + generationHeader + `,"files":{"../evil":"eA=="}}`, "../evil"},
+		"state of another kind":   {StateFile, `{` + generationHeader + `}`, `of kind "Generation"`},
+		"state without a version": {StateFile, `{"started":"2026-01-01T00:00:00Z"}`, `of kind ""`},
+		"state null":              {StateFile, `null`, `of kind ""`},
+		"state with an unknown field": {
+			StateFile, `{` + stateHeader + `,"futurePhase":"x"}`, `does not know the field "futurePhase"`,
+		},
+		"upgrade with an unknown field": {
+			StateFile, `{` + stateHeader + `,"upgrade":{"mustNotRunOldSteps":true}}`,
+			`does not know the field "mustNotRunOldSteps"`,
+		},
+		"setting that is unknown": {
+			StateFile, `{` + stateHeader + `,"config":{"future":1}}`, `does not know the field "future"`,
+		},
+		"generation of another version": {NextFile, `{"apiVersion":"node.hcp-agent.io/v9","kind":"Generation"}`, "v9"},
+		"generation without a version":  {NextFile, `{}`, `of kind ""`},
+		"generation null":               {PreviousFile, `null`, `of kind ""`},
+		"generation with an unknown field": {
+			PreviousFile, `{` + generationHeader + `,"contents":{}}`, `does not know the field "contents"`,
+		},
+		"generation with an unknown file": {NextFile, `{` + generationHeader + `,"files":{"../evil":"eA=="}}`, "../evil"},
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, test.file), []byte(test.content), 0o600); err != nil {

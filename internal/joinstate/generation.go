@@ -27,8 +27,9 @@ type Generation struct {
 	PayloadDigest       string            `json:"payloadDigest,omitempty"`
 	PayloadConfigHash   string            `json:"payloadConfigHash,omitempty"`
 	PayloadSourceDigest string            `json:"payloadSourceDigest,omitempty"`
-	Files               map[string][]byte `json:"files"`       // contents of generationFiles by name
-	FilesDigest         string            `json:"filesDigest"` // SHA-256 of Files; PayloadDigest is that of the served payload
+	Files               map[string][]byte `json:"files"` // contents of generationFiles by name
+	// SHA-256 of Files; PayloadDigest is that of the served payload
+	FilesDigest string `json:"filesDigest"`
 }
 
 // kindGeneration is the kind of the files with generations.
@@ -119,7 +120,8 @@ func (g Generation) IsSame(other Generation) bool {
 		return c
 	}
 	return g.PayloadDigest == other.PayloadDigest && reflect.DeepEqual(settings(g.Config), settings(other.Config)) &&
-		bytes.Equal(g.Files[OverridesFile], other.Files[OverridesFile]) && bytes.Equal(g.Files[SoftwareFile], other.Files[SoftwareFile])
+		bytes.Equal(g.Files[OverridesFile], other.Files[OverridesFile]) &&
+		bytes.Equal(g.Files[SoftwareFile], other.Files[SoftwareFile])
 }
 
 // Install makes the generation the current one. It can be repeated after an interruption. The
@@ -138,6 +140,7 @@ func (g Generation) Install(dir string, state *State) error {
 		}
 	}
 	state.Config, state.Endpoint, state.NodePool, state.ConfigHash = g.Config, g.Endpoint, g.NodePool, g.ConfigHash
-	state.PayloadDigest, state.PayloadConfigHash, state.PayloadSourceDigest = g.PayloadDigest, g.PayloadConfigHash, g.PayloadSourceDigest
+	state.PayloadDigest, state.PayloadConfigHash, state.PayloadSourceDigest = g.PayloadDigest, g.PayloadConfigHash,
+		g.PayloadSourceDigest
 	return Write(dir, *state)
 }

@@ -25,7 +25,13 @@ func TestGenerationIsInstalledAndRolledBack(t *testing.T) {
 	}
 	save(PayloadFile, "payload A")
 	save(OverridesFile, "overrides A")
-	state := State{NodeName: "worker-0", ConfigHash: "a", PayloadDigest: "A", NodePool: "clusters/pool", Config: config.Join{PauseImage: "a"}}
+	state := State{
+		NodeName:      "worker-0",
+		ConfigHash:    "a",
+		PayloadDigest: "A",
+		NodePool:      "clusters/pool",
+		Config:        config.Join{PauseImage: "a"},
+	}
 	previous, err := CurrentGeneration(dir, state)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +40,8 @@ func TestGenerationIsInstalledAndRolledBack(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	next := NewGeneration(State{ConfigHash: "b", PayloadDigest: "B", NodePool: "clusters/pool"}, map[string][]byte{PayloadFile: []byte("payload B"), SoftwareFile: []byte("{}")})
+	next := NewGeneration(State{ConfigHash: "b", PayloadDigest: "B", NodePool: "clusters/pool"},
+		map[string][]byte{PayloadFile: []byte("payload B"), SoftwareFile: []byte("{}")})
 	if err := next.Install(dir, &state); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +110,8 @@ func TestRepeatedGenerationKeepsThePreviousOne(t *testing.T) {
 	if err := older.Save(dir, PreviousFile); err != nil {
 		t.Fatal(err)
 	}
-	again := NewGeneration(State{PayloadDigest: "A", Config: config.Join{UserData: "second", Software: "rpm"}}, map[string][]byte{PayloadFile: []byte("payload A, with the bootstrap kubeconfig")})
+	again := NewGeneration(State{PayloadDigest: "A", Config: config.Join{UserData: "second", Software: "rpm"}},
+		map[string][]byte{PayloadFile: []byte("payload A, with the bootstrap kubeconfig")})
 	begun, err := BeginUpgrade(dir, again, Upgrade{})
 	if err != nil || !begun.Repeats {
 		t.Fatalf("%+v, %v", begun, err)
@@ -119,7 +127,8 @@ func TestRepeatedGenerationKeepsThePreviousOne(t *testing.T) {
 	if err := again.Save(dir, PreviousFile); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadPrevious(dir, state); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "is the installed one") {
+	if _, err := LoadPrevious(dir, state); report.CodeOf(err) != report.Refused ||
+		!strings.Contains(err.Error(), "is the installed one") {
 		t.Errorf("a rollback to the installed generation: %v", err)
 	}
 }

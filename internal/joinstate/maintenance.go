@@ -26,15 +26,18 @@ type Maintenance struct {
 	Update       bool            `json:"update,omitempty"` // packages are updated
 	Reboot       bool            `json:"reboot,omitempty"` // the host is rebooted, even if no update requires it
 	DrainTimeout config.Duration `json:"drainTimeout,omitempty"`
-	Transaction  string          `json:"transaction,omitempty"`  // number of dnf's last transaction at the start; "" for none
-	Drained      bool            `json:"drained,omitempty"`      // the pods are evicted
-	Updated      bool            `json:"updated,omitempty"`      // dnf has installed the updates
-	RebootedFrom string          `json:"rebootedFrom,omitempty"` // ID of the boot that a requested reboot ends; "" if none was requested
-	Step         string          `json:"step,omitempty"`         // the last completed step
+	// number of dnf's last transaction at the start; "" for none
+	Transaction string `json:"transaction,omitempty"`
+	Drained     bool   `json:"drained,omitempty"` // the pods are evicted
+	Updated     bool   `json:"updated,omitempty"` // dnf has installed the updates
+	// ID of the boot that a requested reboot ends; "" if none was requested
+	RebootedFrom string `json:"rebootedFrom,omitempty"`
+	Step         string `json:"step,omitempty"` // the last completed step
 }
 
 // ResumeMaintenance is the remedy for an unfinished maintenance.
-const ResumeMaintenance report.Remedy = "hcp-node-agent maintenance # resumes the maintenance\nhcp-node-agent maintenance --no-update # or completes it without the update"
+const ResumeMaintenance report.Remedy = "hcp-node-agent maintenance # resumes the maintenance\n" +
+	"hcp-node-agent maintenance --no-update # or completes it without the update"
 
 // ReadMaintenance returns the record of the unfinished maintenance, nil if there is none. It fails if
 // another version of the agent has written a record that this version does not support.
@@ -46,8 +49,11 @@ func ReadMaintenance(dir string) (*Maintenance, error) {
 	var record Maintenance
 	if err := report.Decode(maintenanceKind, content, &record); err != nil {
 		path := report.ShellWord(filepath.Join(dir, MaintenanceFile))
-		return nil, report.Fail(report.Failed, report.Remedyf("dnf upgrade hcp-node-agent # if a newer version has written the file\nrm %s # or end the maintenance; then uncordon the node", path),
-			"reading %s: %w", path, err)
+		return nil,
+			report.Fail(report.Failed,
+				report.Remedyf("dnf upgrade hcp-node-agent # if a newer version has written the file\n"+
+					"rm %s # or end the maintenance; then uncordon the node", path),
+				"reading %s: %w", path, err)
 	}
 	return &record, nil
 }
@@ -71,5 +77,6 @@ func CheckNoMaintenance(dir string) error {
 	if err != nil || record == nil {
 		return err
 	}
-	return report.Fail(report.Refused, ResumeMaintenance, "a maintenance of this host started at %s and has not finished", report.Timestamp(record.Started))
+	return report.Fail(report.Refused, ResumeMaintenance, "a maintenance of this host started at %s and has not finished",
+		report.Timestamp(record.Started))
 }

@@ -21,8 +21,10 @@ func TestMaintenanceRoundTrip(t *testing.T) {
 		t.Fatalf("without a record: %+v, %v", record, err)
 	}
 	want := Maintenance{
-		TypeMeta: report.Meta("MaintenanceState"), Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Update: true, Reboot: true,
-		DrainTimeout: config.Duration(time.Minute), Transaction: "7", Drained: true, Updated: true, RebootedFrom: "boot", Step: "update",
+		TypeMeta: report.Meta("MaintenanceState"), Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Update: true,
+		Reboot:       true,
+		DrainTimeout: config.Duration(time.Minute), Transaction: "7", Drained: true, Updated: true, RebootedFrom: "boot",
+		Step: "update",
 	}
 	if err := WriteMaintenance(dir, want); err != nil {
 		t.Fatal(err)
@@ -38,7 +40,8 @@ func TestMaintenanceRoundTrip(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	err = CheckNoMaintenance(dir)
-	if report.CodeOf(err) != report.Refused || report.RemedyOf(err) != ResumeMaintenance || !strings.Contains(err.Error(), "2026-01-02T03:04:05Z and has not finished") {
+	if report.CodeOf(err) != report.Refused || report.RemedyOf(err) != ResumeMaintenance ||
+		!strings.Contains(err.Error(), "2026-01-02T03:04:05Z and has not finished") {
 		t.Errorf("an unfinished maintenance: %v", err)
 	}
 }

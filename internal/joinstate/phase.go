@@ -26,7 +26,8 @@ const (
 
 // Enum returns all phases.
 func (Phase) Enum() []string {
-	return schema.Strings(PhaseNone, PhaseJoining, PhaseJoined, PhaseUpgrading, PhaseMaintenance, PhaseLeaving, PhaseUnknown)
+	return schema.Strings(PhaseNone, PhaseJoining, PhaseJoined, PhaseUpgrading, PhaseMaintenance, PhaseLeaving,
+		PhaseUnknown)
 }
 
 // Phase returns the phase of the host.

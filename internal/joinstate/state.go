@@ -46,26 +46,29 @@ const kindState = "JoinState"
 // State is the persistent state of a join.
 type State struct {
 	report.TypeMeta
-	Config              config.Join `json:"config"`
-	NodeName            string      `json:"nodeName,omitempty"`
-	MachineID           string      `json:"machineID,omitempty"` // of the host that joined; a clone has another one
-	Endpoint            string      `json:"endpoint,omitempty"`
-	NodePool            string      `json:"nodePool,omitempty"`
-	Hosted              bool        `json:"hosted"` // a hosted cluster's NodePool, not a standalone cluster
-	ConfigHash          string      `json:"configHash,omitempty"`
-	APIServer           string      `json:"apiServer,omitempty"`
-	APIServerCA         []byte      `json:"apiServerCA,omitempty"`  // PEM; existing client certificates are checked against it
-	PayloadDigest       string      `json:"payload,omitempty"`      // SHA-256 of the payload as served
-	PayloadConfigHash   string      `json:"payloadOf,omitempty"`    // config hash of the payload
-	PayloadSourceDigest string      `json:"payloadBy,omitempty"`    // SHA-256 of the user data that fetched the payload
-	LastStep            string      `json:"lastStep,omitempty"`     // the last step that this join, or its latest run, has completed
-	NextStep            string      `json:"nextStep,omitempty"`     // the step after LastStep
-	Completed           []string    `json:"completed,omitempty"`    // all steps that the host has completed since it joined
-	Registered          bool        `json:"registered,omitempty"`   // the Node has been Ready
-	RebootNeeded        string      `json:"rebootNeeded,omitempty"` // boot ID of the boot that a reboot must end, because of its kernel arguments
-	Started             time.Time   `json:"started"`
-	Finished            time.Time   `json:"finished,omitzero"` // zero while the join is unfinished
-	Leaving             time.Time   `json:"leaving,omitzero"`  // start of the unfinished leave
+	Config     config.Join `json:"config"`
+	NodeName   string      `json:"nodeName,omitempty"`
+	MachineID  string      `json:"machineID,omitempty"` // of the host that joined; a clone has another one
+	Endpoint   string      `json:"endpoint,omitempty"`
+	NodePool   string      `json:"nodePool,omitempty"`
+	Hosted     bool        `json:"hosted"` // a hosted cluster's NodePool, not a standalone cluster
+	ConfigHash string      `json:"configHash,omitempty"`
+	APIServer  string      `json:"apiServer,omitempty"`
+	// PEM; existing client certificates are checked against it
+	APIServerCA         []byte `json:"apiServerCA,omitempty"`
+	PayloadDigest       string `json:"payload,omitempty"`   // SHA-256 of the payload as served
+	PayloadConfigHash   string `json:"payloadOf,omitempty"` // config hash of the payload
+	PayloadSourceDigest string `json:"payloadBy,omitempty"` // SHA-256 of the user data that fetched the payload
+	// the last step that this join, or its latest run, has completed
+	LastStep   string   `json:"lastStep,omitempty"`
+	NextStep   string   `json:"nextStep,omitempty"`   // the step after LastStep
+	Completed  []string `json:"completed,omitempty"`  // all steps that the host has completed since it joined
+	Registered bool     `json:"registered,omitempty"` // the Node has been Ready
+	// boot ID of the boot that a reboot must end, because of its kernel arguments
+	RebootNeeded string    `json:"rebootNeeded,omitempty"`
+	Started      time.Time `json:"started"`
+	Finished     time.Time `json:"finished,omitzero"` // zero while the join is unfinished
+	Leaving      time.Time `json:"leaving,omitzero"`  // start of the unfinished leave
 
 	Upgrade *Upgrade `json:"upgrade,omitempty"` // the unfinished upgrade; nil if there is none
 
@@ -150,7 +153,8 @@ func CheckMachineID(state State, machine, dir string) error {
 	if state.MachineID == "" || state.MachineID == machine {
 		return nil
 	}
-	return report.Fail(report.Refused, report.Remedyf("# only if this machine was cloned from a node, because the directory "+
-		"is required to restore a host; then join again:\nmv %[1]s %[1]s.clone", dir),
+	return report.Fail(report.Refused,
+		report.Remedyf("# only if this machine was cloned from a node, because the directory "+
+			"is required to restore a host; then join again:\nmv %[1]s %[1]s.clone", dir),
 		"the state in %s was written by another machine (machine-id %s)", dir, state.MachineID)
 }

@@ -22,10 +22,18 @@ func TestStateRoundTrip(t *testing.T) {
 	}
 	want := State{
 		TypeMeta: report.Meta("JoinState"),
-		Config:   config.Join{UserData: "user-data.ign", Until: "ready", Timeout: config.Duration(90 * time.Second), Skip: []string{"network"}, KeepBootstrap: true},
-		NodeName: "worker-7", MachineID: "0123", Endpoint: "ignition.example.com", NodePool: "clusters/demo", Hosted: true, ConfigHash: "aa",
-		APIServer: "https://api:6443", APIServerCA: []byte("PEM"), PayloadDigest: "ff", PayloadConfigHash: "aa", LastStep: "files",
-		Started: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
+		Config: config.Join{
+			UserData:      "user-data.ign",
+			Until:         "ready",
+			Timeout:       config.Duration(90 * time.Second),
+			Skip:          []string{"network"},
+			KeepBootstrap: true,
+		},
+		NodeName: "worker-7", MachineID: "0123", Endpoint: "ignition.example.com", NodePool: "clusters/demo", Hosted: true,
+		ConfigHash: "aa",
+		APIServer:  "https://api:6443", APIServerCA: []byte("PEM"), PayloadDigest: "ff", PayloadConfigHash: "aa",
+		LastStep: "files",
+		Started:  time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
 	}
 	if err := Write(dir, want); err != nil {
 		t.Fatal(err)
@@ -112,7 +120,8 @@ func TestHasCompleted(t *testing.T) {
 			t.Errorf("%s: completed %t, want %t", name, got, test.want)
 		}
 	}
-	if diff := cmp.Diff([]string{"preflight", "files"}, done.Completed); diff != "" || done.LastStep != "preflight" || done.NextStep != "fetch" {
+	if diff := cmp.Diff([]string{"preflight", "files"}, done.Completed); diff != "" || done.LastStep != "preflight" ||
+		done.NextStep != "fetch" {
 		t.Errorf("last %q, next %q, completed (-want +got):\n%s", done.LastStep, done.NextStep, diff)
 	}
 }

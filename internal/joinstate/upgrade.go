@@ -43,15 +43,16 @@ const (
 
 // Upgrade is the state of an unfinished upgrade.
 type Upgrade struct {
-	Started     time.Time       `json:"started"`
-	From        string          `json:"from,omitempty"`        // release before the upgrade; "" if unknown
-	To          string          `json:"to,omitempty"`          // release that is installed; "" if unknown
-	RollingBack string          `json:"rollingBack,omitempty"` // why the previous generation is restored; "" if it is not
-	Repeats     bool            `json:"repeats,omitempty"`     // the generation is the installed one, and does not become the previous one
-	Effects     effects.Effects `json:"effects,omitempty"`
-	Drain       bool            `json:"drain,omitempty"`  // the node is drained if an effect requires it
-	Drained     time.Time       `json:"drained,omitzero"` // start of the drain; zero until the node is drained
-	Step        string          `json:"step,omitempty"`   // the last completed step
+	Started     time.Time `json:"started"`
+	From        string    `json:"from,omitempty"`        // release before the upgrade; "" if unknown
+	To          string    `json:"to,omitempty"`          // release that is installed; "" if unknown
+	RollingBack string    `json:"rollingBack,omitempty"` // why the previous generation is restored; "" if it is not
+	// the generation is the installed one, and does not become the previous one
+	Repeats bool            `json:"repeats,omitempty"`
+	Effects effects.Effects `json:"effects,omitempty"`
+	Drain   bool            `json:"drain,omitempty"`  // the node is drained if an effect requires it
+	Drained time.Time       `json:"drained,omitzero"` // start of the drain; zero until the node is drained
+	Step    string          `json:"step,omitempty"`   // the last completed step
 }
 
 // Requires reports whether a change of the upgrade takes effect by the action on the unit. Of no upgrade, it
@@ -75,14 +76,16 @@ type Staged struct {
 }
 
 // ResumeUpgrade is the remedy for an unfinished upgrade.
-const ResumeUpgrade report.Remedy = "hcp-node-agent upgrade # resumes the upgrade\nhcp-node-agent upgrade --rollback # or restores the previous payload and software"
+const ResumeUpgrade report.Remedy = "hcp-node-agent upgrade # resumes the upgrade\n" +
+	"hcp-node-agent upgrade --rollback # or restores the previous payload and software"
 
 // CheckNotUpgrading fails if an upgrade is unfinished.
 func (s State) CheckNotUpgrading() error {
 	if s.Upgrade == nil {
 		return nil
 	}
-	return report.Fail(report.Refused, ResumeUpgrade, "an upgrade of this host started at %s and has not finished", report.Timestamp(s.Upgrade.Started))
+	return report.Fail(report.Refused, ResumeUpgrade, "an upgrade of this host started at %s and has not finished",
+		report.Timestamp(s.Upgrade.Started))
 }
 
 // BeginUpgrade records durably that the host is upgraded from the installed generation to the next one.
@@ -133,7 +136,8 @@ func LoadPrevious(dir string, state State) (*Generation, error) {
 		return nil, err
 	}
 	if previous == nil {
-		return nil, report.Fail(report.Refused, "hcp-node-agent status", "there is no upgrade of this host that could be rolled back")
+		return nil, report.Fail(report.Refused, "hcp-node-agent status",
+			"there is no upgrade of this host that could be rolled back")
 	}
 	current, err := CurrentGeneration(dir, state)
 	if err != nil {

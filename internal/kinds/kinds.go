@@ -70,7 +70,11 @@ func All() []Kind {
 		{Name: ledger.File, Group: GroupFiles, Effect: effects.OfPath},
 		{Name: ledger.Symlink, Group: GroupFiles, Effect: effects.OfPath},
 		{Name: ledger.HardLink, Group: GroupFiles, Effect: effects.OfPath},
-		{Name: ledger.Directory, Group: GroupFiles, Effect: constant(effects.Nothing, false, "a directory has no content of its own")},
+		{
+			Name:   ledger.Directory,
+			Group:  GroupFiles,
+			Effect: constant(effects.Nothing, false, "a directory has no content of its own"),
+		},
 		{
 			Name: ledger.Unit, Group: GroupUnits, Driver: unitDriver,
 			Offline: func(facts OfflineFacts, name string) ledger.State {
@@ -120,7 +124,10 @@ func All() []Kind {
 		{Name: ledger.Interfaces, Snapshot: func(*Host) ledger.SnapshotDriver { return resource.NetworkInterfaces{} }},
 		{Name: ledger.ForeignSysctl, Snapshot: func(*Host) ledger.SnapshotDriver { return resource.Sysctls{} }},
 		{Name: ledger.LoadedConfig, Snapshot: func(h *Host) ledger.SnapshotDriver { return h.Configs }},
-		{Name: crio.StorageKind, Snapshot: func(h *Host) ledger.SnapshotDriver { return &crio.StorageDriver{Contents: contents(h)} }},
+		{
+			Name:     crio.StorageKind,
+			Snapshot: func(h *Host) ledger.SnapshotDriver { return &crio.StorageDriver{Contents: contents(h)} },
+		},
 		{Name: networkplugin.Kind, Snapshot: func(h *Host) ledger.SnapshotDriver { return h.Plugin }},
 		{Name: software.TransactionKind, Snapshot: func(*Host) ledger.SnapshotDriver { return &software.Transactions{} }},
 	}

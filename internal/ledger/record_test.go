@@ -206,7 +206,8 @@ func TestForeignLedgerIsRefused(t *testing.T) {
 		_, errWrite := Open(dir, Drivers{})
 		_, errRead := OpenReadOnly(dir, Drivers{})
 		for _, err := range []error{errWrite, errRead} {
-			if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "dnf upgrade 'hcp-node-*'") {
+			if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)),
+				"dnf upgrade 'hcp-node-*'") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -46,7 +46,8 @@ func acquire(ctx context.Context, stateDir string, sink report.Sink, service boo
 			}
 		}
 		if !t.Waited && !t.Stopped {
-			log.Wait("waiting for another hcp-node-agent process to finish changing this host", "hcp-node-agent status # shows its progress")
+			log.Wait("waiting for another hcp-node-agent process to finish changing this host",
+				"hcp-node-agent status # shows its progress")
 		}
 		t.Waited = true
 		if wait.Sleep(ctx, time.Second) != nil {
@@ -58,15 +59,15 @@ func acquire(ctx context.Context, stateDir string, sink report.Sink, service boo
 // stopJoiningService stops the service while it joins. After the join the service
 // only makes repairs, which take minutes and need not be stopped.
 func stopJoiningService(ctx context.Context, log report.Log) (bool, error) {
-	systemd, err := systemd.Open(ctx)
+	manager, err := systemd.Open(ctx)
 	if err != nil {
 		return false, nil // without systemd there is no service
 	}
-	defer systemd.Close()
-	unit, err := systemd.UnitState(ctx, ServiceUnit)
+	defer manager.Close()
+	unit, err := manager.UnitState(ctx, ServiceUnit)
 	if err != nil || unit.Active != "activating" {
 		return false, err
 	}
 	log.Note("stopping " + ServiceUnit + ", which is joining this host, before running this command")
-	return true, systemd.Stop(ctx, ServiceUnit)
+	return true, manager.Stop(ctx, ServiceUnit)
 }

@@ -36,7 +36,8 @@ func TestAcquireLockWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Close()
-	if !turn.Waited || turn.Stopped || len(events.messages) != 1 || events.messages[0] != "waiting for another hcp-node-agent process to finish changing this host" {
+	if !turn.Waited || turn.Stopped || len(events.messages) != 1 ||
+		events.messages[0] != "waiting for another hcp-node-agent process to finish changing this host" {
 		t.Errorf("%+v, %q", turn, events.messages)
 	}
 }

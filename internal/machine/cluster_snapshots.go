@@ -51,11 +51,17 @@ func RecordClusterDirs(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree,
 	exists := ledger.State{Present: true}
 	snapshots := []ledger.Change{
 		{Kind: ledger.Interfaces, Target: "all", Reason: "CNI plugins add interfaces", Desired: exists},
-		{Kind: crio.StorageKind, Target: crio.StorageDir, Reason: "CRI-O stores its images in this directory", Desired: exists},
+		{
+			Kind:    crio.StorageKind,
+			Target:  crio.StorageDir,
+			Reason:  "CRI-O stores its images in this directory",
+			Desired: exists,
+		},
 	}
 	for _, dir := range SharedDirs() {
 		snapshots = append(snapshots, ledger.Change{
-			Kind: ledger.SharedContents, Target: dir, Reason: "CRI-O, pods and administrators write to this directory", Desired: exists,
+			Kind: ledger.SharedContents, Target: dir, Reason: "CRI-O, pods and administrators write to this directory",
+			Desired: exists,
 		})
 	}
 	for _, dir := range ClusterDirs() {

@@ -11,7 +11,8 @@ func (m *Machine) RemoveRecords(dir string) error {
 	if err := m.Ledger.Remove(); err != nil {
 		return err
 	}
-	if err := joinstate.RemoveFiles(dir, joinstate.KeyDir, joinstate.PayloadFile, joinstate.SoftwareFile, joinstate.LayerFile,
+	if err := joinstate.RemoveFiles(dir, joinstate.KeyDir, joinstate.PayloadFile, joinstate.SoftwareFile,
+		joinstate.LayerFile,
 		joinstate.OverridesFile, joinstate.UserDataFile, joinstate.JoinTokenFile, joinstate.BridgeRecordFile,
 		joinstate.NextFile, joinstate.ReplacedFile, joinstate.PreviousFile, joinstate.PurgeFile,
 		joinstate.PackagesDir, joinstate.RepairsFile, joinstate.MaintenanceFile); err != nil {

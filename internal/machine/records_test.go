@@ -18,7 +18,9 @@ func TestRemoveRecordsRemovesTheAgentsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for _, name := range []string{joinstate.PayloadFile, joinstate.OverridesFile, joinstate.UserDataFile, joinstate.StateFile} {
+	for _, name := range []string{
+		joinstate.PayloadFile, joinstate.OverridesFile, joinstate.UserDataFile, joinstate.StateFile,
+	} {
 		if err := joinstate.SaveFile(dir, name, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}

@@ -16,21 +16,22 @@ const ServiceUnit = "hcp-node-agent.service"
 // then watches the node or continues its join.
 func StartService(ctx context.Context, sink report.Sink) {
 	if err := startIfEnabled(ctx); err != nil {
-		report.Log{Sink: sink, Step: "end"}.Warn("the node is not monitored until the next boot: "+err.Error(), "systemctl start "+ServiceUnit)
+		report.Log{Sink: sink, Step: "end"}.Warn("the node is not monitored until the next boot: "+err.Error(),
+			"systemctl start "+ServiceUnit)
 	}
 }
 
 func startIfEnabled(ctx context.Context) error {
-	systemd, err := systemd.Open(ctx)
+	manager, err := systemd.Open(ctx)
 	if err != nil {
 		return err
 	}
-	defer systemd.Close()
-	unit, err := systemd.UnitState(ctx, ServiceUnit)
+	defer manager.Close()
+	unit, err := manager.UnitState(ctx, ServiceUnit)
 	if err != nil || unit.File != "enabled" || (unit.Active != "inactive" && unit.Active != "failed") {
 		return err
 	}
-	return systemd.StartNoWait(ctx, ServiceUnit)
+	return manager.StartNoWait(ctx, ServiceUnit)
 }
 
 // StopService stops the service, which has nothing to watch on a host that leaves,

@@ -20,7 +20,12 @@ import (
 // user data does not identify a configuration.
 func TestSaved(t *testing.T) {
 	userData := func(endpoint, pool, hash string) *ignition.UserData {
-		userData, err := ignition.NewUserData(ignition.Values{Endpoint: endpoint, CA: certtest.NewCA(t, "ca").PEM, NodePool: pool, Hash: hash})
+		userData, err := ignition.NewUserData(ignition.Values{
+			Endpoint: endpoint,
+			CA:       certtest.NewCA(t, "ca").PEM,
+			NodePool: pool,
+			Hash:     hash,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,20 +50,37 @@ func TestSaved(t *testing.T) {
 		state joinstate.State
 		kept  bool
 	}{
-		"no user data":                   {inputs.Inputs{}, joinstate.State{PayloadConfigHash: "11"}, true},
-		"hosted, the same configuration": {inputs.Inputs{UserData: userData("a.example.com", "clusters/a", "11"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, true},
-		"hosted, another configuration":  {inputs.Inputs{UserData: userData("a.example.com", "clusters/a", "12"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, false},
-		"hosted, joined with it":         {inputs.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, true},
-		"hosted, joined, another token":  {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, ended, false},
-		"the same, after an interrupt":   {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false},
-		"joined, no user data":           {inputs.Inputs{NewUserData: true}, ended, true},
-		"unfinished, another token":      {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by}, true},
-		"standalone, resumed":            {inputs.Inputs{UserData: userData(workers, "", "")}, joinstate.State{}, true},
-		"standalone, given again":        {inputs.Inputs{UserData: userData(workers, "", ""), NewUserData: true}, joinstate.State{}, false},
+		"no user data": {inputs.Inputs{}, joinstate.State{PayloadConfigHash: "11"}, true},
+		"hosted, the same configuration": {
+			inputs.Inputs{UserData: userData("a.example.com", "clusters/a", "11"), NewUserData: true},
+			joinstate.State{PayloadConfigHash: "11"},
+			true,
+		},
+		"hosted, another configuration": {
+			inputs.Inputs{UserData: userData("a.example.com", "clusters/a", "12"), NewUserData: true},
+			joinstate.State{PayloadConfigHash: "11"},
+			false,
+		},
+		"hosted, joined with it": {inputs.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, true},
+		"hosted, joined, another token": {
+			inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, ended, false,
+		},
+		"the same, after an interrupt": {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false},
+		"joined, no user data":         {inputs.Inputs{NewUserData: true}, ended, true},
+		"unfinished, another token": {
+			inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true},
+			joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by},
+			true,
+		},
+		"standalone, resumed": {inputs.Inputs{UserData: userData(workers, "", "")}, joinstate.State{}, true},
+		"standalone, given again": {
+			inputs.Inputs{UserData: userData(workers, "", ""), NewUserData: true}, joinstate.State{}, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			saved := Saved{Dir: t.TempDir(), Inputs: test.in, State: test.state}
-			if err := joinstate.SaveFile(saved.Dir, joinstate.PayloadFile, []byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
+			if err := joinstate.SaveFile(saved.Dir, joinstate.PayloadFile,
+				[]byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
 				t.Fatal(err)
 			}
 			if payload, err := saved.Get(t.Context(), report.Log{}); err != nil || (payload != nil) != test.kept {

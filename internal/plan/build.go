@@ -32,7 +32,9 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 	adapted, err := adapt.ToHost(payload, adapt.Input{
 		ApplyHostSettings: s.Config.AppliesHostSettings(), FirewallZone: f.FirewallZone,
 		Facts: f.Host, Hosted: s.Hosted, NodePool: s.NodePool,
-		HasUnit:       func(name string) bool { return f.UnitState(name).Load != "not-found" || f.UnitState(name).File != "" },
+		HasUnit: func(name string) bool {
+			return f.UnitState(name).Load != "not-found" || f.UnitState(name).File != ""
+		},
 		UnitFileState: func(name string) string { return f.UnitState(name).File },
 		HasSysctl:     f.HasSysctl,
 		HasModule:     f.HasModule,
@@ -114,7 +116,8 @@ func checkJoinToken(t *enrollment.Token, nodeName string, cluster kube.Cluster) 
 		err = t.CheckCluster(hashes)
 	}
 	if err != nil {
-		return report.Fail(report.Refused, inputs.EnrollCommand, "the join token is not valid for %s: %w", cluster.Server, err)
+		return report.Fail(report.Refused, inputs.EnrollCommand, "the join token is not valid for %s: %w", cluster.Server,
+			err)
 	}
 	return nil
 }

@@ -19,10 +19,10 @@ import (
 // Every binary that the units of a real payload run and that a minimal RHEL may
 // lack must belong to a package of the table.
 func TestEveryCommandOfRealPayloadsHasAPackage(t *testing.T) {
-	const optional = `afterburn arping awk bc blkid chcon conntrack crictl curl dig dmidecode dnf ethtool file firewall-cmd free gawk
-		getenforce hostname ip ipsec iptables iscsiadm jq lspci lsof mdadm multipath nc ncat nft nmap nmcli nmstatectl nslookup numactl
-		openssl perl ping podman ps python python3 restorecon rpm rpm-ostree rsync semanage setsebool skopeo socat ss strace sysctl tar tc
-		tcpdump tuned-adm vdo vmtoolsd wget xz yq`
+	const optional = `afterburn arping awk bc blkid chcon conntrack crictl curl dig dmidecode dnf ethtool file firewall-cmd
+		free gawk getenforce hostname ip ipsec iptables iscsiadm jq lspci lsof mdadm multipath nc ncat nft nmap nmcli
+		nmstatectl nslookup numactl openssl perl ping podman ps python python3 restorecon rpm rpm-ostree rsync semanage
+		setsebool skopeo socat ss strace sysctl tar tc tcpdump tuned-adm vdo vmtoolsd wget xz yq`
 	// Exclude packages that every host has. ipsec runs only if it is installed,
 	// afterburn only on GCP.
 	provided := strings.Fields("nmcli rpm chcon getenforce sysctl ss ps ipsec afterburn")

@@ -49,7 +49,8 @@ func (d Document) Err() error {
 	if d.Empty {
 		return nil
 	}
-	return report.Fail(report.ChangesPlanned, "# apply the plan: run hcp-node-agent join with the same settings", "the plan contains changes")
+	return report.Fail(report.ChangesPlanned, "# apply the plan: run hcp-node-agent join with the same settings",
+		"the plan contains changes")
 }
 
 // Show returns the changes that a join would make. It fetches the payload unless a file was given,
@@ -125,7 +126,8 @@ func (b *Builder) addChanges(ctx context.Context, document *Document, p *Plan, d
 		in.HomesUnknown = true
 		for _, user := range in.UsersWithKeys() {
 			if _, exists := b.otherHost.Users[user]; exists {
-				document.NotPlanned = append(document.NotPlanned, "SSH keys of user "+user+": the facts do not contain home directories")
+				document.NotPlanned = append(document.NotPlanned,
+					"SSH keys of user "+user+": the facts do not contain home directories")
 			}
 		}
 	}

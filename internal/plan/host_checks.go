@@ -108,6 +108,7 @@ func (b *Builder) otherCluster() error {
 		server = cluster.Server
 	}
 	return report.Fail(report.Refused,
-		"# leave that cluster before the next join:\nsystemctl disable --now kubelet\nmv /var/lib/kubelet /var/lib/kubelet.old",
+		"# leave that cluster before the next join:\nsystemctl disable --now kubelet\n"+
+			"mv /var/lib/kubelet /var/lib/kubelet.old",
 		"this host is already a node of %s (%s)", server, identity.KubeconfigPath)
 }

@@ -59,11 +59,18 @@ func (FactsSource) Enum() []string {
 func newDefaultFacts() HostFacts {
 	return HostFacts{
 		TypeMeta: report.Meta(FactsKind),
-		Hostname: "default-host", OS: hostinfo.OSRelease{ID: "rhel", Like: []string{"fedora"}, Version: "9", Name: "Red Hat Enterprise Linux 9"},
+		Hostname: "default-host", OS: hostinfo.OSRelease{
+			ID:      "rhel",
+			Like:    []string{"fedora"},
+			Version: "9",
+			Name:    "Red Hat Enterprise Linux 9",
+		},
 		Arch: "amd64", CgroupV2: true, SELinux: "enforcing",
 		Units: map[string]string{
-			"auditd.service": "enabled", "basic.target": "static", "chrony-wait.service": "disabled", "chronyd.service": "enabled",
-			"default.target": "indirect", "firewalld.service": "enabled", "multi-user.target": "indirect", "network-online.target": "static",
+			"auditd.service": "enabled", "basic.target": "static", "chrony-wait.service": "disabled",
+			"chronyd.service": "enabled",
+			"default.target":  "indirect", "firewalld.service": "enabled", "multi-user.target": "indirect",
+			"network-online.target":  "static",
 			"NetworkManager.service": "enabled", "NetworkManager-wait-online.service": "enabled", "sshd.service": "enabled",
 		},
 		Users:  map[string]int{"root": 0},
@@ -107,7 +114,8 @@ func parseFacts(name string, raw []byte) (HostFacts, error) {
 		return facts, report.Fail(report.Usage, factsRemedy, "reading the host facts in %s: %w", name, err)
 	}
 	if facts.TypeMeta != report.Meta(FactsKind) {
-		return facts, report.Fail(report.Usage, factsRemedy, "reading the host facts in %s: it is a %q of apiVersion %q, not a %s of %s",
+		return facts, report.Fail(report.Usage, factsRemedy,
+			"reading the host facts in %s: it is a %q of apiVersion %q, not a %s of %s",
 			name, facts.Kind, facts.APIVersion, FactsKind, report.APIVersion)
 	}
 	var missing []string
@@ -118,7 +126,8 @@ func parseFacts(name string, raw []byte) (HostFacts, error) {
 	}
 	slices.Sort(missing)
 	if len(missing) > 0 {
-		return facts, report.Fail(report.Usage, factsRemedy, "reading the host facts in %s: not set: %s", name, strings.Join(missing, ", "))
+		return facts, report.Fail(report.Usage, factsRemedy, "reading the host facts in %s: not set: %s", name,
+			strings.Join(missing, ", "))
 	}
 	return facts, nil
 }

@@ -44,7 +44,8 @@ func TestParseFactsRejectsOtherDocuments(t *testing.T) {
 		`{"apiVersion":"` + report.APIVersion + `","kind":"HostFacts","units":["a"]}`:       "cannot unmarshal array",
 		`{"apiVersion":"` + report.APIVersion + `","kind":"HostFacts","users":{"a":"one"}}`: "cannot unmarshal string",
 	} {
-		if _, err := parseFacts("f", []byte(content)); report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), want) {
+		if _, err := parseFacts("f", []byte(content)); report.CodeOf(err) != report.Usage ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", content, err, want)
 		}
 	}
@@ -83,7 +84,8 @@ func TestOtherHost(t *testing.T) {
 	if root != 0 || !isUser || wheel != 10 || !isGroup || other {
 		t.Errorf("root is %d (%t), wheel is %d (%t), user wheel: %t", root, isUser, wheel, isGroup, other)
 	}
-	if content, found := readFile(b.Tree, "/etc/os-release"); !found || !strings.Contains(string(content), "VERSION_ID=\"9\"\n") {
+	if content, found := readFile(b.Tree, "/etc/os-release"); !found ||
+		!strings.Contains(string(content), "VERSION_ID=\"9\"\n") {
 		t.Errorf("os-release: %s", content)
 	}
 	unit := func(name string) ledger.Change {
@@ -121,10 +123,15 @@ func TestCompareWithEarlierPayload(t *testing.T) {
 	settings := []ledger.Change{
 		setting(ledger.KernelArguments, "boot loader", "psi=0"), setting(ledger.Booleans, "SELinux policy", "a=on", "b=on"),
 	}
-	requested := []ledger.Change{change(ledger.File, "/etc/same"), change(ledger.File, "/etc/new"), change(ledger.Unit, "a.service"), change("account-backup", "/etc/passwd-")}
+	requested := []ledger.Change{
+		change(ledger.File, "/etc/same"), change(ledger.File, "/etc/new"), change(ledger.Unit, "a.service"),
+		change("account-backup", "/etc/passwd-"),
+	}
 	obsolete := obsoleteItems([]ledger.Item{
-		item("files", ledger.File, "/etc/same"), item("files", ledger.File, "/etc/old"), item("files", ledger.Directory, "/etc/old.d"),
-		item("system", ledger.Unit, "a.service"), item("system", ledger.Sysctl, "vm.old"), item("files", ledger.Contents, "/var/lib/kubelet"),
+		item("files", ledger.File, "/etc/same"), item("files", ledger.File, "/etc/old"),
+		item("files", ledger.Directory, "/etc/old.d"),
+		item("system", ledger.Unit, "a.service"), item("system", ledger.Sysctl, "vm.old"),
+		item("files", ledger.Contents, "/var/lib/kubelet"),
 		item("network", ledger.File, "/etc/of-the-agent"), removed, arguments, booleans,
 	}, slices.Concat(requested, settings))
 	var keys []string
@@ -134,7 +141,10 @@ func TestCompareWithEarlierPayload(t *testing.T) {
 	if diff := cmp.Diff([]string{"file:/etc/old", "sysctl:vm.old", "kernel arguments:boot loader"}, keys); diff != "" {
 		t.Errorf("obsolete (-want +got):\n%s", diff)
 	}
-	if n := countUnchanged(requested, []ledger.PlannedChange{{Change: requested[1]}, {Change: change(ledger.Directory, "/etc")}}); n != 2 {
+	if n := countUnchanged(requested, []ledger.PlannedChange{
+		{Change: requested[1]},
+		{Change: change(ledger.Directory, "/etc")},
+	}); n != 2 {
 		t.Errorf("%d unchanged, want 2", n)
 	}
 }

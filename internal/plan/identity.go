@@ -21,7 +21,8 @@ import (
 func (b *Builder) Identity(log report.Log, registration *kubelet.RegistrationCheck) *identity.Identity {
 	own := &identity.Identity{
 		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: b.BootstrapKubeconfig(),
-		NodeName: b.State.NodeName, MachineID: b.Facts.MachineID, Server: b.State.APIServer, CA: b.State.APIServerCA, KeyDir: filepath.Join(b.Dir, joinstate.KeyDir),
+		NodeName: b.State.NodeName, MachineID: b.Facts.MachineID, Server: b.State.APIServer, CA: b.State.APIServerCA,
+		KeyDir: filepath.Join(b.Dir, joinstate.KeyDir),
 		Ledger: b.Ledger, Log: log, Annotate: b.csrAnnotations(),
 		Topology: b.State.Topology(),
 	}
@@ -34,13 +35,13 @@ func (b *Builder) Identity(log report.Log, registration *kubelet.RegistrationChe
 // NodeClient returns a client for this host's Node that uses the node's own
 // credential.
 func (b *Builder) NodeClient(log report.Log) (*node.Node, error) {
-	node, err := node.OpenNode(identity.KubeconfigPath, b.State.NodeName, nil, log)
+	client, err := node.OpenNode(identity.KubeconfigPath, b.State.NodeName, nil, log)
 	if err != nil {
 		return nil, err
 	}
-	node.BootID, node.Host, node.RequestedTaints = b.Facts.BootID, b.DiagnosticsHost(), b.Config.Taints
-	node.AllowCordon = b.State.Upgrade != nil
-	return node, nil
+	client.BootID, client.Host, client.RequestedTaints = b.Facts.BootID, b.DiagnosticsHost(), b.Config.Taints
+	client.AllowCordon = b.State.Upgrade != nil
+	return client, nil
 }
 
 // DiagnosticsHost returns the host on which the causes of failures are searched.

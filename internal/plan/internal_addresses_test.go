@@ -9,16 +9,21 @@ import (
 )
 
 func TestInternalAddresses(t *testing.T) {
-	const script = "#!/usr/bin/env bash\nset -x\nip addr add %s brd %s scope host dev lo\nip route add %s dev lo scope link src %s\n"
+	const script = "#!/usr/bin/env bash\nset -x\nip addr add %s brd %s scope host dev lo\n" +
+		"ip route add %s dev lo scope link src %s\n"
 	for name, test := range map[string]struct {
 		content string
 		found   bool
 		want    string
 	}{
-		"HyperShift's": {"#!/usr/bin/env bash\nset -x\nip addr add 172.20.0.1/32 brd 172.20.0.1 scope host dev lo\nip route add 172.20.0.1/32 dev lo scope link src 172.20.0.1\n", true, "172.20.0.1"},
-		"IPv6":         {"ip -6 addr add fd00::1/128 scope host dev lo\n", true, "fd00::1"},
+		"HyperShift's": {
+			"#!/usr/bin/env bash\nset -x\nip addr add 172.20.0.1/32 brd 172.20.0.1 scope host dev lo\n" +
+				"ip route add 172.20.0.1/32 dev lo scope link src 172.20.0.1\n", true, "172.20.0.1",
+		},
+		"IPv6": {"ip -6 addr add fd00::1/128 scope host dev lo\n", true, "fd00::1"},
 		"IPv6 default, which the script gives a prefix of IPv4": {
-			"ip addr add fd00::1/32 brd fd00::1 scope host dev lo\nip route add fd00::1/32 dev lo scope link src fd00::1\n", true, "fd00::1",
+			"ip addr add fd00::1/32 brd fd00::1 scope host dev lo\nip route add fd00::1/32 dev lo scope link src fd00::1\n",
+			true, "fd00::1",
 		},
 		"without a prefix": {"ip address add 172.20.0.1 dev lo\n", true, "172.20.0.1"},
 		"a network":        {"ip route add 10.0.0.0/8 dev eth0\n", true, ""},

@@ -36,13 +36,20 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"fits":            {good, "worker-7", ca, "", ""},
-		"none":            {nil, "worker-8", ca, "", ""},
-		"another node":    {good, "worker-8", ca, "is for node worker-7, but this node is worker-8", "hostnamectl set-hostname worker-7"},
-		"another cluster": {good, "worker-7", certtest.NewCA(t, "ca").PEM, "is not valid for https://api.example.com:6443: join token " + good.ID + " is for another cluster", "token create"},
+		"fits": {good, "worker-7", ca, "", ""},
+		"none": {nil, "worker-8", ca, "", ""},
+		"another node": {
+			good, "worker-8", ca, "is for node worker-7, but this node is worker-8", "hostnamectl set-hostname worker-7",
+		},
+		"another cluster": {
+			good, "worker-7", certtest.NewCA(t, "ca").PEM,
+			"is not valid for https://api.example.com:6443: join token " + good.ID + " is for another cluster", "token create",
+		},
 	} {
 		err := checkJoinToken(test.token, test.node, kube.Cluster{Server: "https://api.example.com:6443", CA: test.ca})
-		if (err == nil) != (test.want == "") || (err != nil && (!strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), test.remedy))) {
+		if (err == nil) != (test.want == "") || (err != nil &&
+			(!strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Refused ||
+				!strings.Contains(string(report.RemedyOf(err)), test.remedy))) {
 			t.Errorf("%s: %v, code %d, remedy %q", name, err, report.CodeOf(err), report.RemedyOf(err))
 		}
 	}
@@ -51,12 +58,16 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	annotate := func(of *enrollment.Token) (map[string]string, error) {
-		return (&Builder{Inputs: inputs.Inputs{JoinToken: of}, State: joinstate.State{APIServerCA: ca}}).csrAnnotations()(&key.PublicKey)
+		return (&Builder{
+			Inputs: inputs.Inputs{JoinToken: of},
+			State:  joinstate.State{APIServerCA: ca},
+		}).csrAnnotations()(&key.PublicKey)
 	}
 	if proof, err := annotate(good); err != nil || proof[enrollment.AnnotationID] != good.ID {
 		t.Errorf("proof %v, %v", proof, err)
 	}
-	if _, err := annotate(old); report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "; this host's clock: ") {
+	if _, err := annotate(old); report.CodeOf(err) != report.CredentialRefused ||
+		!strings.Contains(err.Error(), "; this host's clock: ") {
 		t.Errorf("expired: %v", err)
 	}
 	if (&Builder{}).csrAnnotations() != nil {

@@ -44,7 +44,8 @@ func TestNetworkListsProfilesInOrder(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if network.Attached || network.Uplink != "eth0" || len(network.Addresses) == 0 || !slices.Equal(network.Description, migration.Describe()) {
+	if network.Attached || network.Uplink != "eth0" || len(network.Addresses) == 0 ||
+		!slices.Equal(network.Description, migration.Describe()) {
 		t.Errorf("%+v", network)
 	}
 	attached := newNetwork(ovs.Migration{AlreadyAttached: true, Uplink: "eth0"})

@@ -14,7 +14,10 @@ import (
 )
 
 func TestRequiredEndpoints(t *testing.T) {
-	userData := &ignition.UserData{Source: &url.URL{Scheme: "https", Host: "ignition.example.com", Path: "/ignition"}, CAs: [][]byte{certtest.NewCA(t, "ca").PEM}}
+	userData := &ignition.UserData{
+		Source: &url.URL{Scheme: "https", Host: "ignition.example.com", Path: "/ignition"},
+		CAs:    [][]byte{certtest.NewCA(t, "ca").PEM},
+	}
 	proxied := &ignition.UserData{Source: userData.Source, Proxy: ignition.Proxy{HTTPS: "http://proxy:3128"}}
 	const api = "the API server api.example.com:6443 TLS api.example.com"
 	const ign = "the ignition server ignition.example.com:443 TLS ignition.example.com"
@@ -30,7 +33,9 @@ func TestRequiredEndpoints(t *testing.T) {
 			[]string{"bastion:22", "[2001:db8::1]:443"},
 			[]string{api, ign, "peer bastion bastion:22", "peer 2001:db8::1 [2001:db8::1]:443"},
 		},
-		"the API server's default port":  {"https://api.example.com", nil, nil, nil, []string{"the API server api.example.com:443 TLS api.example.com"}},
+		"the API server's default port": {
+			"https://api.example.com", nil, nil, nil, []string{"the API server api.example.com:443 TLS api.example.com"},
+		},
 		"no payload yet":                 {"", userData, nil, nil, []string{ign}},
 		"a payload that was kept":        {"https://api.example.com:6443", userData, &ignition.Payload{}, nil, []string{api}},
 		"the ignition server by a proxy": {"https://api.example.com:6443", proxied, nil, nil, []string{api}},

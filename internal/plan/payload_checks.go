@@ -65,7 +65,8 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	facts := preflight.PayloadFacts{
 		Host: b.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: missing, FailSwapOn: swapRefused,
-		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api, NodeName: b.checkIdentity(ctx, log, p),
+		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api,
+		NodeName: b.checkIdentity(ctx, log, p),
 	}
 	if !b.Facts.OSTree { // else the image has them
 		facts.KernelType, facts.KernelPackages = machineConfig.KernelType, p.KernelPackages

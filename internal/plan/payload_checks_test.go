@@ -14,7 +14,8 @@ import (
 )
 
 func TestKubeletFacts(t *testing.T) {
-	cloudUnit := strings.Replace(kubeletUnit, "--config=", "--cloud-provider=external --provider-id=${KUBELET_PROVIDERID} --config=", 1)
+	cloudUnit := strings.Replace(kubeletUnit, "--config=",
+		"--cloud-provider=external --provider-id=${KUBELET_PROVIDERID} --config=", 1)
 	external := preflight.CloudProvider{Name: "external"}
 	for name, test := range map[string]struct {
 		payload string // the files of the payload
@@ -27,14 +28,20 @@ func TestKubeletFacts(t *testing.T) {
 				`{"path":"/etc/node-sizing-enabled.env","contents":{"source":"data:,NODE_SIZING_ENABLED%3Dfalse%0ASYSTEM_RESERVED_MEMORY%3D3Gi%0A"}}`,
 			map[string]string{"/etc/node-sizing-enabled.env": "SYSTEM_RESERVED_MEMORY=9Gi\n"},
 			nil,
-			preflight.PayloadFacts{Reserved: preflight.Resources{MilliCPU: 600, MemoryMiB: 3*1024 + 100}, CloudProvider: external},
+			preflight.PayloadFacts{
+				Reserved:      preflight.Resources{MilliCPU: 600, MemoryMiB: 3*1024 + 100},
+				CloudProvider: external,
+			},
 		},
 		"no files": {want: preflight.PayloadFacts{Reserved: preflight.Resources{MemoryMiB: 100}, CloudProvider: external}},
 		"a provider ID of this host": {
 			"",
 			map[string]string{units + ".d/20-node-env.conf": "[Service]\nEnvironment=KUBELET_PROVIDERID=nutanix://0a1b\n"},
 			nil,
-			preflight.PayloadFacts{Reserved: preflight.Resources{MemoryMiB: 100}, CloudProvider: preflight.CloudProvider{Name: "external", ProviderID: "nutanix://0a1b"}},
+			preflight.PayloadFacts{
+				Reserved:      preflight.Resources{MemoryMiB: 100},
+				CloudProvider: preflight.CloudProvider{Name: "external", ProviderID: "nutanix://0a1b"},
+			},
 		},
 		"a host that has joined": {
 			"", nil,
@@ -45,7 +52,8 @@ func TestKubeletFacts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, p := plannedBuilder(t, test.files, plannedUnit(cloudUnit))
 			var err error
-			if b.Payload, err = ignition.LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[` + test.payload + `]}}`)); err != nil {
+			if b.Payload, err = ignition.LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[` +
+				test.payload + `]}}`)); err != nil {
 				t.Fatal(err)
 			}
 			if test.join != nil {

@@ -25,7 +25,9 @@ func TestDifferences(t *testing.T) {
 	}
 	old := &Plan{
 		Plan: &adapt.Plan{
-			Files: []ledger.Change{file("/etc/same", "a", 0), file("/etc/other", "a", 0), file("/etc/owned", "a", 0), file("/etc/gone", "a", 0)},
+			Files: []ledger.Change{
+				file("/etc/same", "a", 0), file("/etc/other", "a", 0), file("/etc/owned", "a", 0), file("/etc/gone", "a", 0),
+			},
 			Units: []ledger.Change{unit("crio.service", "enabled")},
 		},
 		Migration: &ovs.Migration{Uplink: "eth0", AlreadyAttached: true},

@@ -63,7 +63,12 @@ func (b builder) planRegistration(p *Plan) error {
 // registrationCheck returns the Node that is submitted as a dry run before kubelet starts.
 func (b builder) registrationCheck(p *Plan) (*kubelet.RegistrationCheck, error) {
 	desired, err := b.registration()
-	return &kubelet.RegistrationCheck{UnitFiles: kubeletLaunch(b.facts.Files, p, true), Desired: desired, Arch: b.facts.Host.Arch, FirstJoin: b.settings.FirstJoin}, err
+	return &kubelet.RegistrationCheck{
+		UnitFiles: kubeletLaunch(b.facts.Files, p, true),
+		Desired:   desired,
+		Arch:      b.facts.Host.Arch,
+		FirstJoin: b.settings.FirstJoin,
+	}, err
 }
 
 // kubeletLaunch returns the unit file and drop-ins with which systemd will start

@@ -21,7 +21,8 @@ import (
 
 const (
 	units       = "/etc/systemd/system/kubelet.service"
-	kubeletUnit = "[Service]\nEnvironmentFile=/etc/os-release\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.conf --node-labels=node.openshift.io/os_id=${ID}\n"
+	kubeletUnit = "[Service]\nEnvironmentFile=/etc/os-release\nExecStart=/usr/bin/kubelet " +
+		"--config=/etc/kubernetes/kubelet.conf --node-labels=node.openshift.io/os_id=${ID}\n"
 )
 
 func plannedUnit(content string) ledger.Change {
@@ -103,14 +104,17 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"drop-ins of the plan and the host": {
 			files: map[string]string{
-				units + ".d/20-nodenet.conf":                              "[Service]\nEnvironment=\"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker\"\n",
+				units +
+					".d/20-nodenet.conf": "[Service]\nEnvironment=\"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker\"\n",
 				"/usr/lib/systemd/system/kubelet.service.d/10-start.conf": "[Service]\nExecStart=\n",
 				units + ".d/10-start.conf":                                "-> /dev/null",
 				"/run/systemd/system/kubelet.service.d/15-more.conf":      "[Service]\nEnvironment=MORE=1\n",
-				registrationPath:                                          "[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=old=label\n",
+				registrationPath: "[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=old=label\n",
 			},
 			plan: []ledger.Change{plannedUnit(strings.ReplaceAll(kubeletUnit, "${ID}", "${ID},${CUSTOM_KUBELET_LABELS}"))},
-			want: "Environment=\"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker,hypershift.openshift.io/nodePool=demo-workers\"\n", note: "nodePool",
+			want: "Environment=\"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker," +
+				"hypershift.openshift.io/nodePool=demo-workers\"\n",
+			note: "nodePool",
 		},
 		"a unit that leaves no way, not requested": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
@@ -130,7 +134,8 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a NodePool that cannot be a label": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(b *Builder) { b.State.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "is not a valid label value",
+			join: func(b *Builder) { b.State.NodePool = "clusters/" + strings.Repeat("x", 64) },
+			note: "is not a valid label value",
 		},
 		"no unit at all": {note: "0 ExecStart= lines"},
 	} {
@@ -140,7 +145,8 @@ func TestRegistrationIsPlanned(t *testing.T) {
 				test.join(b)
 			}
 			err := registrationBuilder(t, b).planRegistration(p)
-			if (err == nil) != (test.fails == "") || (err != nil && (!strings.Contains(err.Error(), test.fails) || report.CodeOf(err) != report.Refused)) {
+			if (err == nil) != (test.fails == "") || (err != nil &&
+				(!strings.Contains(err.Error(), test.fails) || report.CodeOf(err) != report.Refused)) {
 				t.Fatalf("planRegistration() = %v (code %d), want %q", err, report.CodeOf(err), test.fails)
 			}
 			if got := plannedDropIn(p); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
@@ -183,7 +189,10 @@ func TestRegistrationIsRemoved(t *testing.T) {
 // The dry run must submit the Node that kubelet will submit: with the agent's
 // drop-in and the planned environment.
 func TestRegisteredNodeIsAsPlanned(t *testing.T) {
-	b, p := plannedBuilder(t, map[string]string{"/usr/lib/os-release": "ID=\"rhel\"\n", "/etc/os-release": "-> ../usr/lib/os-release"}, plannedUnit(kubeletUnit))
+	b, p := plannedBuilder(t, map[string]string{
+		"/usr/lib/os-release": "ID=\"rhel\"\n",
+		"/etc/os-release":     "-> ../usr/lib/os-release",
+	}, plannedUnit(kubeletUnit))
 	b.Config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
 	if err := registrationBuilder(t, b).planRegistration(p); err != nil {
 		t.Fatal(err)
@@ -197,7 +206,8 @@ func TestRegisteredNodeIsAsPlanned(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]string{
-		"a": "b", "hypershift.openshift.io/nodePool": "demo-workers", "node.openshift.io/os_id": "rhel", "kubernetes.io/hostname": "worker-1", "kubernetes.io/arch": "amd64",
+		"a": "b", "hypershift.openshift.io/nodePool": "demo-workers", "node.openshift.io/os_id": "rhel",
+		"kubernetes.io/hostname": "worker-1", "kubernetes.io/arch": "amd64",
 	} {
 		if got := node.Labels[key]; got != want {
 			t.Errorf("label %s=%q, want %q", key, got, want)
@@ -215,7 +225,8 @@ func TestResumedJoinKeepsRegistration(t *testing.T) {
 	if c := inputs.MergeSaved(config.Join{}, earlier); len(c.Labels) != 1 || len(c.Taints) != 1 {
 		t.Errorf("a join that goes on has %v and %v", c.Labels, c.Taints)
 	}
-	if c := inputs.MergeSaved(config.Join{Labels: []string{"x=y"}}, earlier); len(c.Labels) != 1 || c.Labels[0] != "x=y" || len(c.Taints) != 1 {
+	if c := inputs.MergeSaved(config.Join{Labels: []string{"x=y"}}, earlier); len(c.Labels) != 1 || c.Labels[0] != "x=y" ||
+		len(c.Taints) != 1 {
 		t.Errorf("a join with others has %v and %v", c.Labels, c.Taints)
 	}
 	if c := inputs.MergeSaved(config.Join{UserData: "user-data.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {

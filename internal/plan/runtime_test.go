@@ -22,9 +22,11 @@ func builderOf(t *testing.T, payload, onHost map[string]string) *Builder {
 	t.Helper()
 	var files []string
 	for _, name := range sortedKeys(payload) {
-		files = append(files, fmt.Sprintf(`{"path":%q,"contents":{"source":"data:;base64,%s"}}`, name, base64.StdEncoding.EncodeToString([]byte(payload[name]))))
+		files = append(files, fmt.Sprintf(`{"path":%q,"contents":{"source":"data:;base64,%s"}}`, name,
+			base64.StdEncoding.EncodeToString([]byte(payload[name]))))
 	}
-	loaded, err := ignition.LoadPayload(fmt.Appendf(nil, `{"ignition":{"version":"3.2.0"},"storage":{"files":[%s]}}`, strings.Join(files, ",")))
+	loaded, err := ignition.LoadPayload(fmt.Appendf(nil, `{"ignition":{"version":"3.2.0"},"storage":{"files":[%s]}}`,
+		strings.Join(files, ",")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,14 +57,40 @@ func TestDefaultRuntimeIsThatOfTheLastFile(t *testing.T) {
 		payload, host map[string]string
 		want          string
 	}{
-		"the release's":                   {map[string]string{dir + "00-default": runtime("crun")}, nil, "crun"},
-		"none":                            {map[string]string{dir + "00-default": "[crio.runtime]\n"}, nil, ""},
-		"of a ContainerRuntimeConfig":     {map[string]string{dir + "00-default": runtime("crun"), dir + "01-ctrcfg-defaultRuntime": runtime("runc")}, nil, "runc"},
-		"of the host, later":              {map[string]string{dir + "00-default": runtime("crun")}, map[string]string{dir + "10-crio.conf": runtime("runc")}, "runc"},
-		"of the host, before the pool's":  {map[string]string{dir + "01-ctrcfg-defaultRuntime": runtime("runc")}, map[string]string{dir + "00-crun.conf": runtime("crun")}, "runc"},
-		"of the host, which is replaced":  {map[string]string{dir + "00-default": runtime("crun")}, map[string]string{dir + "00-default": runtime("runc")}, "crun"},
-		"the last of the host's":          {map[string]string{dir + "00-default": runtime("crun")}, map[string]string{dir + "10-a.conf": runtime("kata"), dir + "20-b.conf": runtime("runc"), dir + "30-c.conf": "[crio.image]\n"}, "runc"},
-		"of the host, that has no syntax": {map[string]string{dir + "00-default": runtime("crun")}, map[string]string{dir + "10-x": "["}, "crun"},
+		"the release's": {map[string]string{dir + "00-default": runtime("crun")}, nil, "crun"},
+		"none":          {map[string]string{dir + "00-default": "[crio.runtime]\n"}, nil, ""},
+		"of a ContainerRuntimeConfig": {
+			map[string]string{dir + "00-default": runtime("crun"), dir + "01-ctrcfg-defaultRuntime": runtime("runc")},
+			nil,
+			"runc",
+		},
+		"of the host, later": {
+			map[string]string{dir + "00-default": runtime("crun")},
+			map[string]string{dir + "10-crio.conf": runtime("runc")},
+			"runc",
+		},
+		"of the host, before the pool's": {
+			map[string]string{dir + "01-ctrcfg-defaultRuntime": runtime("runc")},
+			map[string]string{dir + "00-crun.conf": runtime("crun")},
+			"runc",
+		},
+		"of the host, which is replaced": {
+			map[string]string{dir + "00-default": runtime("crun")},
+			map[string]string{dir + "00-default": runtime("runc")},
+			"crun",
+		},
+		"the last of the host's": {
+			map[string]string{dir + "00-default": runtime("crun")},
+			map[string]string{
+				dir + "10-a.conf": runtime("kata"),
+				dir + "20-b.conf": runtime("runc"),
+				dir + "30-c.conf": "[crio.image]\n",
+			},
+			"runc",
+		},
+		"of the host, that has no syntax": {
+			map[string]string{dir + "00-default": runtime("crun")}, map[string]string{dir + "10-x": "["}, "crun",
+		},
 	} {
 		if got := builderOf(t, test.payload, test.host).defaultRuntime(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
@@ -72,7 +100,9 @@ func TestDefaultRuntimeIsThatOfTheLastFile(t *testing.T) {
 
 // The package of the pool's default runtime is required.
 func TestCommandsContainTheDefaultRuntime(t *testing.T) {
-	b := builderOf(t, map[string]string{"/etc/crio/crio.conf.d/01-ctrcfg-defaultRuntime": "[crio.runtime]\ndefault_runtime = \"runc\"\n"}, nil)
+	b := builderOf(t, map[string]string{
+		"/etc/crio/crio.conf.d/01-ctrcfg-defaultRuntime": "[crio.runtime]\ndefault_runtime = \"runc\"\n",
+	}, nil)
 	if commands := b.commands(&Plan{Plan: &adapt.Plan{}}); !commands["runc"] {
 		t.Errorf("commands %v", commands)
 	}

@@ -36,7 +36,8 @@ func (d Document) Sections() []Section {
 		{adapt.Report, "Notes"},
 		{adapt.Unsupported, "Not supported"},
 	} {
-		notes := slices.DeleteFunc(slices.Clone(d.Notes), func(note Note) bool { return note.Action != one.action || note.Remedy != "" })
+		notes := slices.DeleteFunc(slices.Clone(d.Notes),
+			func(note Note) bool { return note.Action != one.action || note.Remedy != "" })
 		if len(notes) > 0 {
 			sections = append(sections, Section{Title: one.title, Notes: notes})
 		}

@@ -30,7 +30,8 @@ func TestDecode(t *testing.T) {
 		if CodeOf(err) != test.code || (err != nil && !strings.Contains(err.Error(), test.message)) {
 			t.Errorf("%s: %v (code %d), want %q (code %d)", content, err, CodeOf(err), test.message, test.code)
 		}
-		if refused := CodeOf(err) == Refused; refused != strings.HasPrefix(string(RemedyOf(err)), "dnf upgrade 'hcp-node-*' #") {
+		if refused := CodeOf(err) == Refused; refused != strings.HasPrefix(string(RemedyOf(err)),
+			"dnf upgrade 'hcp-node-*' #") {
 			t.Errorf("%s: remedy %q", content, RemedyOf(err))
 		}
 	}

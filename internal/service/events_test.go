@@ -28,12 +28,12 @@ func nodeOf(t *testing.T, server string) *node.Node {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	node, err := node.OpenNode(path, "worker-0", func(*http.Request) (*url.URL, error) { return nil, nil },
+	client, err := node.OpenNode(path, "worker-0", func(*http.Request) (*url.URL, error) { return nil, nil },
 		report.Log{}) // no proxy
 	if err != nil {
 		t.Fatal(err)
 	}
-	return node
+	return client
 }
 
 // Each failed Event can take as long as a request timeout. If the first Event

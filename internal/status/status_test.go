@@ -94,8 +94,12 @@ func TestStatusFailsUnlessNodeIsReadyWithoutDrift(t *testing.T) {
 func TestStatusListsStagedAndUnusedSoftware(t *testing.T) {
 	since := time.Date(2026, 11, 24, 8, 0, 0, 0, time.UTC)
 	document := Document{
-		Phase:  joinstate.PhaseJoined,
-		Staged: newStaged(&joinstate.Staged{Since: since, Size: 243_000_000, Software: &software.Contents{Release: software.Release{Major: 4, Minor: 21}}}),
+		Phase: joinstate.PhaseJoined,
+		Staged: newStaged(&joinstate.Staged{
+			Since:    since,
+			Size:     243_000_000,
+			Software: &software.Contents{Release: software.Release{Major: 4, Minor: 21}},
+		}),
 		Unused: []UnusedSoftware{{Directory: "/usr/libexec/hcp-node-agent/software/sha256-00", Size: 57_000_000}},
 	}
 	var out bytes.Buffer

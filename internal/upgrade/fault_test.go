@@ -70,7 +70,9 @@ func runFaulty(t *testing.T, dir, verb string) {
 	runtime.LockOSThread()
 	var err error
 	if verb == "upgrade" {
-		err = upgradeToB(t, dir).commit(effects.Effects{{Target: "/etc/crio/a", Action: effects.Restart, Unit: systemd.CRIOUnit}})
+		err = upgradeToB(t, dir).commit(effects.Effects{
+			{Target: "/etc/crio/a", Action: effects.Restart, Unit: systemd.CRIOUnit},
+		})
 	} else {
 		err = rollBack(t, dir)
 	}

@@ -33,7 +33,8 @@ func prepare(m *machine.Machine, options Options) (*run, error) {
 	if err := cmp.Or(checkUpgradable(state, options), joinstate.CheckNoMaintenance(options.StateDir)); err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(joinstate.CheckMachineID(state, m.Facts.MachineID, options.StateDir), m.RequireSystemd()); err != nil {
+	if err := cmp.Or(joinstate.CheckMachineID(state, m.Facts.MachineID, options.StateDir),
+		m.RequireSystemd()); err != nil {
 		return nil, err
 	}
 	if options.Rollback && (state.Upgrade == nil || state.Upgrade.RollingBack == "") {
@@ -58,7 +59,10 @@ func prepare(m *machine.Machine, options Options) (*run, error) {
 		return nil, err
 	}
 	if r.node.Inputs.UserData == nil {
-		return nil, report.Fail(report.Usage, "hcp-node-agent upgrade --user-data USER_DATA # with the current user data of the NodePool", "no user data was given")
+		return nil,
+			report.Fail(report.Usage,
+				"hcp-node-agent upgrade --user-data USER_DATA # with the current user data of the NodePool",
+				"no user data was given")
 	}
 	if err := r.node.CheckNodePool(); err != nil {
 		return nil, err
@@ -105,7 +109,8 @@ func (r *run) installGeneration() error {
 	}
 	r.node.Config = r.node.State.Config
 	var err error
-	r.node.Inputs, err = inputs.Read(inputs.Options{Config: r.node.Config, Resume: true, StateDir: r.node.Dir}, r.node.State)
+	r.node.Inputs, err = inputs.Read(inputs.Options{Config: r.node.Config, Resume: true, StateDir: r.node.Dir},
+		r.node.State)
 	return err
 }
 

@@ -58,7 +58,8 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	server := httptest.NewServer(http.FileServer(http.Dir(b.Dir)))
 	defer server.Close()
 	b.ConfigureRepository("site", "enabled=1", "baseurl="+server.URL+"/site", "gpgkey="+server.URL+"/"+filepath.Base(key))
-	flowtest.NoError(t, software.Install(t.Context(), b.Root, report.Log{}, "openshift-kubelet-4.18.7", "cri-o-1.31.*", "conmon", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs"))
+	flowtest.NoError(t, software.Install(t.Context(), b.Root, report.Log{}, "openshift-kubelet-4.18.7", "cri-o-1.31.*",
+		"conmon", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs"))
 	upgradeOnBench := func(dir string) *run {
 		book, err := ledger.Open(t.TempDir(), ledger.Drivers{
 			Snapshots: map[ledger.Kind]ledger.SnapshotDriver{
@@ -104,10 +105,12 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	specs, err := stageOn(later)
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, later.node.InstallPackages(t.Context(), report.Log{}, specs))
-	if installed := installedVersions(t, b); !strings.Contains(installed, "openshift-kubelet-4.19.5 ") || !strings.Contains(installed, "cri-o-1.32.1 ") {
+	if installed := installedVersions(t, b); !strings.Contains(installed, "openshift-kubelet-4.19.5 ") ||
+		!strings.Contains(installed, "cri-o-1.32.1 ") {
 		t.Errorf("installed: %s", installed)
 	}
-	if decision, err := later.node.SoftwareDecision(t.Context()); err != nil || decision.Err() != nil || len(decision.Replaced()) > 0 {
+	if decision, err := later.node.SoftwareDecision(t.Context()); err != nil || decision.Err() != nil ||
+		len(decision.Replaced()) > 0 {
 		t.Errorf("after the installation: %v, %v, %v", err, decision.Err(), decision.Replaced())
 	}
 }
@@ -269,8 +272,10 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	if _, err := r.node.UnpackLayer(t.Context(), report.Log{}, r.node.Validation.Software.Unpack); err != nil {
 		t.Fatal(err)
 	}
-	flowtest.NoError(t, r.node.PlaceSoftware(t.Context(), osimage.DirectoryOf(pullSpec), r.node.Validation.Software.Unpack))
-	if target, err := os.Readlink(filepath.Join(root, "usr/bin/kubelet")); err != nil || !strings.HasPrefix(target, osimage.DirectoryOf(pullSpec)) {
+	flowtest.NoError(t, r.node.PlaceSoftware(t.Context(), osimage.DirectoryOf(pullSpec),
+		r.node.Validation.Software.Unpack))
+	if target, err := os.Readlink(filepath.Join(root, "usr/bin/kubelet")); err != nil ||
+		!strings.HasPrefix(target, osimage.DirectoryOf(pullSpec)) {
 		t.Errorf("kubelet is a link to %q, %v", target, err)
 	}
 	if _, err := r.node.Ledger.Undo(t.Context()); err != nil || isUnpacked() {

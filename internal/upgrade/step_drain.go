@@ -40,7 +40,8 @@ func drainNode(ctx context.Context, r *run, log report.Log) (steps.Outcome, erro
 		return steps.Outcome{}, withNoDrain(err)
 	}
 	u.Drained = began
-	return steps.Outcome{Summary: "the node is cordoned and drained", Changed: true}, joinstate.Write(r.node.Dir, r.node.State)
+	return steps.Outcome{Summary: "the node is cordoned and drained", Changed: true},
+		joinstate.Write(r.node.Dir, r.node.State)
 }
 
 // checkDrain fails if the upgrade requires a drain that would lose pods. It returns the node and the effects of the

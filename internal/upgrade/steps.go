@@ -81,7 +81,8 @@ func fetchPayload(ctx context.Context, r *run, log report.Log) (steps.Outcome, e
 // software of the node must match it.
 func validate(ctx context.Context, r *run, log report.Log) (steps.Outcome, error) {
 	if r.node.SoftwareErr != nil && r.node.Config.OpenShiftRelease == config.Defaults().OpenShiftRelease {
-		return steps.Outcome{}, report.Fail(report.Refused, "# make the OS image readable, or name the release of the NodePool with --openshift-release 4.Y",
+		return steps.Outcome{}, report.Fail(report.Refused,
+			"# make the OS image readable, or name the release of the NodePool with --openshift-release 4.Y",
 			"the release of the payload is unknown: %w", r.node.SoftwareErr)
 	}
 	if r.isStaged() {

@@ -84,9 +84,11 @@ func upgradeHost(ctx context.Context, m *machine.Machine, options Options) (bool
 		_, err = back.runSteps(ctx)
 	}
 	if err != nil {
-		return true, report.Fail(report.CodeOf(err), joinstate.ResumeUpgrade, "the upgrade failed (%w), and its rollback too: %w", cause, err)
+		return true, report.Fail(report.CodeOf(err), joinstate.ResumeUpgrade,
+			"the upgrade failed (%w), and its rollback too: %w", cause, err)
 	}
-	return true, report.Fail(report.CodeOf(cause), report.RemedyOf(cause), "the upgrade was rolled back, because it failed: %w", cause)
+	return true, report.Fail(report.CodeOf(cause), report.RemedyOf(cause),
+		"the upgrade was rolled back, because it failed: %w", cause)
 }
 
 // mustRollBack reports whether the failure of an upgrade must be rolled back. An interrupted run, or
@@ -113,7 +115,8 @@ func (r *run) runSteps(ctx context.Context) (bool, error) {
 	runner := steps.Runner{
 		Sink: r.node.Sink, Ledger: r.node.Ledger,
 		// The last step uncordons the node.
-		Skip: slices.DeleteFunc(slices.Clone(r.node.Config.Skip), func(name string) bool { return name == steps.Schedulable }),
+		Skip: slices.DeleteFunc(slices.Clone(r.node.Config.Skip),
+			func(name string) bool { return name == steps.Schedulable }),
 		Completed: func(name, _ string, _ time.Duration) error {
 			if r.node.State.Upgrade == nil {
 				return nil // nothing has been changed
@@ -131,7 +134,8 @@ func (r *run) runSteps(ctx context.Context) (bool, error) {
 		return r.node.State.Upgrade != nil, err
 	}
 	if r.options.Stage {
-		report.Log{Sink: r.node.Sink}.Headline("the upgrade of " + r.node.State.NodeName + describeReleases("", releaseOf(r.node.Software)) + " is staged; " +
+		report.Log{Sink: r.node.Sink}.Headline("the upgrade of " +
+			r.node.State.NodeName + describeReleases("", releaseOf(r.node.Software)) + " is staged; " +
 			"start it with: hcp-node-agent upgrade --user-data " + r.node.UserDataFile())
 		return staged, nil
 	}

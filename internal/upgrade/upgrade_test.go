@@ -45,11 +45,20 @@ func TestOnlyJoinedNodesOfHostedClustersAreUpgraded(t *testing.T) {
 		options Options
 		message string // "" if it is upgraded
 	}{
-		"joined":             {state: joinedState()},
-		"no join":            {message: "has not joined"},
-		"unfinished join":    {state: change(func(s *joinstate.State) { s.Finished = time.Time{} }), message: "the join of this host has not finished"},
-		"unfinished leave":   {state: change(func(s *joinstate.State) { s.Leaving = time.Unix(3, 0) }), message: "a leave of this host started"},
-		"standalone":         {state: change(func(s *joinstate.State) { s.Hosted = false }), message: "machine-config-daemon upgrades it"},
+		"joined":  {state: joinedState()},
+		"no join": {message: "has not joined"},
+		"unfinished join": {
+			state:   change(func(s *joinstate.State) { s.Finished = time.Time{} }),
+			message: "the join of this host has not finished",
+		},
+		"unfinished leave": {
+			state:   change(func(s *joinstate.State) { s.Leaving = time.Unix(3, 0) }),
+			message: "a leave of this host started",
+		},
+		"standalone": {
+			state:   change(func(s *joinstate.State) { s.Hosted = false }),
+			message: "machine-config-daemon upgrades it",
+		},
 		"resumed":            {state: unfinished},
 		"rolled back":        {state: unfinished, options: Options{Rollback: true}},
 		"another, too early": {state: unfinished, options: Options{HasInput: true}, message: "has not finished"},
@@ -59,7 +68,8 @@ func TestOnlyJoinedNodesOfHostedClustersAreUpgraded(t *testing.T) {
 		switch {
 		case (err == nil) != (test.message == ""):
 			t.Errorf("%s: %v", name, err)
-		case err != nil && (report.CodeOf(err) != report.Refused || report.RemedyOf(err) == "" || !strings.Contains(err.Error(), test.message)):
+		case err != nil && (report.CodeOf(err) != report.Refused || report.RemedyOf(err) == "" ||
+			!strings.Contains(err.Error(), test.message)):
 			t.Errorf("%s: %v (code %d, remedy %q)", name, err, report.CodeOf(err), report.RemedyOf(err))
 		}
 	}
@@ -71,7 +81,8 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	flowtest.NoError(t, joinstate.Write(dir, joinedState()))
 	flowtest.NoError(t, joinstate.SaveFile(dir, joinstate.PayloadFile, []byte("payload A")))
 	flowtest.NoError(t, joinstate.SaveSoftware(dir, software.Contents{
-		Release: software.Release{Major: 4, Minor: 20}, Packages: map[string]string{"cri-o": "1.33.5-1.el9", "openvswitch3.4": "3.4.1-1.el9"},
+		Release:  software.Release{Major: 4, Minor: 20},
+		Packages: map[string]string{"cri-o": "1.33.5-1.el9", "openvswitch3.4": "3.4.1-1.el9"},
 	}))
 	r := &run{mayRollBack: true, node: &bootstrap.Flow{Builder: &plan.Builder{
 		Dir: dir, State: joinedState(), Payload: &ignition.Payload{Raw: []byte("payload B")},
@@ -89,7 +100,8 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 		flowtest.NoError(t, err)
 		content, err := joinstate.LoadFile(dir, joinstate.PayloadFile)
 		flowtest.NoError(t, err)
-		if state.Phase() != phase || state.PayloadDigest != digest || string(content) != payload || state.Upgrade.To != to || !state.Upgrade.Effects.Requires(effects.Restart, systemd.CRIOUnit) {
+		if state.Phase() != phase || state.PayloadDigest != digest || string(content) != payload || state.Upgrade.To != to ||
+			!state.Upgrade.Effects.Requires(effects.Restart, systemd.CRIOUnit) {
 			t.Errorf("phase %s, payload %s %q, upgrade %+v", state.Phase(), state.PayloadDigest, content, state.Upgrade)
 		}
 	}
@@ -140,10 +152,12 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	check(joinstate.PhaseUpgrading, "A", "payload A", "4.20")
 	contents, err := joinstate.LoadSoftware(dir)
 	flowtest.NoError(t, err)
-	if diff := cmp.Diff(map[string]string{"cri-o": "1.33.2-1.el9", "openvswitch3.5": "3.5.0-1.el9"}, contents.Packages); diff != "" {
+	if diff := cmp.Diff(map[string]string{"cri-o": "1.33.2-1.el9", "openvswitch3.5": "3.5.0-1.el9"},
+		contents.Packages); diff != "" {
 		t.Errorf("the packages of the rollback (-want +got):\n%s", diff)
 	}
-	if u := back.node.State.Upgrade; u.RollingBack != "kubelet does not start" || u.From != "4.21" || u.Drain || back.mustRollBack(t.Context(), errors.New("failed")) {
+	if u := back.node.State.Upgrade; u.RollingBack != "kubelet does not start" || u.From != "4.21" || u.Drain ||
+		back.mustRollBack(t.Context(), errors.New("failed")) {
 		t.Errorf("rollback %+v", u)
 	}
 }
@@ -161,7 +175,8 @@ func TestStageAndDrainPrecedeTheFirstChange(t *testing.T) {
 		names = append(names, step.Name)
 	}
 	text := strings.Join(names, " ")
-	if want := strings.Join([]string{steps.Validate, steps.Stage, steps.Drain, steps.Packages, steps.Files}, " "); !strings.Contains(text, want) || len(names) != len(bootstrap.Steps())+2 {
+	if want := strings.Join([]string{steps.Validate, steps.Stage, steps.Drain, steps.Packages, steps.Files},
+		" "); !strings.Contains(text, want) || len(names) != len(bootstrap.Steps())+2 {
 		t.Errorf("steps %s", text)
 	}
 }

@@ -40,6 +40,7 @@ var reasons = map[difference]string{
 		"there are users, the agent does not",
 	differsMovedLink:  "a config that replaces a link in its own paths refers to other files in its second run",
 	differsShadowDays: "the day of a password's last change is that of the run, and midnight can be between two runs",
-	differsLinkChain: "links to links are followed to their end, inside the root; Ignition resolves one of them and leaves the rest to the kernel of " +
+	differsLinkChain: "links to links are followed to their end, inside the root; Ignition resolves one of them and " +
+		"leaves the rest to the kernel of " +
 		"the machine on which it runs, which leads outside the root or nowhere",
 }

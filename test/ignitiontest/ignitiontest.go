@@ -45,7 +45,9 @@ func LoadRealPayload(t *testing.T, name string) *ignition.Payload {
 	}
 	p, err := ignition.LoadPayload(raw)
 	if err != nil {
-		reporttest.CheckFailure(t, err, report.Usage, "the config refers to resources on the network, which are not fetched offline: file /etc/example.d/remote.txt at https://")
+		reporttest.CheckFailure(t, err, report.Usage,
+			"the config refers to resources on the network, which are not fetched offline: file /etc/example.d/remote.txt at "+
+				"https://")
 		if p, err = ignition.LoadPayload(withoutRemote(t, raw)); err != nil {
 			t.Fatal(err)
 		}
@@ -94,9 +96,13 @@ func Override(t *testing.T, base string, configs ...string) *ignition.Payload {
 // DefaultProxyPod returns the pod that HyperShift creates instead of HAProxy if the cluster has
 // a proxy (generateKubernetesDefaultProxyPod). It strips the scheme of the proxy's URL.
 func DefaultProxyPod(proxy string) string {
-	return "apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    k8s-app: kube-apiserver-proxy\n  name: kube-apiserver-proxy\n  namespace: kube-system\n" +
-		"spec:\n  containers:\n  - command:\n    - control-plane-operator\n    - kubernetes-default-proxy\n    - --listen-addr=172.20.0.1:6443\n" +
-		"    - --proxy-addr=" + proxy + "\n    - --apiserver-addr=api.example.com:6443\n    image: registry.example.com:5000/cpo:4.18@sha256:0123456789abcdef\n"
+	return "apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    k8s-app: kube-apiserver-proxy\n" +
+		"  name: kube-apiserver-proxy\n  namespace: kube-system\n" +
+		"spec:\n  containers:\n  - command:\n    - control-plane-operator\n    - kubernetes-default-proxy\n" +
+		"    - --listen-addr=172.20.0.1:6443\n" +
+		"    - --proxy-addr=" + proxy +
+		"\n    - --apiserver-addr=api.example.com:6443\n    image: " +
+		"registry.example.com:5000/cpo:4.18@sha256:0123456789abcdef\n"
 }
 
 // InlineContent returns a resource with content as a data URL.

@@ -42,7 +42,9 @@ func StepLine(step string) string { return `(?m)^\s*\S+\s+` + regexp.QuoteMeta(s
 
 // KillUpgrade runs an upgrade command repeatedly, and kills the agent in or after each of its steps up to the step
 // kubelet. The later ones are over at once. The same command resumes the upgrade. It logs the output of each run.
-func (s *Environment) KillUpgrade(ctx context.Context, command string, logf func(format string, arguments ...any)) error {
+func (s *Environment) KillUpgrade(ctx context.Context, command string,
+	logf func(format string, arguments ...any),
+) error {
 	for _, step := range upgrade.Steps() {
 		var killErr error
 		out, err := s.RunUntilOutput(ctx, command, StepLine(step.Name), func() {

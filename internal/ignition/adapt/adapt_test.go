@@ -142,7 +142,13 @@ func formatSections(plan *Plan, notes []Note, format func(ledger.Change) string)
 	for _, section := range []struct {
 		title   string
 		changes []ledger.Change
-	}{{"files", plan.Files}, {"units", plan.Units}, {"kubelet", plan.Kubelet}, {"sysctls", plan.Sysctls}, {"modules", plan.Modules}} {
+	}{
+		{"files", plan.Files},
+		{"units", plan.Units},
+		{"kubelet", plan.Kubelet},
+		{"sysctls", plan.Sysctls},
+		{"modules", plan.Modules},
+	} {
 		fmt.Fprintf(&out, "\n%s\n", section.title)
 		for _, c := range section.changes {
 			out.WriteString(format(c))
@@ -209,17 +215,32 @@ func TestAdaptRejectsUnsupportedPayloads(t *testing.T) {
 		want         []string
 	}{
 		{
-			"disks", spec(`"storage":{"disks":[{"device":"/dev/sda"}],"raid":[{"name":"a","level":"raid1","devices":["/dev/sda"]}],"luks":[{"name":"a","device":"/dev/sda"}],"filesystems":[{"device":"/dev/sda","format":"xfs","path":"/var"}]}`),
+			"disks",
+			spec(`"storage":{"disks":[{"device":"/dev/sda"}],"raid":[{"name":"a","level":"raid1","devices":["/dev/sda"]}],"luks":[{"name":"a","device":"/dev/sda"}],"filesystems":[{"device":"/dev/sda","format":"xfs","path":"/var"}]}`),
 			[]string{"storage.disks", "storage.raid", "storage.luks", "storage.filesystems"},
 		},
 		{
-			"no file of the host", spec(`"storage":{"files":[{"path":"/proc/a"}],"directories":[{"path":"/sys"}],"links":[{"path":"/var/lib/hcp-node-agent/ledger.log","target":"/a"}]}`),
+			"no file of the host",
+			spec(`"storage":{"files":[{"path":"/proc/a"}],"directories":[{"path":"/sys"}],"links":[{"path":"/var/lib/hcp-node-agent/ledger.log","target":"/a"}]}`),
 			[]string{"an entry at /proc/a", "an entry at /sys", "an entry at /var/lib/hcp-node-agent/ledger.log"},
 		},
-		{"slash in a unit", spec(`"systemd":{"units":[{"name":"../a.service"},{"name":"crio.service","dropins":[{"name":"../c.conf","contents":"[Unit]\n"}]}]}`), []string{`unit "../a.service"`, `drop-in "../c.conf" of unit crio.service`}},
-		{"unknown owner", spec(`"storage":{"files":[{"path":"/a","user":{"name":"nobody-here"}}]}`), []string{`/a must belong to user "nobody-here"`}},
-		{"unknown group", spec(`"storage":{"directories":[{"path":"/a","group":{"name":"nobody-here"}}]}`), []string{`/a must belong to group "nobody-here"`}},
-		{"bad kubelet.conf", spec(`"storage":{"files":[{"path":"` + ignition.KubeletConfigPath + `","contents":{"source":"data:,%09a"}}]}`), []string{"decoding the kubelet configuration"}},
+		{
+			"slash in a unit",
+			spec(`"systemd":{"units":[{"name":"../a.service"},{"name":"crio.service","dropins":[{"name":"../c.conf","contents":"[Unit]\n"}]}]}`),
+			[]string{`unit "../a.service"`, `drop-in "../c.conf" of unit crio.service`},
+		},
+		{
+			"unknown owner", spec(`"storage":{"files":[{"path":"/a","user":{"name":"nobody-here"}}]}`),
+			[]string{`/a must belong to user "nobody-here"`},
+		},
+		{
+			"unknown group", spec(`"storage":{"directories":[{"path":"/a","group":{"name":"nobody-here"}}]}`),
+			[]string{`/a must belong to group "nobody-here"`},
+		},
+		{
+			"bad kubelet.conf", spec(`"storage":{"files":[{"path":"` + ignition.KubeletConfigPath +
+				`","contents":{"source":"data:,%09a"}}]}`), []string{"decoding the kubelet configuration"},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

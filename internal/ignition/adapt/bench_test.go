@@ -28,12 +28,14 @@ func bigPayload() []byte {
 			content.Reset()
 			content.WriteString("net.ipv4.ip_forward = 1\nvm.overcommit_memory=1\n")
 		}
-		files = append(files, fmt.Sprintf(`{"path":%q,"overwrite":true,"mode":420,"contents":{"source":"data:text/plain;charset=utf-8;base64,%s"}}`,
-			path, base64.StdEncoding.EncodeToString([]byte(content.String()))))
+		files = append(files,
+			fmt.Sprintf(`{"path":%q,"overwrite":true,"mode":420,"contents":{"source":"data:text/plain;charset=utf-8;base64,%s"}}`,
+				path, base64.StdEncoding.EncodeToString([]byte(content.String()))))
 	}
 	for i := range 20 {
-		units = append(units, fmt.Sprintf(`{"name":"example-%d.service","enabled":true,"contents":"[Unit]\nDescription=%s\nRequires=crio.service\n[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"}`,
-			i, strings.Repeat("word ", 200)))
+		units = append(units,
+			fmt.Sprintf(`{"name":"example-%d.service","enabled":true,"contents":"[Unit]\nDescription=%s\nRequires=crio.service\n[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"}`,
+				i, strings.Repeat("word ", 200)))
 	}
 	return fmt.Appendf(nil, `{"ignition":{"version":"3.2.0"},"storage":{"files":[%s]},"systemd":{"units":[%s]}}`,
 		strings.Join(files, ","), strings.Join(units, ","))

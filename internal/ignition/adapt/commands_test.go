@@ -16,18 +16,30 @@ import (
 
 // The binaries that a payload runs come from its units and their scripts.
 func TestCommandsComeFromUnitsAndScripts(t *testing.T) {
-	script := ignitiontest.InlineContent("#!/bin/bash\n# nc is not called here\nversion=$(jq .version $FILE)\nif ethtool -k x | grep -q off; then free -g|awk '{print}'; fi\n" +
+	script := ignitiontest.InlineContent("#!/bin/bash\n# nc is not called here\nversion=$(jq .version $FILE)\n" +
+		"if ethtool -k x | grep -q off; then free -g|awk '{print}'; fi\n" +
 		"code=$(timeout 2s nc -l x)\n/usr/local/bin/second.sh\n")
 	second := ignitiontest.InlineContent("#!/bin/sh\nfor i in 1; do podman run x; done\n")
 	for name, test := range map[string]struct {
 		unit string
 		want []string
 	}{
-		"its own command":        {"[Service]\nExecStart=-/usr/bin/nmstatectl service\n[Install]\nWantedBy=a.target\n", []string{"nmstatectl"}},
-		"a shell's script":       {"[Service]\nExecStart=/bin/bash -c \" until /usr/bin/podman run; do sleep 5; done\"\n[Install]\nWantedBy=a.target\n", []string{"podman"}},
-		"a script and a second":  {"[Service]\nExecStart=/bin/bash /usr/local/bin/first.sh\n[Install]\nWantedBy=a.target\n", []string{"ethtool", "free", "jq", "nc", "podman"}},
+		"its own command": {
+			"[Service]\nExecStart=-/usr/bin/nmstatectl service\n[Install]\nWantedBy=a.target\n", []string{"nmstatectl"},
+		},
+		"a shell's script": {
+			"[Service]\nExecStart=/bin/bash -c \" until /usr/bin/podman run; do sleep 5; done\"\n[Install]\nWantedBy=a.target\n",
+			[]string{"podman"},
+		},
+		"a script and a second": {
+			"[Service]\nExecStart=/bin/bash /usr/local/bin/first.sh\n[Install]\nWantedBy=a.target\n",
+			[]string{"ethtool", "free", "jq", "nc", "podman"},
+		},
 		"of a unit without host": {"[Service]\nExecStart=/usr/bin/nmstatectl\n[Install]\nWantedBy=absent.service\n", nil},
-		"a condition":            {"[Unit]\nConditionPathExists=/run/ostree-booted\n[Service]\nExecStart=/usr/bin/nmstatectl\n[Install]\nWantedBy=a.target\n", nil},
+		"a condition": {
+			"[Unit]\nConditionPathExists=/run/ostree-booted\n[Service]\nExecStart=/usr/bin/nmstatectl\n[Install]\n" +
+				"WantedBy=a.target\n", nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			payload := fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[
@@ -44,7 +56,9 @@ func TestCommandsComeFromUnitsAndScripts(t *testing.T) {
 func unusualCommands(plan *Plan, unit bool) []string {
 	var names []string
 	for _, c := range plan.Commands {
-		if c.InUnit == unit && slices.Contains([]string{"jq", "nc", "nmstatectl", "podman", "ethtool", "free", "ipsec", "curl", "nmcli"}, c.Name) {
+		if c.InUnit == unit && slices.Contains([]string{
+			"jq", "nc", "nmstatectl", "podman", "ethtool", "free", "ipsec", "curl", "nmcli",
+		}, c.Name) {
 			names = append(names, c.Name)
 		}
 	}

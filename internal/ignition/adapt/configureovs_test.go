@@ -19,8 +19,10 @@ func TestConfigureOVSChangeDependsOnScript(t *testing.T) {
 		clears = "ovs-vsctl set Open_vSwitch . external_ids:ovn-remote=\" \"\n"
 		checks = "if [ -e /etc/nmstate/openshift/applied ]; then\n  exit 0\nfi\n"
 		unit   = `"systemd":{"units":[{"name":"ovs-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/usr/local/bin/configure-ovs.sh\n[Install]\nRequiredBy=a.target\n"}]}`
-		only   = "[Service]\nExecStart=\nExecStart=-/usr/bin/ovs-vsctl --no-wait --timeout=10 set Open_vSwitch . \"external_ids:ovn-remote= \"\nRemainAfterExit=yes\n"
-		before = "[Service]\nExecStartPre=-/usr/bin/ovs-vsctl --no-wait --timeout=10 set Open_vSwitch . \"external_ids:ovn-remote= \"\n"
+		only   = "[Service]\nExecStart=\nExecStart=-/usr/bin/ovs-vsctl --no-wait --timeout=10 set Open_vSwitch . " +
+			"\"external_ids:ovn-remote= \"\nRemainAfterExit=yes\n"
+		before = "[Service]\nExecStartPre=-/usr/bin/ovs-vsctl --no-wait --timeout=10 set Open_vSwitch . " +
+			"\"external_ids:ovn-remote= \"\n"
 	)
 	for name, test := range map[string]struct{ script, rule, dropin string }{
 		"4.16 and later":           {"#!/bin/bash\n" + clears + checks, "report ovs-configuration", ""},
@@ -34,7 +36,8 @@ func TestConfigureOVSChangeDependsOnScript(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			storage := ""
 			if test.script != "" {
-				storage = fmt.Sprintf(`"storage":{"files":[{"path":"/usr/local/bin/configure-ovs.sh","mode":493,"contents":%s}]},`, ignitiontest.InlineContent(test.script))
+				storage = fmt.Sprintf(`"storage":{"files":[{"path":"/usr/local/bin/configure-ovs.sh","mode":493,"contents":%s}]},`,
+					ignitiontest.InlineContent(test.script))
 			}
 			plan := adaptConfig(t, `{"ignition":{"version":"3.2.0"},`+storage+unit+`}`, nil)
 			if got := ruleFor(plan, "ovs-configuration.service"); got != test.rule {
@@ -63,7 +66,8 @@ func TestConfigureOVSChangeDependsOnScript(t *testing.T) {
 
 // A host in image mode runs the payload's units unchanged.
 func TestConfigureOVSIsUnchangedInImageMode(t *testing.T) {
-	plan := adaptConfig(t, systemdConfig(`{"name":"ovs-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/a\n[Install]\nRequiredBy=a.target\n"}`),
+	plan := adaptConfig(t,
+		systemdConfig(`{"name":"ovs-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/a\n[Install]\nRequiredBy=a.target\n"}`),
 		func(in *Input) { in.Facts.OSTree = true })
 	if got := ruleFor(plan, "ovs-configuration.service"); got != "" {
 		t.Errorf("rule %q", got)

@@ -29,23 +29,36 @@ func TestExcludePatterns(t *testing.T) {
 	const unit = "/etc/systemd/system/"
 	all := []string{
 		"/etc/c", "/etc/d", "/etc/d/a", "/etc/d/e/b", "/etc/d/l", "/etc/h",
-		unit + "a.service", unit + "a.service.d/1.conf", unit + "a.service.d/2.conf", unit + "b.timer", "a.service", "b.timer", entries.PresetPath,
+		unit + "a.service", unit + "a.service.d/1.conf", unit + "a.service.d/2.conf", unit + "b.timer", "a.service",
+		"b.timer", entries.PresetPath,
 	}
 	for name, test := range map[string]struct {
 		drop []string
 		gone []string
 		skip []string // the subjects of notes
 	}{
-		"nothing":               {nil, nil, nil},
-		"a file":                {[]string{"/etc/d/a"}, []string{"/etc/d/a"}, []string{"/etc/d/a"}},
-		"files of a directory":  {[]string{"/etc/d/*"}, []string{"/etc/d/a", "/etc/d/l"}, []string{"/etc/d/a", "/etc/d/l"}},
-		"all below a directory": {[]string{"/etc/d/**"}, []string{"/etc/d/a", "/etc/d/e/b", "/etc/d/l"}, []string{"/etc/d/a", "/etc/d/e/b", "/etc/d/l"}},
-		"a directory, a link":   {[]string{"/etc/d", "/etc/[h]"}, []string{"/etc/d", "/etc/h"}, []string{"/etc/d", "/etc/h"}},
-		"a unit":                {[]string{"a.service"}, []string{unit + "a.service", unit + "a.service.d/1.conf", unit + "a.service.d/2.conf", "a.service"}, []string{"a.service"}},
-		"units":                 {[]string{"*.timer"}, []string{unit + "b.timer", "b.timer"}, []string{"b.timer"}},
-		"a drop-in":             {[]string{"a.service/1.conf"}, []string{unit + "a.service.d/1.conf"}, []string{unit + "a.service.d/1.conf"}},
-		"an empty drop-in":      {[]string{"a.*/2*"}, []string{unit + "a.service.d/2.conf"}, []string{unit + "a.service.d/2.conf"}},
-		"a path is no unit":     {[]string{unit + "a.service"}, nil, nil},
+		"nothing":              {nil, nil, nil},
+		"a file":               {[]string{"/etc/d/a"}, []string{"/etc/d/a"}, []string{"/etc/d/a"}},
+		"files of a directory": {[]string{"/etc/d/*"}, []string{"/etc/d/a", "/etc/d/l"}, []string{"/etc/d/a", "/etc/d/l"}},
+		"all below a directory": {
+			[]string{"/etc/d/**"},
+			[]string{"/etc/d/a", "/etc/d/e/b", "/etc/d/l"},
+			[]string{"/etc/d/a", "/etc/d/e/b", "/etc/d/l"},
+		},
+		"a directory, a link": {[]string{"/etc/d", "/etc/[h]"}, []string{"/etc/d", "/etc/h"}, []string{"/etc/d", "/etc/h"}},
+		"a unit": {
+			[]string{"a.service"}, []string{
+				unit + "a.service", unit + "a.service.d/1.conf", unit + "a.service.d/2.conf", "a.service",
+			}, []string{"a.service"},
+		},
+		"units": {[]string{"*.timer"}, []string{unit + "b.timer", "b.timer"}, []string{"b.timer"}},
+		"a drop-in": {
+			[]string{"a.service/1.conf"}, []string{unit + "a.service.d/1.conf"}, []string{unit + "a.service.d/1.conf"},
+		},
+		"an empty drop-in": {
+			[]string{"a.*/2*"}, []string{unit + "a.service.d/2.conf"}, []string{unit + "a.service.d/2.conf"},
+		},
+		"a path is no unit": {[]string{unit + "a.service"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := adaptConfig(t, excludablePayload, func(in *Input) { in.Exclude = test.drop })
@@ -56,7 +69,8 @@ func TestExcludePatterns(t *testing.T) {
 			for _, note := range plan.Notes {
 				if note.Rule == "payload-drop" && note.Action == Skip {
 					skipped = append(skipped, note.Subject)
-					if !slices.ContainsFunc(test.drop, func(pattern string) bool { return strings.Contains(note.Reason, `"`+pattern+`"`) }) {
+					if !slices.ContainsFunc(test.drop,
+						func(pattern string) bool { return strings.Contains(note.Reason, `"`+pattern+`"`) }) {
 						t.Errorf("the pattern is not named: %s", note)
 					}
 				}
@@ -86,7 +100,8 @@ func TestUnusedExcludePatternIsNoted(t *testing.T) {
 			got = append(got, note.Subject)
 		}
 	}
-	if diff := cmp.Diff([]string{"pattern /etc/x", "pattern c.service", "pattern /etc/systemd/system/a.service"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"pattern /etc/x", "pattern c.service", "pattern /etc/systemd/system/a.service"},
+		got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if text := plan.Notes[len(plan.Notes)-1].Reason; !strings.HasSuffix(text, "specify units without a path") {
@@ -96,14 +111,16 @@ func TestUnusedExcludePatternIsNoted(t *testing.T) {
 
 // Entries without which the host cannot become a node cannot be excluded.
 func TestExcludeRejectsRequiredEntries(t *testing.T) {
-	p, err := ignition.LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"` + ignition.KubeletConfigPath + `","contents":` +
+	p, err := ignition.LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"` +
+		ignition.KubeletConfigPath + `","contents":` +
 		ignitiontest.InlineContent(`{"authentication":{"x509":{"clientCAFile":"/etc/kubernetes/kubelet-ca.crt"}}}`) + `}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for pattern, want := range map[string]string{
 		"kubelet.service": "kubelet.service", "*": "kubelet.service", "kubelet.*": "kubelet.service",
-		"/etc/kubernetes/kubeconfig": ignition.BootstrapKubeconfigPath, "/etc/kubernetes/kubelet.co*": ignition.KubeletConfigPath, "/**": ignition.BootstrapKubeconfigPath,
+		"/etc/kubernetes/kubeconfig":  ignition.BootstrapKubeconfigPath,
+		"/etc/kubernetes/kubelet.co*": ignition.KubeletConfigPath, "/**": ignition.BootstrapKubeconfigPath,
 		"/etc/kubernetes/*.crt": "/etc/kubernetes/kubelet-ca.crt",
 	} {
 		in := plainHost()
@@ -136,7 +153,8 @@ func TestExcludeRejectsHardLinkTargets(t *testing.T) {
 
 // An excluded unit that another unit requires is missing, as if the payload did not contain it.
 func TestExcludedRequiredUnitIsMissing(t *testing.T) {
-	plan := adaptConfig(t, systemdConfig(`{"name":"a.service","enabled":true,"contents":"[Unit]\nRequires=b.service\n[Install]\nWantedBy=x.target\n"},{"name":"b.service","contents":"[Service]\n"}`),
+	plan := adaptConfig(t,
+		systemdConfig(`{"name":"a.service","enabled":true,"contents":"[Unit]\nRequires=b.service\n[Install]\nWantedBy=x.target\n"},{"name":"b.service","contents":"[Service]\n"}`),
 		func(in *Input) { in.Exclude = []string{"b.service"} })
 	if len(plan.MissingUnits) != 1 || !strings.HasPrefix(plan.MissingUnits[0], "b.service (required by a.service") {
 		t.Errorf("missing: %q", plan.MissingUnits)
@@ -173,9 +191,10 @@ func TestExcludeAndOverrideForRemoteWorker(t *testing.T) {
 	}
 	standalone := plainHost()
 	standalone.Hosted, standalone.Exclude = false, in.Exclude
-	if plan = adaptConfig(t, base, func(in *Input) { *in = standalone }); !slices.ContainsFunc(plan.Notes, func(n Note) bool {
-		return n.Rule == "payload-drop" && strings.Contains(n.Reason, "degrades the pool")
-	}) {
+	if plan = adaptConfig(t, base, func(in *Input) { *in = standalone }); !slices.ContainsFunc(plan.Notes,
+		func(n Note) bool {
+			return n.Rule == "payload-drop" && strings.Contains(n.Reason, "degrades the pool")
+		}) {
 		t.Errorf("no warning for a standalone cluster: %v", plan.Notes)
 	}
 	if slices.ContainsFunc(plan.Files, func(c ledger.Change) bool { return strings.Contains(c.Target, "keepalived") }) {

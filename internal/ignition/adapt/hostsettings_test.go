@@ -21,12 +21,14 @@ func TestHostSettingsArePlanned(t *testing.T) {
 	}
 	worker := `{"ignition":{"version":"3.4.0"},"storage":{"files":[` + inline(ignition.MachineConfigPath, machine) + `,` +
 		inline("/etc/chrony.conf", "server a") + `,` + inline("/etc/audit/rules.d/a.rules", "-D") + `,` +
-		inline("/etc/systemd/system.conf.d/a.conf", "[Manager]") + `,` + inline("/etc/systemd/system.conf.d/b.conf", "[Manager]") +
+		inline("/etc/systemd/system.conf.d/a.conf", "[Manager]") + `,` +
+		inline("/etc/systemd/system.conf.d/b.conf", "[Manager]") +
 		`]},"systemd":{"units":[{"name":"kubelet.service","contents":"[Service]\nExecStart=/usr/bin/kubelet\n"},{"name":"chronyd.service","enabled":true}]}}`
 	const (
 		argument = "boot loader: psi=0"
 		booleans = "SELinux policy: container_manage_cgroup=on virt_use_samba=on container_use_cephfs=on"
-		ports    = "firewalld zone public: 9000-9999/tcp 9000-9999/udp 10250-10259/tcp 6081/udp 30000-32767/tcp 30000-32767/udp"
+		ports    = "firewalld zone public: 9000-9999/tcp 9000-9999/udp 10250-10259/tcp 6081/udp 30000-32767/tcp " +
+			"30000-32767/udp"
 	)
 	for name, test := range map[string]struct {
 		config  string
@@ -40,7 +42,9 @@ func TestHostSettingsArePlanned(t *testing.T) {
 			worker, func(in *Input) { in.ApplyHostSettings, in.FirewallZone = false, "" }, nil, nil, true,
 			[]string{"selinux-booleans", "kernel-arguments", "next-boot"},
 		},
-		"applied": {worker, nil, []string{argument, booleans, ports}, []string{"chronyd", "systemd"}, true, []string{"kernel-arguments"}},
+		"applied": {
+			worker, nil, []string{argument, booleans, ports}, []string{"chronyd", "systemd"}, true, []string{"kernel-arguments"},
+		},
 		"booted with the arguments": {
 			worker, func(in *Input) { in.Facts.Cmdline = []string{"psi=0"} },
 			[]string{argument, booleans, ports},

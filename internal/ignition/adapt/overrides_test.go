@@ -38,19 +38,23 @@ func TestPlanMarksOverriddenEntries(t *testing.T) {
 		t.Errorf("overridden (-want +got):\n%s", diff)
 	}
 	i := slices.IndexFunc(plan.Notes, func(n Note) bool { return n.Rule == "override" })
-	if i < 0 || !strings.Contains(plan.Notes[i].Reason, "/etc/a, /etc/l, /etc/new.d, ") || strings.Contains(plan.Notes[i].Reason, "degrade") {
+	if i < 0 || !strings.Contains(plan.Notes[i].Reason, "/etc/a, /etc/l, /etc/new.d, ") ||
+		strings.Contains(plan.Notes[i].Reason, "degrade") {
 		t.Errorf("notes: %v", plan.Notes)
 	}
 	in := plainHost()
 	in.Hosted = false
-	if plan, err = ToHost(p, in); err != nil || !strings.Contains(plan.Notes[slices.IndexFunc(plan.Notes, func(n Note) bool { return n.Rule == "override" })].Reason, "degrade") {
+	if plan, err = ToHost(p, in); err != nil ||
+		!strings.Contains(plan.Notes[slices.IndexFunc(plan.Notes, func(n Note) bool { return n.Rule == "override" })].Reason,
+			"degrade") {
 		t.Errorf("a standalone cluster's plan has no warning: %v, %v", plan.Notes, err)
 	}
 }
 
 // The reason of a change names the rule, even if an override added the entry.
 func TestRulesApplyToOverrides(t *testing.T) {
-	p := ignitiontest.Override(t, ignitiontest.OverriddenPayload, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/kubernetes/kubeconfig","mode":420,"contents":{"source":"data:,a"}}]}}`)
+	p := ignitiontest.Override(t, ignitiontest.OverriddenPayload,
+		`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/kubernetes/kubeconfig","mode":420,"contents":{"source":"data:,a"}}]}}`)
 	plan, err := ToHost(p, plainHost())
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,8 @@ func TestRealUserData(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if err := userData.Validate(); err != nil || !userData.HasToken() || userData.NodePool() == "" || userData.ConfigHash() == "" {
+		if err := userData.Validate(); err != nil || !userData.HasToken() || userData.NodePool() == "" ||
+			userData.ConfigHash() == "" {
 			t.Errorf("%s: %v, %v", name, userData, err)
 		}
 		again, err := userData.Encode()
@@ -102,17 +103,21 @@ func checkReal(t *testing.T, p *ignition.Payload, plan *Plan) {
 			continue
 		}
 		content, mode, _ := p.File(file.Path)
-		if string(change.Desired.Content) != string(content) || (*change.Desired.Mode != mode && ruleFor(plan, file.Path) == "") {
+		if string(change.Desired.Content) != string(content) ||
+			(*change.Desired.Mode != mode && ruleFor(plan, file.Path) == "") {
 			t.Errorf("%s is not planned as the payload has it", file.Path)
 		}
 	}
-	if len(plan.Kubelet) != 1 || slices.ContainsFunc(plan.Units, func(c ledger.Change) bool { return c.Target == kubeletUnit }) {
+	if len(plan.Kubelet) != 1 || slices.ContainsFunc(plan.Units,
+		func(c ledger.Change) bool { return c.Target == kubeletUnit }) {
 		t.Error("kubelet's enablement is not apart")
 	}
-	if !slices.ContainsFunc(plan.Units, func(c ledger.Change) bool { return c.Target == "kubelet-auto-node-size.service" }) {
+	if !slices.ContainsFunc(plan.Units,
+		func(c ledger.Change) bool { return c.Target == "kubelet-auto-node-size.service" }) {
 		t.Error("kubelet's node-sizing.env would not be made")
 	}
-	if len(plan.MissingUnits) == 0 || !strings.HasPrefix(plan.MissingUnits[0], "openvswitch.service (enabled by the payload; package openvswitch3.Y") {
+	if len(plan.MissingUnits) == 0 || !strings.HasPrefix(plan.MissingUnits[0],
+		"openvswitch.service (enabled by the payload; package openvswitch3.Y") {
 		t.Errorf("missing units: %q", plan.MissingUnits)
 	}
 }
@@ -122,9 +127,12 @@ func rhelHost() Input {
 	in := plainHost()
 	in.Facts.SELinux = "enforcing"
 	states := map[string]string{
-		"basic.target": "static", "network-online.target": "static", "NetworkManager.service": "enabled", "crio.service": "disabled",
-		"chronyd.service": "enabled", "chrony-wait.service": "disabled", "firewalld.service": "enabled", "auditd.service": "enabled",
-		"openvswitch.service": "disabled", "ovsdb-server.service": "static", "ovs-vswitchd.service": "static", "rpc-statd.service": "static",
+		"basic.target": "static", "network-online.target": "static", "NetworkManager.service": "enabled",
+		"crio.service":    "disabled",
+		"chronyd.service": "enabled", "chrony-wait.service": "disabled", "firewalld.service": "enabled",
+		"auditd.service":      "enabled",
+		"openvswitch.service": "disabled", "ovsdb-server.service": "static", "ovs-vswitchd.service": "static",
+		"rpc-statd.service": "static",
 	}
 	in.HasUnit = func(name string) bool { return states[name] != "" }
 	in.UnitFileState = func(name string) string { return states[name] }

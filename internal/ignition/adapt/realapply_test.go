@@ -22,10 +22,18 @@ import (
 func rhelTree(t *testing.T) *hostfs.Tree {
 	t.Helper()
 	root := t.TempDir()
-	for _, dir := range []string{"etc/containers", "etc/systemd/system/multi-user.target.wants", "etc/sysctl.d", "usr/bin", "usr/lib", "usr/local/bin", "run", "var/lib"} {
+	for _, dir := range []string{
+		"etc/containers", "etc/systemd/system/multi-user.target.wants", "etc/sysctl.d", "usr/bin", "usr/lib", "usr/local/bin",
+		"run", "var/lib",
+	} {
 		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755)) //nolint:gosec // as on a host
 	}
-	for link, target := range map[string]string{"bin": "usr/bin", "lib": "usr/lib", "var/run": "../run", "etc/systemd/system/kubens.service": "/dev/null"} {
+	for link, target := range map[string]string{
+		"bin":                               "usr/bin",
+		"lib":                               "usr/lib",
+		"var/run":                           "../run",
+		"etc/systemd/system/kubens.service": "/dev/null",
+	} {
 		must(t, os.Symlink(target, filepath.Join(root, link)))
 	}
 	for name, content := range map[string]string{
@@ -60,7 +68,14 @@ func filesOf(t *testing.T, tree *hostfs.Tree) map[string]hostfs.Info {
 			must(t, err)
 			info.Xattrs = map[string][]byte{"content": content}
 		}
-		all[p] = hostfs.Info{Type: info.Type, Mode: info.Mode, UID: info.UID, GID: info.GID, Link: info.Link, Xattrs: info.Xattrs}
+		all[p] = hostfs.Info{
+			Type:   info.Type,
+			Mode:   info.Mode,
+			UID:    info.UID,
+			GID:    info.GID,
+			Link:   info.Link,
+			Xattrs: info.Xattrs,
+		}
 		return nil
 	}))
 	return all
@@ -94,7 +109,8 @@ func TestRealPayloadsApply(t *testing.T) {
 			}
 			for _, file := range p.Config.Storage.Files {
 				want, _, _ := p.File(file.Path)
-				if got, _, err := tree.ReadFile(file.Path); file.Path != ignition.MachineConfigPath && (err != nil || string(got) != string(want)) {
+				if got, _, err := tree.ReadFile(file.Path); file.Path != ignition.MachineConfigPath &&
+					(err != nil || string(got) != string(want)) {
 					t.Errorf("%s is not as the payload has it: %v", file.Path, err)
 				}
 			}

@@ -61,17 +61,44 @@ func TestUnitRules(t *testing.T) {
 	}{
 		{"static", `{"name":"crio.service","enabled":true}`, is("static"), "report static", false, ""},
 		{"disabled on the host", `{"name":"crio.service","enabled":true}`, is("disabled"), "", true, ""},
-		{"mask taken off", `{"name":"crio.service","enabled":true,"mask":false}`, maskedUnit("/etc/systemd/system/crio.service"), "change unmask", true, "/etc/systemd/system/crio.service"},
+		{
+			"mask taken off", `{"name":"crio.service","enabled":true,"mask":false}`,
+			maskedUnit("/etc/systemd/system/crio.service"), "change unmask", true, "/etc/systemd/system/crio.service",
+		},
 		{"mask that does not exist", `{"name":"crio.service","mask":false}`, is("enabled"), "", false, ""},
-		{"unit of a missing package", `{"name":"a.service","enabled":true,"dropins":[{"name":"1.conf","contents":"[Unit]\n"}]}`, nil, "report next-boot", true, "/etc/systemd/system/a.service.d/1.conf"},
-		{"drop-in and missing", `{"name":"a.service","dropins":[{"name":"b.conf","contents":"[Unit]"}]}`, nil, "skip not-installed", false, ""},
-		{"a container for the node's address", `{"name":"nodeip-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/usr/bin/podman run\n[Install]\nWantedBy=a.target\n"}`, func(in *Input) { in.Hosted = false }, "report node-ip-container", true, "/etc/systemd/system/nodeip-configuration.service"},
-		{"drop-in that a daemon reads", `{"name":"a.service","dropins":[{"name":"b.conf","contents":"[Unit]"}]}`, func(in *Input) { in.Hosted = false }, "report not-installed-extended", false, "/etc/systemd/system/a.service.d/b.conf"},
+		{
+			"unit of a missing package",
+			`{"name":"a.service","enabled":true,"dropins":[{"name":"1.conf","contents":"[Unit]\n"}]}`, nil, "report next-boot",
+			true, "/etc/systemd/system/a.service.d/1.conf",
+		},
+		{
+			"drop-in and missing", `{"name":"a.service","dropins":[{"name":"b.conf","contents":"[Unit]"}]}`, nil,
+			"skip not-installed", false, "",
+		},
+		{
+			"a container for the node's address",
+			`{"name":"nodeip-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/usr/bin/podman run\n[Install]\nWantedBy=a.target\n"}`, func(in *Input) { in.Hosted = false }, "report node-ip-container", true, "/etc/systemd/system/nodeip-configuration.service",
+		},
+		{
+			"drop-in that a daemon reads", `{"name":"a.service","dropins":[{"name":"b.conf","contents":"[Unit]"}]}`,
+			func(in *Input) { in.Hosted = false }, "report not-installed-extended", false,
+			"/etc/systemd/system/a.service.d/b.conf",
+		},
 		{"disabled and missing", `{"name":"a.service","enabled":false}`, nil, "skip not-installed", false, ""},
 		{"mask of a missing unit", `{"name":"a.service","mask":true}`, nil, "", false, "/etc/systemd/system/a.service"},
-		{"template with a default", `{"name":"a@.service","enabled":true,"contents":"[Install]\nWantedBy=x.target\nDefaultInstance=b\n"}`, nil, "", true, "/etc/systemd/system/a@.service"},
-		{"Install in a drop-in", `{"name":"a.service","enabled":true,"contents":"[Service]\n","dropins":[{"name":"1.conf","contents":"[Install]\nWantedBy=x.target\n"}]}`, nil, "", true, "/etc/systemd/system/a.service"},
-		{"alone with Also", `{"name":"a.service","enabled":true,"contents":"[Install]\nAlso=b.service\n"}`, nil, "", true, "/etc/systemd/system/a.service"},
+		{
+			"template with a default",
+			`{"name":"a@.service","enabled":true,"contents":"[Install]\nWantedBy=x.target\nDefaultInstance=b\n"}`, nil, "", true,
+			"/etc/systemd/system/a@.service",
+		},
+		{
+			"Install in a drop-in",
+			`{"name":"a.service","enabled":true,"contents":"[Service]\n","dropins":[{"name":"1.conf","contents":"[Install]\nWantedBy=x.target\n"}]}`, nil, "", true, "/etc/systemd/system/a.service",
+		},
+		{
+			"alone with Also", `{"name":"a.service","enabled":true,"contents":"[Install]\nAlso=b.service\n"}`, nil, "", true,
+			"/etc/systemd/system/a.service",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -97,27 +124,43 @@ func TestUnitRules(t *testing.T) {
 // Files that have an effect on the running host are noted.
 func TestFileRules(t *testing.T) {
 	for name, test := range map[string]struct{ path, content, want string }{
-		"DHCP identity":     {"/etc/NetworkManager/conf.d/a.conf", "[connection]\n ipv6.dhcp-duid = ll\n", "report dhcp-identity"},
-		"let go":            {"/etc/NetworkManager/conf.d/a.conf", "[keyfile]\nunmanaged-devices+=veth*\n", "report unmanaged-devices"},
-		"let go of devices": {"/etc/NetworkManager/conf.d/a.conf", "[device]\nmatch-device=driver:veth\nmanaged=0\n", "report unmanaged-devices"},
-		"ifcfg":             {"/etc/NetworkManager/conf.d/a.conf", "[main]\nplugins=keyfile\n", "report ifcfg-profiles"},
-		"harmless":          {"/etc/NetworkManager/conf.d/a.conf", "[main]\nplugins=keyfile,ifcfg-rh\n# managed devices\n", ""},
-		"profile":           {"/etc/NetworkManager/system-connections/bond0.nmconnection", "", "report network-profile"},
-		"nmstate":           {"/etc/nmstate/bond.yml", "", "report nmstate-state"},
-		"nmstate's own":     {"/etc/nmstate/nmstate.conf", "", ""},
-		"registries":        {"/etc/containers/registries.conf", "", "report container-policy"},
-		"audit":             {"/etc/audit/rules.d/a.rules", "", "report audit-rules"},
-		"systemd":           {"/etc/systemd/system.conf.d/a.conf", "", "report manager-settings"},
-		"tmpfiles":          {"/etc/tmpfiles.d/a.conf", "", "report tmpfiles"},
-		"chrony":            {"/etc/chrony.conf", "", "report clock"},
-		"proxy":             {"/etc/mco/proxy.env", "HTTP_PROXY=http://proxy:3128\n", ""},
-		"proxy's password":  {"/etc/mco/proxy.env", "HTTP_PROXY=http://me:pw@proxy:3128\n", "change secret-mode"},
-		"default proxy":     {"/etc/kubernetes/manifests/kube-apiserver-proxy.yaml", ignitiontest.DefaultProxyPod("proxy:3128"), ""},
-		"its password":      {"/etc/kubernetes/manifests/kube-apiserver-proxy.yaml", ignitiontest.DefaultProxyPod("me:s3cr3t@proxy:3128"), "change secret-mode"},
-		"of all shells":     {"/etc/profile.d/proxy.sh", "export https_proxy=http://me:pw@proxy:3128\n", "report secret-of-users"},
+		"DHCP identity": {
+			"/etc/NetworkManager/conf.d/a.conf", "[connection]\n ipv6.dhcp-duid = ll\n", "report dhcp-identity",
+		},
+		"let go": {
+			"/etc/NetworkManager/conf.d/a.conf", "[keyfile]\nunmanaged-devices+=veth*\n", "report unmanaged-devices",
+		},
+		"let go of devices": {
+			"/etc/NetworkManager/conf.d/a.conf", "[device]\nmatch-device=driver:veth\nmanaged=0\n", "report unmanaged-devices",
+		},
+		"ifcfg": {"/etc/NetworkManager/conf.d/a.conf", "[main]\nplugins=keyfile\n", "report ifcfg-profiles"},
+		"harmless": {
+			"/etc/NetworkManager/conf.d/a.conf", "[main]\nplugins=keyfile,ifcfg-rh\n# managed devices\n", "",
+		},
+		"profile":          {"/etc/NetworkManager/system-connections/bond0.nmconnection", "", "report network-profile"},
+		"nmstate":          {"/etc/nmstate/bond.yml", "", "report nmstate-state"},
+		"nmstate's own":    {"/etc/nmstate/nmstate.conf", "", ""},
+		"registries":       {"/etc/containers/registries.conf", "", "report container-policy"},
+		"audit":            {"/etc/audit/rules.d/a.rules", "", "report audit-rules"},
+		"systemd":          {"/etc/systemd/system.conf.d/a.conf", "", "report manager-settings"},
+		"tmpfiles":         {"/etc/tmpfiles.d/a.conf", "", "report tmpfiles"},
+		"chrony":           {"/etc/chrony.conf", "", "report clock"},
+		"proxy":            {"/etc/mco/proxy.env", "HTTP_PROXY=http://proxy:3128\n", ""},
+		"proxy's password": {"/etc/mco/proxy.env", "HTTP_PROXY=http://me:pw@proxy:3128\n", "change secret-mode"},
+		"default proxy": {
+			"/etc/kubernetes/manifests/kube-apiserver-proxy.yaml", ignitiontest.DefaultProxyPod("proxy:3128"), "",
+		},
+		"its password": {
+			"/etc/kubernetes/manifests/kube-apiserver-proxy.yaml", ignitiontest.DefaultProxyPod("me:s3cr3t@proxy:3128"),
+			"change secret-mode",
+		},
+		"of all shells": {
+			"/etc/profile.d/proxy.sh", "export https_proxy=http://me:pw@proxy:3128\n", "report secret-of-users",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":%q,"contents":%s}]}}`, test.path, ignitiontest.InlineContent(test.content))
+			config := fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":%q,"contents":%s}]}}`, test.path,
+				ignitiontest.InlineContent(test.content))
 			plan := adaptConfig(t, config, nil)
 			if got := ruleFor(plan, test.path); got != test.want {
 				t.Errorf("rule %q, want %q", got, test.want)
@@ -159,7 +202,8 @@ func (l linkTree) Lstat(p string) (hostfs.Info, error) {
 
 func TestNmstateIsEnabledWithStateFiles(t *testing.T) {
 	units := `"systemd":{"units":[{"name":"nmstate.service","enabled":true,"contents":"[Install]\nWantedBy=NetworkManager.service\n"}]}`
-	with := adaptConfig(t, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/nmstate/bond.yml","contents":{"source":"data:,a"}}]},`+units+`}`, nil)
+	with := adaptConfig(t,
+		`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/nmstate/bond.yml","contents":{"source":"data:,a"}}]},`+units+`}`, nil)
 	without := adaptConfig(t, `{"ignition":{"version":"3.2.0"},`+units+`}`, nil)
 	if len(with.Units) != 1 || len(without.Units) != 0 {
 		t.Errorf("with files: %v, without: %v", with.Units, without.Units)
@@ -167,13 +211,16 @@ func TestNmstateIsEnabledWithStateFiles(t *testing.T) {
 }
 
 func TestExistingCoreUserGetsOnlyKeys(t *testing.T) {
-	plan := adaptConfig(t, `{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core","passwordHash":"x","uid":5,"sshAuthorizedKeys":["ssh-ed25519 AAAA"]}]}}`, func(in *Input) {
-		in.User = map[string]int{"core": 1000}
-	})
+	plan := adaptConfig(t,
+		`{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core","passwordHash":"x","uid":5,"sshAuthorizedKeys":["ssh-ed25519 AAAA"]}]}}`, func(in *Input) {
+			in.User = map[string]int{"core": 1000}
+		})
 	if got := ruleFor(plan, "user core"); got != "change core-user" {
 		t.Errorf("rule %q", got)
 	}
-	want := types.Passwd{Users: []types.PasswdUser{{Name: "core", SSHAuthorizedKeys: []types.SSHAuthorizedKey{"ssh-ed25519 AAAA"}}}}
+	want := types.Passwd{
+		Users: []types.PasswdUser{{Name: "core", SSHAuthorizedKeys: []types.SSHAuthorizedKey{"ssh-ed25519 AAAA"}}},
+	}
 	if diff := cmp.Diff(want, plan.Accounts); diff != "" {
 		t.Errorf("accounts (-want +got):\n%s", diff)
 	}
@@ -181,7 +228,8 @@ func TestExistingCoreUserGetsOnlyKeys(t *testing.T) {
 
 // An account of the payload can own a file of the payload before it has an ID.
 func TestPayloadAccountsCanOwnFiles(t *testing.T) {
-	plan := adaptConfig(t, `{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core"},{"name":"probe"}],"groups":[{"name":"probes","gid":4711}]},
+	plan := adaptConfig(t,
+		`{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core"},{"name":"probe"}],"groups":[{"name":"probes","gid":4711}]},
 		"storage":{"files":[{"path":"/etc/a","user":{"name":"probe"},"group":{"name":"probes"}}]}}`, nil)
 	if len(plan.Accounts.Users) != 1 || plan.Accounts.Users[0].Name != "probe" || len(plan.Accounts.Groups) != 1 {
 		t.Errorf("accounts %+v", plan.Accounts)

@@ -57,13 +57,15 @@ func TestControlPlaneStandalone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if payload.Version != "3.4.0" || userData.IsHosted() || userData.HasToken() || payload.FileCount() != want.FileCount() || payload.UnitCount() != want.UnitCount() {
+		if payload.Version != "3.4.0" || userData.IsHosted() || userData.HasToken() ||
+			payload.FileCount() != want.FileCount() || payload.UnitCount() != want.UnitCount() {
 			t.Errorf("%s: spec %s, %s; want %s", name, payload.Version, payload, want)
 		}
 		checkAdaptedAsServed(t, payload)
 	}
 	requests := string(read(filepath.Join(c.Logs, "machine-config-server.log")))
-	if n := strings.Count(requests, `GET /config/worker Accept: "`+fetch.Accept+`" User-Agent: "hcp-node-agent" Authorization: false: 200`); n != 2 {
+	if n := strings.Count(requests, `GET /config/worker Accept: "`+fetch.Accept+
+		`" User-Agent: "hcp-node-agent" Authorization: false: 200`); n != 2 {
 		t.Errorf("log of the server:\n%s", requests)
 	}
 
@@ -115,14 +117,16 @@ func checkAdaptedAsServed(t *testing.T, payload *ignition.Payload) {
 		for _, dropin := range unit.Dropins {
 			name := unitDirectory + "/" + unit.Name + ".d/" + dropin.Name
 			i, found := planned[name]
-			if wanted := ptr.Deref(dropin.Contents, ""); wanted != "" && (!found || string(plan.Files[i].Desired.Content) != wanted) {
+			if wanted := ptr.Deref(dropin.Contents, ""); wanted != "" &&
+				(!found || string(plan.Files[i].Desired.Content) != wanted) {
 				t.Errorf("%s is planned: %t, and not as served", name, found)
 			}
 		}
 		if ptr.Deref(unit.Contents, "") == "" {
 			continue
 		}
-		if i, found := planned[unitDirectory+"/"+unit.Name]; !found || string(plan.Files[i].Desired.Content) != *unit.Contents {
+		if i, found := planned[unitDirectory+"/"+unit.Name]; !found ||
+			string(plan.Files[i].Desired.Content) != *unit.Contents {
 			t.Errorf("%s is planned: %t, and not as served", unit.Name, found)
 		}
 		for _, change := range append(plan.Units, plan.Kubelet...) {

@@ -18,20 +18,30 @@ func TestUnitsAreStartedOrNoted(t *testing.T) {
 		unit, contents string
 		want           string
 	}{
-		"a service":              {"own.service", "[Service]\nExecStart=/bin/a" + boot, "start"},
-		"of the default target":  {"own.service", "[Service]\nExecStart=/bin/a\n[Install]\nWantedBy=sockets.target default.target\n", "start"},
-		"oneshot that remains":   {"own.service", "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/a" + boot, "start"},
-		"remains, in other word": {"own.service", "[Service]\nType=oneshot\nRemainAfterExit=true\nExecStart=/bin/a" + boot, "start"},
-		"a timer":                {"own.timer", "[Timer]\nOnCalendar=daily\n[Install]\nWantedBy=timers.target\n", "start"},
-		"a socket":               {"own.socket", "[Socket]\nListenStream=1\n[Install]\nWantedBy=sockets.target\n", "start"},
-		"a path":                 {"own.path", "[Path]\nPathChanged=/etc" + boot, "start"},
-		"oneshot":                {"own.service", "[Service]\nType=oneshot\nExecStart=/bin/a" + boot, "note"},
-		"oneshot, not remaining": {"own.service", "[Service]\nType=oneshot\nRemainAfterExit=no\nExecStart=/bin/a" + boot, "note"},
-		"of the host":            {"chronyd.service", "", "note"},
-		"Open vSwitch":           {"openvswitch.service", "", ""},
-		"for kubelet":            {"own.service", "[Service]\nExecStart=/bin/a\n[Install]\nRequiredBy=kubelet-dependencies.target\n", ""},
-		"a target":               {"own.target", "[Unit]\nDescription=a" + boot, ""},
-		"kubelet's clean-up":     {"kubelet-cleanup.service", "[Service]\nType=oneshot\nExecStart=/bin/a" + boot, "rule"},
+		"a service": {"own.service", "[Service]\nExecStart=/bin/a" + boot, "start"},
+		"of the default target": {
+			"own.service", "[Service]\nExecStart=/bin/a\n[Install]\nWantedBy=sockets.target default.target\n", "start",
+		},
+		"oneshot that remains": {
+			"own.service", "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/a" + boot, "start",
+		},
+		"remains, in other word": {
+			"own.service", "[Service]\nType=oneshot\nRemainAfterExit=true\nExecStart=/bin/a" + boot, "start",
+		},
+		"a timer":  {"own.timer", "[Timer]\nOnCalendar=daily\n[Install]\nWantedBy=timers.target\n", "start"},
+		"a socket": {"own.socket", "[Socket]\nListenStream=1\n[Install]\nWantedBy=sockets.target\n", "start"},
+		"a path":   {"own.path", "[Path]\nPathChanged=/etc" + boot, "start"},
+		"oneshot":  {"own.service", "[Service]\nType=oneshot\nExecStart=/bin/a" + boot, "note"},
+		"oneshot, not remaining": {
+			"own.service", "[Service]\nType=oneshot\nRemainAfterExit=no\nExecStart=/bin/a" + boot, "note",
+		},
+		"of the host":  {"chronyd.service", "", "note"},
+		"Open vSwitch": {"openvswitch.service", "", ""},
+		"for kubelet": {
+			"own.service", "[Service]\nExecStart=/bin/a\n[Install]\nRequiredBy=kubelet-dependencies.target\n", "",
+		},
+		"a target":           {"own.target", "[Unit]\nDescription=a" + boot, ""},
+		"kubelet's clean-up": {"kubelet-cleanup.service", "[Service]\nType=oneshot\nExecStart=/bin/a" + boot, "rule"},
 	} {
 		contents := ""
 		if test.contents != "" {

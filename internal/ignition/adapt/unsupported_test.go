@@ -22,13 +22,15 @@ func TestUnsupportedSettingsAreNoted(t *testing.T) {
 		`"hugepagesz=1G hugepages=4","hugepagesz=2M hugepages=16","nosmt","a='b'"],` +
 		`"fips":true,"kernelType":"realtime","extensions":["usbguard","sandboxed-containers","ipsec","of-tomorrow"]}}`
 	config := `{"ignition":{"version":"3.4.0"},"kernelArguments":{"shouldExist":["quiet"],"shouldNotExist":["mitigations=off"]},` +
-		`"storage":{"files":[{"path":"` + ignition.MachineConfigPath + `","contents":` + ignitiontest.InlineContent(machine) + `}]}}`
+		`"storage":{"files":[{"path":"` + ignition.MachineConfigPath + `","contents":` + ignitiontest.InlineContent(machine) +
+		`}]}}`
 	software := []string{
 		"extension usbguard: the agent does not install it: dnf install usbguard",
 		"extension sandboxed-containers: the agent does not install it: dnf install kata-containers",
 		"extension ipsec: the agent does not install it: dnf install NetworkManager-libreswan libreswan",
 		"extension of-tomorrow: the agent does not install it, and its packages are unknown",
-		"kernel type realtime: the agent does not install kernels: dnf install kernel-rt-core kernel-rt-modules kernel-rt-modules-extra; takes effect at the next boot",
+		"kernel type realtime: the agent does not install kernels: dnf install kernel-rt-core kernel-rt-modules " +
+			"kernel-rt-modules-extra; takes effect at the next boot",
 	}
 	const arguments = "kernel arguments: the host was booted with different ones: grubby --update-kernel=ALL "
 	const atBoot = "; takes effect at the next boot"
@@ -42,11 +44,16 @@ func TestUnsupportedSettingsAreNoted(t *testing.T) {
 				in.Facts.CgroupV2 = false
 				in.Facts.Cmdline = []string{"nosmt", "mitigations=off"}
 			},
-			slices.Concat([]string{arguments + `--args='systemd.unified_cgroup_hierarchy=1 cgroup_no_v1="all" hugepagesz=1G hugepages=4 ` +
-				`hugepagesz=2M hugepages=16 a='\''b'\'' quiet' --remove-args=mitigations=off` + atBoot},
-				software, []string{"FIPS mode: true: the host was installed in another mode; FIPS mode must be enabled at installation time"}),
+			slices.Concat([]string{arguments + `--args='systemd.unified_cgroup_hierarchy=1 cgroup_no_v1="all" ` +
+				`hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16 a='\''b'\'' quiet' --remove-args=mitigations=off` + atBoot},
+				software, []string{
+					"FIPS mode: true: the host was installed in another mode; FIPS mode must be enabled at installation time",
+				}),
 		},
-		"one":  {func(in *Input) { in.Facts.FIPS, in.Facts.Cmdline = true, set }, append([]string{arguments + "--args=nosmt" + atBoot}, software...)},
+		"one": {
+			func(in *Input) { in.Facts.FIPS, in.Facts.Cmdline = true, set },
+			append([]string{arguments + "--args=nosmt" + atBoot}, software...),
+		},
 		"none": {func(in *Input) { in.Facts.FIPS, in.Facts.Cmdline = true, slices.Concat(set, []string{"nosmt"}) }, software},
 	} {
 		var got []string
@@ -108,8 +115,14 @@ func TestNodeSysctls(t *testing.T) {
 		forwarding                 []string
 	}{
 		{"protected, JSON", protected, single, oldScript, true, []string{"net.ipv4.ip_forward"}},
-		{"protected, IPv6", `{"protectKernelDefaults":true,"clusterDNS":["fd02::a"]}`, single, oldScript, true, []string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"}},
-		{"dual stack, IPv4 first", protected, dual, oldScript, true, []string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"}},
+		{
+			"protected, IPv6", `{"protectKernelDefaults":true,"clusterDNS":["fd02::a"]}`, single, oldScript, true,
+			[]string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"},
+		},
+		{
+			"dual stack, IPv4 first", protected, dual, oldScript, true,
+			[]string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"},
+		},
 		{"not protected", `{"protectKernelDefaults":false}`, single, oldScript, false, []string{"net.ipv4.ip_forward"}},
 		{"no OVN-Kubernetes", protected, single, "", true, []string{"net.ipv4.ip_forward"}},
 		{"OVN-Kubernetes manages forwarding", protected, single, newScript, true, nil},
@@ -117,8 +130,10 @@ func TestNodeSysctls(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			own := ignitiontest.InlineContent("net.ipv4.ip_forward=1\nnet.ipv4.conf.all.forwarding=1\n") // from a MachineConfig of the pool
-			files := fmt.Sprintf(`{"path":%q,"contents":%s}`, ignition.KubeletConfigPath, ignitiontest.InlineContent(test.config))
+			// from a MachineConfig of the pool
+			own := ignitiontest.InlineContent("net.ipv4.ip_forward=1\nnet.ipv4.conf.all.forwarding=1\n")
+			files := fmt.Sprintf(`{"path":%q,"contents":%s}`, ignition.KubeletConfigPath,
+				ignitiontest.InlineContent(test.config))
 			units := fmt.Sprintf(`{"name":"kubelet.service","contents":"%s"}`, test.unit)
 			if test.script != "" {
 				files += fmt.Sprintf(`,{"path":%q,"contents":%s}`, configureOVSPath, ignitiontest.InlineContent(test.script))
@@ -127,7 +142,9 @@ func TestNodeSysctls(t *testing.T) {
 			if test.forwarding == nil {
 				files += fmt.Sprintf(`,{"path":"/etc/sysctl.d/50-own.conf","contents":%s}`, own)
 			}
-			plan := adaptConfig(t, fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[%s]},"systemd":{"units":[%s]}}`, files, units), nil)
+			plan := adaptConfig(t,
+				fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[%s]},"systemd":{"units":[%s]}}`, files, units),
+				nil)
 			values := map[string]string{}
 			for _, c := range plan.Sysctls {
 				values[c.Target] = c.Desired.Value

@@ -26,7 +26,8 @@ func TestDirectories(t *testing.T) {
 				"files":[{"path":"/d/log","append":[{"source":"data:,more"}]},{"path":"/d/sub/kept","contents":{"source":"data:,new"}},{"path":"/d/file"}]}}`,
 			want: []string{
 				"no file /d/file/in", "no file /d/gone/deep", "no file /d/dir", "no directory /d/file", "no directory /d/gone",
-				"directory /d 0755 u0 g0", "directory /d/dir 0755 u0 g0", "file /d/file 0644 u0 g0 =", "file /d/log 0644 u0 g0 =more",
+				"directory /d 0755 u0 g0", "directory /d/dir 0755 u0 g0", "file /d/file 0644 u0 g0 =",
+				"file /d/log 0644 u0 g0 =more",
 				"directory /d/sub 0755 u0 g0", "file /d/sub/kept 0644 u0 g0 =new",
 			},
 			after: `d /d 0755 0:0

@@ -10,7 +10,9 @@ func TestLinks(t *testing.T) {
 			tree: `f /d/f 0600 5:6 =x
 				f /abs 0600 5:6 =x`,
 			config: `{"storage":{"links":[{"path":"/l","target":"d/f"},{"path":"/m","target":"/abs"},{"path":"/n","target":"nowhere","user":{"id":4}},{"path":"/o","target":"d/f","group":{"id":4}}]}}`,
-			want:   []string{"link /l u5 g6 -> d/f", "link /m u0 g0 -> /abs", "link /n u4 g0 -> nowhere", "link /o u5 g4 -> d/f"},
+			want: []string{
+				"link /l u5 g6 -> d/f", "link /m u0 g0 -> /abs", "link /n u4 g0 -> nowhere", "link /o u5 g4 -> d/f",
+			},
 			after: `d /d 0755 0:0
 				f /d/f 0600 5:6 =x
 				f /abs 0600 5:6 =x
@@ -30,7 +32,9 @@ func TestLinks(t *testing.T) {
 				f /m =x
 				f /n/x =x`,
 			config: `{"storage":{"links":[{"path":"/l","target":"/a","overwrite":true},{"path":"/m","target":"/a","overwrite":true},{"path":"/n","target":"/a","overwrite":true}]}}`,
-			want:   []string{"no file /n/x", "no directory /n", "link /l u0 g0 -> /a", "link /m u0 g0 -> /a", "link /n u0 g0 -> /a"},
+			want: []string{
+				"no file /n/x", "no directory /n", "link /l u0 g0 -> /a", "link /m u0 g0 -> /a", "link /n u0 g0 -> /a",
+			},
 			after: `l /l 0:0 =/a
 				l /m 0:0 =/a
 				l /n 0:0 =/a`,

@@ -63,22 +63,33 @@ func TestDecideReportsProblems(t *testing.T) {
 		"a file that exists": {
 			tree: "f /a =old\nf /b =new", code: report.Failed,
 			config: `{"storage":{"files":[{"path":"/a","contents":{"source":"data:,new"}},{"path":"/b","mode":384,"contents":{"source":"data:,new"}}]}}`,
-			want:   []string{"/a must be a file, but a different file exists", "/b must be a file, but a different file exists", "does not set overwrite: true"},
+			want: []string{
+				"/a must be a file, but a different file exists", "/b must be a file, but a different file exists",
+				"does not set overwrite: true",
+			},
 		},
 		"a directory in the way of a file, a link and a unit": {
 			tree: "d /d\nd /e\nd /etc/systemd/system/a.service\nd /etc/systemd/system/b.service.d/1.conf", code: report.Failed,
 			config: `{"storage":{"files":[{"path":"/d"}],"links":[{"path":"/e","target":"/x"}]},"systemd":{"units":[{"name":"a.service","contents":"[Unit]\n"},{"name":"b.service","dropins":[{"name":"1.conf","contents":""}]}]}}`,
-			want:   []string{"/d must be a file, but a different directory exists", "/e must be a link to /x, but a different directory exists", "system/a.service must be a file, but a directory", "/1.conf must be a file, but a directory"},
+			want: []string{
+				"/d must be a file, but a different directory exists", "/e must be a link to /x, but a different directory exists",
+				"system/a.service must be a file, but a directory", "/1.conf must be a file, but a directory",
+			},
 		},
 		"other links": {
 			tree: "l /a =/x\nf /b =\nf /c =\nf /t =", code: report.Failed,
 			config: `{"storage":{"links":[{"path":"/a","target":"/y"},{"path":"/b","target":"/y"},{"path":"/c","target":"/t","hard":true},{"path":"/e","target":"/none","hard":true}]}}`,
-			want:   []string{"/a must be a link to /y, but a different link to /x exists", "/b must be a link to /y, but a different file", "/c must be a hard link to /t, but another file", "/e must be a hard link to /none, which does not exist"},
+			want: []string{
+				"/a must be a link to /y, but a different link to /x exists", "/b must be a link to /y, but a different file",
+				"/c must be a hard link to /t, but another file", "/e must be a hard link to /none, which does not exist",
+			},
 		},
 		"no directory": {
 			tree: "f /a =x\nl /l =/d\nd /d", code: report.Failed,
 			config: `{"storage":{"directories":[{"path":"/a"},{"path":"/l"}],"files":[{"path":"/a/b/c"}]}}`,
-			want:   []string{"/a must be a directory, but a different file exists", "/l must be a directory, but a different link to /d exists"},
+			want: []string{
+				"/a must be a directory, but a different file exists", "/l must be a directory, but a different link to /d exists",
+			},
 		},
 		"a parent that is a file, also on a host": {
 			join: true, tree: "f /a =x", code: report.Failed,
@@ -103,8 +114,11 @@ func TestDecideReportsProblems(t *testing.T) {
 		"unknown owners": {
 			tree: `f /etc/passwd =bob:x:7:8::/:\n`, code: report.Usage,
 			config: `{"storage":{"files":[{"path":"/a","user":{"name":"al"}},{"path":"/b","user":{"name":"root"}},{"path":"/c","user":{"name":"bob"}}],"directories":[{"path":"/d","group":{"name":"als"}}]}}`,
-			want:   []string{`/a must belong to user "al", which is not in /etc/passwd`, `/b must belong to user "root"`, `/d must belong to group "als", which is not in /etc/group`},
-			not:    "/c",
+			want: []string{
+				`/a must belong to user "al", which is not in /etc/passwd`, `/b must belong to user "root"`,
+				`/d must belong to group "als", which is not in /etc/group`,
+			},
+			not: "/c",
 		},
 		"places that are no files of the host": {
 			code:   report.Usage,
@@ -114,7 +128,9 @@ func TestDecideReportsProblems(t *testing.T) {
 		"the ledger of a host, over a link": {
 			join: true, tree: "l /srv =/var/lib/hcp-node-agent", code: report.Failed,
 			config: `{"storage":{"files":[{"path":"/srv/ledger.log"}]}}`,
-			want:   []string{"an entry at /srv/ledger.log is not allowed: symbolic links lead to /var/lib/hcp-node-agent/ledger.log"},
+			want: []string{
+				"an entry at /srv/ledger.log is not allowed: symbolic links lead to /var/lib/hcp-node-agent/ledger.log",
+			},
 		},
 		"names of units that a preset takes for patterns": {
 			code:   report.Usage,
@@ -123,10 +139,11 @@ func TestDecideReportsProblems(t *testing.T) {
 			not:    "x2d",
 		},
 		"paths that are too deep or too long": {
-			code:   report.Usage,
-			config: `{"storage":{"files":[{"path":"` + strings.Repeat("/d", 2500) + `"},{"path":"/e/` + strings.Repeat("e", 4000) + `"},{"path":"` + strings.Repeat("/f", 128) + `"}]}}`,
-			want:   []string{"the path /d/d/d", "the path /e/eee"},
-			not:    "/f",
+			code: report.Usage,
+			config: `{"storage":{"files":[{"path":"` + strings.Repeat("/d", 2500) + `"},{"path":"/e/` +
+				strings.Repeat("e", 4000) + `"},{"path":"` + strings.Repeat("/f", 128) + `"}]}}`,
+			want: []string{"the path /d/d/d", "the path /e/eee"},
+			not:  "/f",
 		},
 		"disks": {
 			code:   report.Usage,
@@ -156,12 +173,17 @@ func TestDecideReportsProblems(t *testing.T) {
 		"on a host that joins no tree goes": {
 			join: true, tree: "d /d\nd /e\nd /etc/systemd/system/a.service", code: report.Failed,
 			config: `{"storage":{"files":[{"path":"/d","overwrite":true,"contents":{"source":""}}],"links":[{"path":"/e","overwrite":true,"target":"/x"}]},"systemd":{"units":[{"name":"a.service","mask":true}]}}`,
-			want:   []string{"/d is a directory; on a running host, directories are not replaced", "/e is a directory", "/a.service is a directory"},
+			want: []string{
+				"/d is a directory; on a running host, directories are not replaced", "/e is a directory",
+				"/a.service is a directory",
+			},
 		},
 		"on a host that joins nothing is made of a link": {
 			join: true, tree: "l /a =/x\nl /b =/x\nl /c =/x", code: report.Failed,
 			config: `{"storage":{"directories":[{"path":"/a"}],"files":[{"path":"/b"},{"path":"/c","append":[{"source":"data:,x"}]}]}}`,
-			want:   []string{"/a must be a directory, but a link to /x exists", "/b must be a file, but a link", "/c must be a file, but a link"},
+			want: []string{
+				"/a must be a directory, but a link to /x exists", "/b must be a file, but a link", "/c must be a file, but a link",
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +226,9 @@ func TestNamesWithSlashAreRejected(t *testing.T) {
 		{Name: "b\nenable c.service"},
 		{Name: "d.service", Dropins: []types.Dropin{{Name: "../../e.conf", Contents: &contents}}},
 	}})
-	for _, text := range []string{`unit "../a.service"`, `unit "b\nenable c.service"`, `drop-in "../../e.conf" of unit d.service`} {
+	for _, text := range []string{
+		`unit "../a.service"`, `unit "b\nenable c.service"`, `drop-in "../../e.conf" of unit d.service`,
+	} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%q is not in: %v", text, err)
 		}
@@ -222,7 +246,9 @@ func TestRemoteContentsAreRejected(t *testing.T) {
 	if noTarget == nil || !strings.Contains(noTarget.Error(), "link /l has no target") {
 		t.Errorf("a link without a target: %v", noTarget)
 	}
-	for _, text := range []string{"the content of /a is not included in the config", "the appended content of /b is not included in the config"} {
+	for _, text := range []string{
+		"the content of /a is not included in the config", "the appended content of /b is not included in the config",
+	} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%q is not in: %v", text, err)
 		}

@@ -20,7 +20,8 @@ func TestUnits(t *testing.T) {
 				f /etc/systemd/system/a.service.d/10.conf 0600 5:6 =[Old]\n`,
 			config: `{"systemd":{"units":[{"name":"a.service","contents":"[Service]\n","dropins":[{"name":"10.conf","contents":""},{"name":"20.conf"},{"name":"30.conf","contents":"[Unit]\n"}]},{"name":"b.service","contents":""}]}}`,
 			want: []string{
-				"file /etc/systemd/system/a.service.d/10.conf 0644 u0 g0 =", `file /etc/systemd/system/a.service.d/30.conf 0644 u0 g0 =[Unit]\n`,
+				"file /etc/systemd/system/a.service.d/10.conf 0644 u0 g0 =",
+				`file /etc/systemd/system/a.service.d/30.conf 0644 u0 g0 =[Unit]\n`,
 				`file /etc/systemd/system/a.service 0644 u0 g0 =[Service]\n`,
 			},
 			after: dirs + `f /etc/systemd/system/a.service 0644 0:0 =[Service]\n
@@ -34,7 +35,8 @@ func TestUnits(t *testing.T) {
 				l /etc/systemd/system/d.service =//dev/null`,
 			config: `{"systemd":{"units":[{"name":"a.service","contents":"[Service]\n","mask":true},{"name":"b.service","mask":true},{"name":"c.service","mask":false},{"name":"d.service","mask":false}]}}`,
 			want: []string{
-				"no file /etc/systemd/system/b.service/in", "no directory /etc/systemd/system/b.service", "no link /etc/systemd/system/c.service",
+				"no file /etc/systemd/system/b.service/in", "no directory /etc/systemd/system/b.service",
+				"no link /etc/systemd/system/c.service",
 				"link /etc/systemd/system/a.service u0 g0 -> /dev/null", "link /etc/systemd/system/b.service u0 g0 -> /dev/null",
 			},
 			after: dirs + `l /etc/systemd/system/a.service 0:0 =/dev/null
@@ -48,7 +50,10 @@ func TestUnits(t *testing.T) {
 		},
 		"a drop-in below a link of the config": {
 			config: `{"storage":{"directories":[{"path":"/opt"}],"links":[{"path":"/etc/systemd/system/a.service.d","target":"/opt"}]},"systemd":{"units":[{"name":"a.service","dropins":[{"name":"1.conf","contents":"[Unit]\n"}]}]}}`,
-			want:   []string{"directory /opt 0755 u0 g0", "link /etc/systemd/system/a.service.d u0 g0 -> /opt", `file /opt/1.conf 0644 u0 g0 =[Unit]\n`},
+			want: []string{
+				"directory /opt 0755 u0 g0", "link /etc/systemd/system/a.service.d u0 g0 -> /opt",
+				`file /opt/1.conf 0644 u0 g0 =[Unit]\n`,
+			},
 			after: dirs + `l /etc/systemd/system/a.service.d 0:0 =/opt
 				d /opt 0755 0:0
 				f /opt/1.conf 0644 0:0 =[Unit]\n`,
@@ -78,7 +83,9 @@ func TestUnits(t *testing.T) {
 			tree: `f /etc/systemd/system-preset/20-ignition.preset =enable b.service\n
 				l /etc/systemd/system/x.target.wants/b.service =/usr/lib/systemd/system/b.service`,
 			config: `{"systemd":{"units":[{"name":"a.service","enabled":true},{"name":"b.service","enabled":false}]}}`,
-			want:   []string{`file /etc/systemd/system-preset/20-ignition.preset 0644 u0 g0 =enable a.service\ndisable b.service\n`},
+			want: []string{
+				`file /etc/systemd/system-preset/20-ignition.preset 0644 u0 g0 =enable a.service\ndisable b.service\n`,
+			},
 			after: dirs + `d /etc/systemd/system-preset 0755 0:0
 				f /etc/systemd/system-preset/20-ignition.preset 0644 0:0 =enable a.service\ndisable b.service\n
 				d /etc/systemd/system/x.target.wants 0755 0:0

@@ -51,7 +51,8 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 			// httpTotal applies instead of RetryTimeout. Without httpResponseHeaders it would
 			// end during the first attempt.
 			o.Log, o.stallTimeout, o.RetryTimeout = report.Log{Sink: log}, 50*time.Millisecond, time.Nanosecond
-			d := resolveComplete(t, configWith(`"timeouts":{"httpResponseHeaders":1,"httpTotal":8}`, fileEntry("/a", resourceAt(s.URL+"/a?"+canary))), o)
+			d := resolveComplete(t, configWith(`"timeouts":{"httpResponseHeaders":1,"httpTotal":8}`,
+				fileEntry("/a", resourceAt(s.URL+"/a?"+canary))), o)
 			if contentsOf(t, d)["/a"] != "a" || len(s.recorded()) != 3 {
 				t.Errorf("content %q after %d requests", contentsOf(t, d)["/a"], len(s.recorded()))
 			}
@@ -71,7 +72,8 @@ func TestPermanentFailuresAreReported(t *testing.T) {
 	}
 	closed.Close()
 	s := startServer(t, map[string]http.HandlerFunc{
-		"/401": respondWithStatus(401), "/403": respondWithStatus(403), "/407": respondWithStatus(407), "/503": respondWithStatus(503), "/206": respondWithStatus(206),
+		"/401": respondWithStatus(401), "/403": respondWithStatus(403), "/407": respondWithStatus(407),
+		"/503": respondWithStatus(503), "/206": respondWithStatus(206),
 		"/silent": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	})
 	tests := []struct {
@@ -96,7 +98,8 @@ func TestPermanentFailuresAreReported(t *testing.T) {
 			if !test.once { // time for a second attempt after a slow name server
 				options = Options{RetryTimeout: 2 * time.Second, initialBackoff: 500 * time.Millisecond}
 			}
-			message := resolveError(t, configWith("", fileEntry("/a", resourceAt(test.url+"?"+canary))), options, test.code, "file /a: fetching "+test.url+": ", test.want)
+			message := resolveError(t, configWith("", fileEntry("/a", resourceAt(test.url+"?"+canary))), options, test.code,
+				"file /a: fetching "+test.url+": ", test.want)
 			if again := strings.Contains(message, " attempts in "); again == test.once {
 				t.Errorf("tried again: %t: %s", again, message)
 			}
@@ -104,8 +107,10 @@ func TestPermanentFailuresAreReported(t *testing.T) {
 	}
 	forever := retryingOptions()
 	forever.RetryTimeout = 24 * time.Hour
-	resolveError(t, configWith(`"timeouts":{"httpTotal":1}`, fileEntry("/a", resourceAt(s.URL+"/503"))), forever, report.Failed, "HTTP 503", " attempts in ")
-	resolveError(t, configWith(`"timeouts":{"httpTotal":1,"httpResponseHeaders":0}`, fileEntry("/a", resourceAt(s.URL+"/silent"))), forever, report.Failed, "did not respond in time")
+	resolveError(t, configWith(`"timeouts":{"httpTotal":1}`, fileEntry("/a", resourceAt(s.URL+"/503"))), forever,
+		report.Failed, "HTTP 503", " attempts in ")
+	resolveError(t, configWith(`"timeouts":{"httpTotal":1,"httpResponseHeaders":0}`,
+		fileEntry("/a", resourceAt(s.URL+"/silent"))), forever, report.Failed, "did not respond in time")
 }
 
 func TestEndsWithContext(t *testing.T) {
@@ -114,7 +119,8 @@ func TestEndsWithContext(t *testing.T) {
 		respondWithStatus(503)(w, r)
 		cancel()
 	}})
-	_, err := Resolve(ctx, []byte(configWith("", fileEntry("/a", resourceAt(s.URL+"/a")))), Options{initialBackoff: time.Hour})
+	_, err := Resolve(ctx, []byte(configWith("", fileEntry("/a", resourceAt(s.URL+"/a")))),
+		Options{initialBackoff: time.Hour})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that the context was cancelled", err)
 	}
@@ -129,7 +135,8 @@ func TestConfigCAsAreTrusted(t *testing.T) {
 	plain := startServer(t, map[string]http.HandlerFunc{"/ca": respondWith(gzipData(t, ca)), "/same": respondWith(ca)})
 	a := fileEntry("/a", resourceAt(s.URL+"/a"))
 
-	d := resolveComplete(t, configWith(caSetting(resourceAt(plain.URL+"/ca", gzipCompression, hash512(ca)), resourceAt(plain.URL+"/same", hash256(ca))), a), quickOptions())
+	d := resolveComplete(t, configWith(caSetting(resourceAt(plain.URL+"/ca", gzipCompression, hash512(ca)),
+		resourceAt(plain.URL+"/same", hash256(ca))), a), quickOptions())
 	if contentsOf(t, d)["/a"] != "a" || len(d.Config.Ignition.Security.TLS.CertificateAuthorities) != 1 {
 		t.Errorf("%s: %s", d, indent(t, d.Config.Ignition))
 	}
@@ -138,13 +145,26 @@ func TestConfigCAsAreTrusted(t *testing.T) {
 	}
 	resolveComplete(t, configWith(caSetting(resourceAt(dataResource("a bundle\n"+ca+"\n\n"))), a), quickOptions())
 
-	other, expired, named := startTLSServer(t, pages), startTLSServerUntil(t, time.Now().Add(-time.Hour), pages), startTLSServer(t, pages, "web.example.com")
+	other, expired, named := startTLSServer(t, pages), startTLSServerUntil(t, time.Now().Add(-time.Hour), pages),
+		startTLSServer(t, pages, "web.example.com")
 	tests := []struct{ name, raw, want string }{
 		{"unknown", configWith("", a), ` is signed by "CN=a CA of a test,OU=openshift", which is not a trusted CA`},
 		{"another CA", configWith(caSetting(resourceAt(dataResource(string(other.ca)))), a), "which is not a trusted CA"},
-		{"expired", configWith(caSetting(resourceAt(dataResource(string(expired.ca)))), fileEntry("/a", resourceAt(expired.URL+"/a"))), `the certificate "CN=ignition-server" of ` + expired.Listener.Addr().String() + ` expired at `},
-		{"another name", configWith(caSetting(resourceAt(dataResource(string(named.ca)))), fileEntry("/a", resourceAt(strings.Replace(named.URL, "127.0.0.1", "localhost", 1)+"/a"))), " is valid for web.example.com, 127.0.0.1, not for localhost"},
-		{"CA from one that is not trusted", configWith(caSetting(resourceAt(s.URL+"/ca")), a), "certificate authority 1: fetching " + s.URL + "/ca: the certificate of " + s.Listener.Addr().String() + " is signed"},
+		{
+			"expired", configWith(caSetting(resourceAt(dataResource(string(expired.ca)))),
+				fileEntry("/a", resourceAt(expired.URL+"/a"))),
+			`the certificate "CN=ignition-server" of ` + expired.Listener.Addr().String() + ` expired at `,
+		},
+		{
+			"another name", configWith(caSetting(resourceAt(dataResource(string(named.ca)))),
+				fileEntry("/a", resourceAt(strings.Replace(named.URL, "127.0.0.1", "localhost", 1)+"/a"))),
+			" is valid for web.example.com, 127.0.0.1, not for localhost",
+		},
+		{
+			"CA from one that is not trusted", configWith(caSetting(resourceAt(s.URL+"/ca")), a),
+			"certificate authority 1: fetching " + s.URL + "/ca: the certificate of " + s.Listener.Addr().String() +
+				" is signed",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { resolveError(t, test.raw, retryingOptions(), report.Refused, test.want) })
@@ -171,22 +191,30 @@ func TestSettingsOfNestedConfigs(t *testing.T) {
 		"merged config 1: fetching "+secret.URL+"/deep: the certificate of "+secret.Listener.Addr().String()+" is signed")
 
 	// A replacement config has its own settings, and contents are fetched with only those.
-	replacing := startTLSServer(t, map[string]http.HandlerFunc{"/new": respondWith(configWith("", fileEntry("/a", resourceAt(secret.URL+"/a"))))})
+	replacing := startTLSServer(t, map[string]http.HandlerFunc{
+		"/new": respondWith(configWith("", fileEntry("/a", resourceAt(secret.URL+"/a")))),
+	})
 	both := caSetting(resourceAt(dataResource(string(replacing.ca))), resourceAt(dataResource(string(secret.ca))))
-	resolveError(t, configWith(both+","+replaceSetting(resourceAt(replacing.URL+"/new"))), quickOptions(), report.Refused, "file /a: fetching "+secret.URL+"/a: the certificate of "+secret.Listener.Addr().String()+" is signed")
+	resolveError(t, configWith(both+","+replaceSetting(resourceAt(replacing.URL+"/new"))), quickOptions(), report.Refused,
+		"file /a: fetching "+secret.URL+"/a: the certificate of "+secret.Listener.Addr().String()+" is signed")
 }
 
 // The parent's settings apply if the config has none, and are not part of the document.
 func TestParentSettingsAreDefaults(t *testing.T) {
-	s := startTLSServer(t, map[string]http.HandlerFunc{"/a": respondWith("a"), "/b": respondWith(configWith("", fileEntry("/b", resourceAt(dataResource("b")))))})
-	parent, _, _, err := Parse([]byte(configWith(caSetting(resourceAt(dataResource(string(s.ca)))) + "," + mergeSetting(resourceAt("https://never.example.com/")))))
+	s := startTLSServer(t, map[string]http.HandlerFunc{
+		"/a": respondWith("a"),
+		"/b": respondWith(configWith("", fileEntry("/b", resourceAt(dataResource("b"))))),
+	})
+	parent, _, _, err := Parse([]byte(configWith(caSetting(resourceAt(dataResource(string(s.ca)))) + "," +
+		mergeSetting(resourceAt("https://never.example.com/")))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := quickOptions()
 	o.Parent = parent.Ignition
 	d := resolveComplete(t, configWith(mergeSetting(resourceAt(s.URL+"/b")), fileEntry("/a", resourceAt(s.URL+"/a"))), o)
-	if contentsOf(t, d)["/a"]+contentsOf(t, d)["/b"] != "ab" || len(d.Config.Ignition.Security.TLS.CertificateAuthorities) != 0 {
+	if contentsOf(t, d)["/a"]+contentsOf(t, d)["/b"] != "ab" ||
+		len(d.Config.Ignition.Security.TLS.CertificateAuthorities) != 0 {
 		t.Errorf("%v: %s", contentsOf(t, d), indent(t, d.Config.Ignition))
 	}
 }
@@ -204,7 +232,8 @@ func newForwardProxy(t *testing.T, to string, status int) *forwardProxy {
 	p := &forwardProxy{}
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mutex.Lock()
-		p.requests = append(p.requests, strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Method, r.RequestURI, r.Header.Get("Proxy-Authorization"))))
+		p.requests = append(p.requests, strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Method, r.RequestURI,
+			r.Header.Get("Proxy-Authorization"))))
 		p.mutex.Unlock()
 		if status != http.StatusOK {
 			w.WriteHeader(status)
@@ -242,46 +271,4 @@ func (p *forwardProxy) recorded() string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return strings.Join(p.requests, "; ")
-}
-
-// The config's proxy is used for http and https, and the proxy of the environment is not.
-func TestConfigProxyIsUsed(t *testing.T) {
-	s := startTLSServer(t, map[string]http.HandlerFunc{"/a": respondWith("by tunnel")}, "web.example.com")
-	p := newForwardProxy(t, s.Listener.Addr().String(), http.StatusOK)
-	trap := newForwardProxy(t, "", http.StatusTeapot)
-	for _, name := range []string{"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
-		t.Setenv(name, trap.URL)
-	}
-	proxy := func(url string, no ...string) string {
-		direct := ""
-		if len(no) > 0 {
-			direct = fmt.Sprintf(`,"noProxy":[%q]`, no[0])
-		}
-		return fmt.Sprintf(`"proxy":{"httpProxy":%q,"httpsProxy":%q%s},`, url, url, direct) + caSetting(resourceAt(dataResource(string(s.ca))))
-	}
-	through := strings.Replace(p.URL, "//", "//me:"+canary+"@", 1)
-	secure, clear := fileEntry("/s", resourceAt("https://web.example.com/a")), fileEntry("/c", resourceAt("http://files.example.com/c"))
-	d := resolveComplete(t, configWith(proxy(through), secure, clear), quickOptions())
-	if contentsOf(t, d)["/s"] != "by tunnel" || contentsOf(t, d)["/c"] != "by proxy" {
-		t.Errorf("contents %v", contentsOf(t, d))
-	}
-	basic := " Basic bWU6aHVudGVyMg=="
-	if want := "CONNECT web.example.com:443" + basic + "; GET http://files.example.com/c" + basic; p.recorded() != want {
-		t.Errorf("the proxy was asked for %q, want %q", p.recorded(), want)
-	}
-	// Without the proxy the name does not resolve.
-	resolveError(t, configWith(proxy(through, ".invalid"), fileEntry("/a", resourceAt("https://web.invalid/a"))), quickOptions(), report.Failed, "web.invalid")
-	for _, request := range s.recorded() {
-		if request.Host != "web.example.com" {
-			t.Errorf("the server was asked as %s", request.Host)
-		}
-	}
-	refusing, broken := newForwardProxy(t, "", http.StatusForbidden), newForwardProxy(t, "", http.StatusBadGateway)
-	resolveError(t, configWith(proxy(refusing.URL), secure), quickOptions(), report.Refused, "refused to connect to web.example.com:443: HTTP 403 Forbidden")
-	resolveError(t, configWith(proxy(refusing.URL), clear), quickOptions(), report.CredentialRefused, "HTTP 403")
-	resolveError(t, configWith(proxy(broken.URL), secure), quickOptions(), report.Refused, "502 Bad Gateway", " attempts in ")
-	resolveError(t, configWith(proxy("http://127.0.0.1:1"), secure), quickOptions(), report.Failed, "the proxy http://127.0.0.1:1 is unreachable: connection refused")
-	if trap.recorded() != "" {
-		t.Errorf("the environment's proxy was asked for %s", trap.recorded())
-	}
 }

@@ -16,9 +16,12 @@ import (
 // complete: resolving it again does not change it.
 func FuzzInline(f *testing.F) {
 	f.Add([]byte(configWith("", fileEntry("/a", resourceAt(dataResource("a"), hash256("a"))))))
-	f.Add([]byte(configWith(mergeSetting(resourceAt(dataResource(configWith("", fileEntry("/a", resourceAt("data:,a")))))), fileEntry("/a", resourceAt("s3://bucket/a")))))
-	f.Add([]byte(configWith(replaceSetting(resourceAt(dataResource(configWith("")))), fileEntry("/a", resourceAt("http://host/a")))))
-	f.Add([]byte(configWith(`"proxy":{"httpProxy":"http://p","noProxy":["a"]},"timeouts":{"httpTotal":1},` + caSetting(resourceAt("https://host/ca")))))
+	f.Add([]byte(configWith(mergeSetting(resourceAt(dataResource(configWith("", fileEntry("/a", resourceAt("data:,a")))))),
+		fileEntry("/a", resourceAt("s3://bucket/a")))))
+	f.Add([]byte(configWith(replaceSetting(resourceAt(dataResource(configWith("")))),
+		fileEntry("/a", resourceAt("http://host/a")))))
+	f.Add([]byte(configWith(`"proxy":{"httpProxy":"http://p","noProxy":["a"]},"timeouts":{"httpTotal":1},` +
+		caSetting(resourceAt("https://host/ca")))))
 	f.Add([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"luks":[{"name":"a","device":"/dev/a","keyFile":{"source":"tftp://a"}}]}}`))
 	f.Add([]byte(`{"ignition":{"version":"2.2.0"}}`))
 	f.Add([]byte(`{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/a","contents":{"source":"ftp://a"}}]}}`))

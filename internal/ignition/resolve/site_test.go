@@ -53,7 +53,9 @@ func startTLSServer(t *testing.T, pages map[string]http.HandlerFunc, names ...st
 	return startTLSServerUntil(t, time.Now().Add(time.Hour), pages, names...)
 }
 
-func startTLSServerUntil(t *testing.T, until time.Time, pages map[string]http.HandlerFunc, names ...string) *testServer {
+func startTLSServerUntil(t *testing.T, until time.Time, pages map[string]http.HandlerFunc,
+	names ...string,
+) *testServer {
 	t.Helper()
 	s := newTestServer(pages)
 	ca := certtest.NewCA(t, "a CA of a test")

@@ -119,7 +119,8 @@ func TestOverrideAndDrop(t *testing.T) {
 	checkHostSettings(ctx, t, hostSettingsBefore)
 
 	mustOutput(ctx, t, "echo '"+retiring+"' >/root/retiring.ign")
-	refused := runAgent(ctx, t, report.Refused, "plan --user-data "+testenv.UserDataPath+" --ignition-override /root/retiring.ign")
+	refused := runAgent(ctx, t, report.Refused, "plan --user-data "+testenv.UserDataPath+
+		" --ignition-override /root/retiring.ign")
 	checkContains(t, refused.Stdout+refused.Stderr, "the agent does not remove existing users", "userdel --remove retired")
 	mustOutput(ctx, t, "rm /root/retiring.ign")
 

@@ -18,7 +18,7 @@ const labelTree = "restorecon -R -F /etc /usr/local /var/lib /root /opt /srv"
 // labelScript prints the label of every file that a join can change, except /etc/resolv.conf, which
 // NetworkManager rewrites.
 const labelScript = `find /etc /opt /srv /usr/local /var/lib -xdev \
-  \( -path /etc/openvswitch -o -path /var/lib/NetworkManager -o -path /var/lib/systemd -o -path /var/lib/hcp-node-agent \
+ \( -path /etc/openvswitch -o -path /var/lib/NetworkManager -o -path /var/lib/systemd -o -path /var/lib/hcp-node-agent \
      -o -path /var/lib/openvswitch -o -path /var/lib/dbus -o -path /etc/.pwd.lock -o -path '/etc/*-' -o -path /etc/resolv.conf \) -prune -o -printf '%p %Z\n' | sort`
 
 // written prints the existing paths in the ledger; verify compares each label with the policy.

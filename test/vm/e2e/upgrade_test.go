@@ -173,7 +173,8 @@ func checkNode(ctx context.Context, t *testing.T, name, text string, versions ma
 		name = "/etc/systemd/system/" + name
 	}
 	checkContains(t, mustOutput(ctx, t, "cat "+name), text)
-	checkContains(t, mustOutput(ctx, t, "cat $(dirname $(readlink -f /usr/bin/kubelet))/../../.files.json"), versions["openshift-kubelet"])
+	checkContains(t, mustOutput(ctx, t, "cat $(dirname $(readlink -f /usr/bin/kubelet))/../../.files.json"),
+		versions["openshift-kubelet"])
 	checkContains(t, mustOutput(ctx, t, "readlink /proc/$(systemctl show --property MainPID --value kubelet)/exe"),
 		mustOutput(ctx, t, "readlink -f /usr/bin/kubelet"))
 	runAgent(ctx, t, report.Success, "status")

@@ -87,7 +87,7 @@ func runInterrupted(ctx context.Context, t *testing.T, args string) report.Code 
 // checkNoSafeguards checks that no safeguard is left.
 func (h host) checkNoSafeguards(ctx context.Context, t *testing.T) {
 	t.Helper()
-	left := mustRun(ctx, t, `systemctl list-units --plain --no-legend --no-pager 'hcp-node-agent-network-*guard*'
+	left := mustRun(ctx, t, `systemctl list-units --plain --no-legend --no-pager 'hcp-node-agent-network-*rollback*'
 		ls /var/lib/hcp-node-agent/network-migration.json /etc/systemd/system/hcp-node-agent-network-boot-rollback.service 2>/dev/null; true`)
 	if left != "" {
 		t.Errorf("safeguards are left:\n%s", left)
