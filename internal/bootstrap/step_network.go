@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
@@ -104,7 +105,7 @@ func (j *Flow) recordPlugin(ctx context.Context, step string) error {
 // would have no network after the next boot. If a preset, an alias or another unit
 // starts it at boot, that configuration remains unchanged.
 func (j *Flow) startOpenVSwitch(ctx context.Context) error {
-	const unit = "openvswitch.service"
+	const unit = openvswitch.Unit
 	vswitch := runningUnit(unit)
 	vswitch.Reason = "br-ex is an Open vSwitch bridge"
 	state, err := j.Systemd.UnitState(ctx, unit)

@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -159,7 +160,7 @@ func TestDoctorReportsAnUnreadableState(t *testing.T) {
 
 func TestDoctorReportsTheUnits(t *testing.T) {
 	active := systemd.UnitState{Load: "loaded", Active: "active"}
-	all := map[string]bool{openVSwitchUnit: true, "crio.service": true, kubelet.UnitName: true}
+	all := map[string]bool{openvswitch.Unit: true, "crio.service": true, kubelet.UnitName: true}
 	for name, test := range map[string]struct {
 		states   map[string]systemd.UnitState
 		required map[string]bool
@@ -167,17 +168,17 @@ func TestDoctorReportsTheUnits(t *testing.T) {
 	}{
 		"well": {
 			map[string]systemd.UnitState{
-				networkManagerUnit: active,
-				openVSwitchUnit:    active,
-				"crio.service":     active,
-				kubelet.UnitName:   active,
+				systemd.NetworkManagerUnit: active,
+				openvswitch.Unit:           active,
+				"crio.service":             active,
+				kubelet.UnitName:           active,
 			},
 			all,
 			[]string{"ok: running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service"},
 		},
 		"not joined": {
 			map[string]systemd.UnitState{
-				openVSwitchUnit:  {Load: "not-found", Active: "inactive"},
+				openvswitch.Unit: {Load: "not-found", Active: "inactive"},
 				kubelet.UnitName: {Load: "loaded", Active: "failed"},
 			},
 			nil,
@@ -201,7 +202,7 @@ func TestDoctorReportsTheUnits(t *testing.T) {
 			},
 		},
 		"not there": {
-			map[string]systemd.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}},
+			map[string]systemd.UnitState{openvswitch.Unit: {Load: "not-found", Active: "inactive"}},
 			all,
 			[]string{
 				"problem: openvswitch.service is not running: its load state in systemd is not-found => systemctl cat " +

@@ -7,17 +7,13 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
-)
-
-const (
-	openVSwitchUnit    = "openvswitch.service"
-	networkManagerUnit = "NetworkManager.service"
 )
 
 // unit is a service of a node, or a unit of the agent.
@@ -30,8 +26,8 @@ type unit struct {
 // units returns the services of a node in the order of their dependencies, and the units of the agent.
 func units() []unit {
 	return []unit{
-		{name: networkManagerUnit}, // a check of the host requires it
-		{name: openVSwitchUnit, step: steps.Network},
+		{name: systemd.NetworkManagerUnit}, // a check of the host requires it
+		{name: openvswitch.Unit, step: steps.Network},
 		{name: crio.Unit, step: steps.Runtime},
 		{name: kubelet.UnitName, step: steps.Kubelet},
 		{name: machine.ServiceUnit, means: "an interrupted join was not resumed"},

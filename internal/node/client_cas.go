@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
@@ -46,7 +47,7 @@ func (h Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([
 		return nil, fmt.Errorf("reading the CAs of kubelet's clients: %w", err)
 	}
 	since := fmt.Sprintf("--since=@%d", rejectionsSince(info.ModTime(), now).Unix())
-	return clientCAFindings(cas, servicelog.LastErrors(ctx, kubeletUnit, 60, since), file, now), nil
+	return clientCAFindings(cas, servicelog.LastErrors(ctx, systemd.KubeletUnit, 60, since), file, now), nil
 }
 
 // rejectionsSince returns the time after which requests that kubelet has rejected matter: kubelet then

@@ -92,8 +92,8 @@ func TestDiagnose(t *testing.T) {
 			"problem Node worker-1 was deleted from the cluster; kubelet registers it again only after a restart | " +
 				"hcp-node-agent join # restarts kubelet",
 		}},
-		"no Node, crio down": {facts{hostState: hostFacts{units: []unitFacts{failed("crio.service", kubeletUnit,
-			`level=fatal msg="no runtime"`), failed(kubeletUnit, "")}}}, []string{
+		"no Node, crio down": {facts{hostState: hostFacts{units: []unitFacts{failed("crio.service", systemd.KubeletUnit,
+			`level=fatal msg="no runtime"`), failed(systemd.KubeletUnit, "")}}}, []string{
 			"problem crio.service, which kubelet.service requires, is not running (failed, exit-code); last error: no runtime " +
 				"| journalctl -b -u crio.service",
 			"problem kubelet.service is not running (failed, exit-code) | journalctl -b -u kubelet.service",
@@ -111,7 +111,7 @@ func TestDiagnose(t *testing.T) {
 			"problem KubeletNotReady: x | journalctl -u kubelet -b",
 		}},
 		"kubelet restarting, wrong flag": {facts{node: silent, hostState: hostFacts{units: []unitFacts{{
-			name: kubeletUnit, state: systemd.UnitState{
+			name: systemd.KubeletUnit, state: systemd.UnitState{
 				Active: "activating", Sub: "auto-restart",
 				Result: "exit-code",
 			},
@@ -213,7 +213,7 @@ func TestDiagnose(t *testing.T) {
 		},
 		"waits for another unit": {facts{hostState: hostFacts{units: []unitFacts{{
 			name:       "nodeip-configuration.service",
-			requiredBy: kubeletUnit, state: systemd.UnitState{
+			requiredBy: systemd.KubeletUnit, state: systemd.UnitState{
 				Load: "loaded", Active: "activating",
 				Sub: "start",
 			},
@@ -224,7 +224,7 @@ func TestDiagnose(t *testing.T) {
 		"a foreign unit file": {facts{
 			node: silent,
 			hostState: hostFacts{units: []unitFacts{{
-				name:  kubeletUnit,
+				name:  systemd.KubeletUnit,
 				state: systemd.UnitState{Load: "bad-setting", Active: "inactive"},
 			}}},
 		}, []string{

@@ -10,11 +10,10 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
 // HealthURL is kubelet's health endpoint. kubelet serves it only on loopback;
@@ -123,6 +122,6 @@ func hasFailed(ctx context.Context, machine Host) bool {
 	if machine.Systemd == nil {
 		return false
 	}
-	state, err := machine.Systemd.UnitState(ctx, kubeletUnit)
+	state, err := machine.Systemd.UnitState(ctx, systemd.KubeletUnit)
 	return err == nil && state.Active == "failed"
 }

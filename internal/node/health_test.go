@@ -48,9 +48,9 @@ func TestHealthFinding(t *testing.T) {
 		t.Errorf("a running kubelet: %q", got.Message)
 	}
 	idle := []unitFacts{{
-		name: "crio.service", requiredBy: kubeletUnit,
+		name: "crio.service", requiredBy: systemd.KubeletUnit,
 		state: systemd.UnitState{Load: "not-found", Active: "inactive"},
-	}, {name: kubeletUnit}}
+	}, {name: systemd.KubeletUnit}}
 	if got := healthFinding(answer, hostFacts{units: idle}); got.Message != "crio.service, which kubelet.service "+
 		"requires, does not exist on this host (Unit crio.service not found)" {
 		t.Errorf("a missing CRI-O: %q", got.Message)

@@ -16,9 +16,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 )
 
-// kubeletUnit is the name of kubelet's systemd unit.
-const kubeletUnit = "kubelet.service"
-
 // Host is the host as a source of facts for diagnosis. Empty fields are
 // skipped.
 type Host struct {
@@ -35,7 +32,7 @@ func JoinedHost(manager *systemd.Manager, cniDirectory string) Host {
 	return Host{
 		Systemd:      manager,
 		CNIDirectory: cniDirectory,
-		RuntimeUnit:  "crio.service",
+		RuntimeUnit:  systemd.CRIOUnit,
 		Socket:       cri.Socket,
 		PullSecret:   pods.PullSecretPath,
 		Disks:        []string{"/var/lib/kubelet", "/var/lib/containers"},
@@ -48,8 +45,8 @@ func (h Host) gatherFacts(ctx context.Context) hostFacts {
 		cniDir:         h.CNIDirectory,
 		networkConfigs: h.networkConfigs(),
 		registries:     h.pullSecretRegistries(),
-		kubeletErrors:  servicelog.LastErrors(ctx, kubeletUnit, 60, "--since=-6min"),
-		recentErrors:   servicelog.LastErrors(ctx, kubeletUnit, 20, "--since=-1min"),
+		kubeletErrors:  servicelog.LastErrors(ctx, systemd.KubeletUnit, 60, "--since=-6min"),
+		recentErrors:   servicelog.LastErrors(ctx, systemd.KubeletUnit, 20, "--since=-1min"),
 	}
 	if len(f.units) == 0 {
 		f.runtimeErr = h.checkRuntime(ctx)
@@ -72,8 +69,8 @@ func (h Host) inactiveUnits(ctx context.Context) []unitFacts {
 		return nil
 	}
 	seen := map[string]bool{}
-	units := h.inactiveUnitsBelow(ctx, h.RuntimeUnit, kubeletUnit, seen)
-	return append(units, h.inactiveUnitsBelow(ctx, kubeletUnit, "", seen)...)
+	units := h.inactiveUnitsBelow(ctx, h.RuntimeUnit, systemd.KubeletUnit, seen)
+	return append(units, h.inactiveUnitsBelow(ctx, systemd.KubeletUnit, "", seen)...)
 }
 
 func (h Host) inactiveUnitsBelow(ctx context.Context, name, needed string, seen map[string]bool) []unitFacts {
@@ -90,7 +87,7 @@ func (h Host) inactiveUnitsBelow(ctx context.Context, name, needed string, seen 
 	for _, unit := range required {
 		units = append(units, h.inactiveUnitsBelow(ctx, unit, name, seen)...)
 	}
-	if name != kubeletUnit && name != h.RuntimeUnit && !isBlocking(name, state) {
+	if name != systemd.KubeletUnit && name != h.RuntimeUnit && !isBlocking(name, state) {
 		return units
 	}
 	return append(units, unitFacts{

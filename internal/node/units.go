@@ -5,6 +5,7 @@ package node
 import (
 	"fmt"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
@@ -63,9 +64,9 @@ func unitFinding(unit unitFacts) report.Finding {
 
 func unitReason(unit string) report.Reason {
 	switch unit {
-	case kubeletUnit:
+	case systemd.KubeletUnit:
 		return report.KubeletNotRunning
-	case "crio.service":
+	case systemd.CRIOUnit:
 		return report.CRIONotRunning
 	}
 	return report.RequiredUnitNotRunning
@@ -97,11 +98,11 @@ func isStarting(state systemd.UnitState) bool {
 // package names of Open vSwitch depend on the release.
 func installRemedy(unit string) report.Remedy {
 	switch unit {
-	case "openvswitch.service", "ovs-vswitchd.service", "ovsdb-server.service":
+	case openvswitch.Unit, openvswitch.SwitchUnit, openvswitch.DatabaseUnit:
 		return "dnf install openvswitch3.1 # or later, from the Fast Datapath repository\nsystemctl start kubelet"
-	case "crio.service":
+	case systemd.CRIOUnit:
 		return "dnf install cri-o cri-tools # of the cluster's release\nsystemctl start kubelet"
-	case "kubelet.service":
+	case systemd.KubeletUnit:
 		return "hcp-node-agent join # writes the unit file"
 	}
 	return report.Remedy("dnf provides '*/" + unit + "' # shows the package to install")

@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/firewalld"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -124,7 +125,7 @@ func checkSELinux(f HostFacts) []report.Finding {
 }
 
 func checkNetworkManager(f HostFacts) []report.Finding {
-	return errorIf(f.Units["NetworkManager.service"].Active != "active", "systemctl enable --now NetworkManager",
+	return errorIf(f.Units[systemd.NetworkManagerUnit].Active != "active", "systemctl enable --now NetworkManager",
 		"NetworkManager is not running; it is required for br-ex")
 }
 
@@ -184,8 +185,8 @@ func addressConflict(links []hostnet.Link, address netip.Addr) string {
 func GetUnits(ctx context.Context, manager *systemd.Manager) (map[string]systemd.UnitState, error) {
 	units := map[string]systemd.UnitState{}
 	for _, name := range []string{
-		"NetworkManager.service", "firewalld.service", "fapolicyd.service", "kubelet.service", "crio.service",
-		"openvswitch.service",
+		systemd.NetworkManagerUnit, "firewalld.service", "fapolicyd.service", systemd.KubeletUnit, systemd.CRIOUnit,
+		openvswitch.Unit,
 	} {
 		state, err := manager.UnitState(ctx, name)
 		if err != nil {

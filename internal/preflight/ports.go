@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -25,12 +26,12 @@ type nodePort struct {
 // nodePorts returns the ports of kubelet, CRI-O, Geneve, node-exporter and, on nodes that
 // run it, the default router. On platform None, its strategy is HostNetwork.
 func nodePorts() []nodePort {
-	const kubelet, crio, openvswitch = "kubelet.service", "crio.service", "openvswitch.service"
+	const kubelet, crio, vswitch = systemd.KubeletUnit, systemd.CRIOUnit, openvswitch.Unit
 	return []nodePort{
 		{network: "tcp", number: 10250, service: kubelet, inbound: true},
 		{network: "tcp", number: 10248, service: kubelet},
 		{network: "tcp", number: 9537, service: crio},
-		{network: "udp", number: 6081, service: openvswitch, inbound: true},
+		{network: "udp", number: 6081, service: vswitch, inbound: true},
 		{network: "tcp", number: nodeExporterPort, service: kubelet, pod: "node-exporter", inbound: true},
 		{network: "tcp", number: 80, service: kubelet, pod: "router", inbound: true},
 		{network: "tcp", number: 443, service: kubelet, pod: "router", inbound: true},

@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -122,8 +123,8 @@ func statusUnits() []struct{ label, name string } {
 	return []struct{ label, name string }{
 		{"kubelet", kubelet.UnitName},
 		{"CRI-O", crio.Unit},
-		{"Open vSwitch", "openvswitch.service"},
-		{"NetworkManager", "NetworkManager.service"},
+		{"Open vSwitch", openvswitch.Unit},
+		{"NetworkManager", systemd.NetworkManagerUnit},
 		{"", bootunits.NodeIPUnit},
 	}
 }

@@ -13,9 +13,6 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// Unit is the unit of NetworkManager.
-const Unit = "NetworkManager.service"
-
 const (
 	service     = "org.freedesktop.NetworkManager"
 	managerPath = "/org/freedesktop/NetworkManager"

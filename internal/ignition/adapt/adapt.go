@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
@@ -14,7 +15,7 @@ import (
 
 // kubeletUnit is the unit that is enabled separately from all others: a reboot during a join
 // must not start kubelet before the node has an identity.
-const kubeletUnit = "kubelet.service"
+const kubeletUnit = systemd.KubeletUnit
 
 // Input holds the facts about the host that ToHost needs.
 type Input struct {

@@ -12,6 +12,8 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
@@ -80,7 +82,7 @@ func sectionValues(u types.Unit, name string, keys ...string) []string {
 // that are started with kubelet. A note names each other unit that a boot would have started,
 // except units that the rules of the table cover.
 func (p *planner) planStarts() {
-	ofRelease := []string{"openvswitch.service", "ovsdb-server.service", "crio.service"} // other steps start them
+	ofRelease := []string{openvswitch.Unit, openvswitch.DatabaseUnit, systemd.CRIOUnit} // other steps start them
 	for _, r := range p.rules {
 		if r.Kind == kindUnit && r.Name != excludeRuleName {
 			ofRelease = append(ofRelease, r.Match...)

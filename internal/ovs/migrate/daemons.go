@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
@@ -27,7 +27,7 @@ func (d *Driver) ensureDaemonsRunning(ctx context.Context, nic string) error {
 	}
 	if !d.NM.IsResponding(ctx) {
 		d.Log.Wait("waiting for NetworkManager to start", "")
-		if err := d.Systemd.Start(ctx, networkmanager.Unit); err != nil {
+		if err := d.Systemd.Start(ctx, systemd.NetworkManagerUnit); err != nil {
 			d.Log.Note(err.Error())
 		}
 	}
