@@ -12,31 +12,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// bridged returns the facts of a machine whose uplink is in br-ex.
-func bridged(t *testing.T) Facts {
-	f := facts(t, "dhcp")
-	f.OVS.Bridges = []openvswitch.Bridge{{
-		Name: "br-ex", ExternalIDs: map[string]string{"bridge-uplink": "eth0"},
-		Interfaces: []openvswitch.Interface{
-			{Name: "br-ex", Type: "internal"},
-			{Name: "patch-br-ex-to-br-int", Type: "patch"},
-			{Name: "eth0", Type: "system"},
-		},
-	}}
-	f.Links = append(f.Links,
-		hostnet.Link{Name: "br-ex", Index: 9, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.177/24")}})
-	f.Routes = []hostnet.Route{{Link: "br-ex", Gateway: netip.MustParseAddr("192.0.2.1"), Metric: 48, Family: 4}}
-	return f
-}
-
 func TestPlanAlreadyAttached(t *testing.T) {
 	for _, options := range []Options{{}, {BridgeInterface: "eth0"}, {BridgeInterface: "br-ex"}} {
-		move, err := Plan(bridged(t), options)
+		move, err := Plan(facts(t, "bridged"), options)
 		if err != nil || !move.AlreadyAttached || move.Uplink != "eth0" {
 			t.Errorf("with %+v: already there %t, uplink %q, %v", options, move.AlreadyAttached, move.Uplink, err)
 		}
 	}
-	_, err := Plan(bridged(t), Options{BridgeInterface: "ctl0"})
+	_, err := Plan(facts(t, "bridged"), Options{BridgeInterface: "ctl0"})
 	if report.CodeOf(err) != report.Refused {
 		t.Errorf("another uplink than the one in br-ex: %v", err)
 	}

@@ -36,7 +36,7 @@ func TestDescribe(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	move, err := Plan(bridged(t), Options{})
+	move, err := Plan(facts(t, "bridged"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestMigrationDifferences(t *testing.T) {
 	if lines := old.Differences(old); len(lines) > 0 {
 		t.Errorf("a migration differs from itself: %q", lines)
 	}
-	attached, err := Plan(bridged(t), Options{})
+	attached, err := Plan(facts(t, "bridged"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func link(name string, index int, addresses ...string) hostnet.Link {
 }
 
 func TestFiles(t *testing.T) {
-	f := bridged(t)
+	f := facts(t, "bridged")
 	changes, err := Files(f)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestSysctlFiles(t *testing.T) {
 		"foreign":            {"another", "auto", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := bridged(t)
+			f := facts(t, "bridged")
 			settings := networkmanager.Settings{}
 			settings.Set("connection", "uuid", ProfileUUID(f.MachineID, test.profile))
 			settings.Set("ipv6", "method", test.method)

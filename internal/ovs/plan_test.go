@@ -21,7 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// facts returns facts that were recorded on a real machine.
+// facts returns facts in testdata. Those of bridged are those of dhcp with the uplink in br-ex; the others were recorded
+// on real machines.
 func facts(t *testing.T, name string) Facts {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", name+".facts.json"))
@@ -35,7 +36,7 @@ func facts(t *testing.T, name string) Facts {
 	return f
 }
 
-// The complete migrations for recorded machines: every setting of every
+// The complete migrations for the machines in testdata: every setting of every
 // profile, and everything that a rollback needs.
 func TestPlanGolden(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.facts.json")

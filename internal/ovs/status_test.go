@@ -17,7 +17,7 @@ import (
 
 // withProfile returns the facts of a host whose br-ex NetworkManager manages.
 func withProfile(t *testing.T) Facts {
-	f := bridged(t)
+	f := facts(t, "bridged")
 	f.Links[len(f.Links)-1].MTU = 1400
 	profile := networkmanager.Profile{
 		Settings: networkmanager.Settings{},

@@ -116,7 +116,7 @@ func TestMigrationArmsTheRollbackFirst(t *testing.T) {
 	}
 	defer d.Systemd.Close()
 
-	planned, err := ovs.Plan(facts(t), ovs.Options{})
+	planned, err := ovs.Plan(facts(t, "dhcp"), ovs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func TestGetUsesTheFactsOfTheRequest(t *testing.T) {
 	}
 	defer tree.Close()
 	driver := &Driver{Tree: tree, Dir: "/state"}
-	attached := bridged(t)
+	attached := facts(t, "bridged")
 	change := Request{Migration: ovs.Migration{Uplink: "eth0"}, Facts: &attached}.Change()
 	if state, err := driver.Get(t.Context(), change); err != nil || !state.Present {
 		t.Errorf("Get() = %+v, %v; want br-ex of the facts", state, err)

@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-func facts(t *testing.T) ovs.Facts {
+// facts returns facts in the testdata of package ovs.
+func facts(t *testing.T, name string) ovs.Facts {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("..", "testdata", "dhcp.facts.json"))
+	content, err := os.ReadFile(filepath.Join("..", "testdata", name+".facts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,22 +24,6 @@ func facts(t *testing.T) ovs.Facts {
 	if err := json.Unmarshal(content, &f); err != nil {
 		t.Fatal(err)
 	}
-	return f
-}
-
-func bridged(t *testing.T) ovs.Facts {
-	f := facts(t)
-	f.OVS.Bridges = []openvswitch.Bridge{{
-		Name: "br-ex", ExternalIDs: map[string]string{"bridge-uplink": "eth0"},
-		Interfaces: []openvswitch.Interface{
-			{Name: "br-ex", Type: "internal"},
-			{Name: "patch-br-ex-to-br-int", Type: "patch"},
-			{Name: "eth0", Type: "system"},
-		},
-	}}
-	f.Links = append(f.Links,
-		hostnet.Link{Name: "br-ex", Index: 9, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.177/24")}})
-	f.Routes = []hostnet.Route{{Link: "br-ex", Gateway: netip.MustParseAddr("192.0.2.1"), Metric: 48, Family: 4}}
 	return f
 }
 

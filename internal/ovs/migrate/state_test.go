@@ -28,7 +28,7 @@ func TestWithCurrentName(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := bridged(t)
+			f := facts(t, "bridged")
 			settings := networkmanager.Settings{}
 			settings.Set("connection", "uuid", "its-own")
 			settings.Set("connection", "interface-name", test.was)
@@ -77,7 +77,7 @@ func TestStateOf(t *testing.T) {
 		}
 		return state.Present, data
 	}
-	plain := facts(t)
+	plain := facts(t, "dhcp")
 	present, before := get(plain)
 	if present || before.Unfinished || before.Backup == nil {
 		t.Fatalf("before: %t, %+v", present, before)
@@ -101,7 +101,7 @@ func TestStateOf(t *testing.T) {
 	if _, got := get(offline); got.Unfinished {
 		t.Errorf("without a network: %+v", got)
 	}
-	if present, got := get(bridged(t)); !present || got.Unfinished {
+	if present, got := get(facts(t, "bridged")); !present || got.Unfinished {
 		t.Errorf("with br-ex: %t, %+v", present, got)
 	}
 }

@@ -198,7 +198,7 @@ func TestPendingFile(t *testing.T) {
 	if _, unfinished, err := j.read(); unfinished || err != nil {
 		t.Fatalf("before anything: unfinished %t, %v", unfinished, err)
 	}
-	move, err := ovs.Plan(facts(t), ovs.Options{})
+	move, err := ovs.Plan(facts(t, "dhcp"), ovs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
