@@ -45,7 +45,7 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 			[]string{"problem: br-ex does not exist => hcp-node-agent join --only network # creates br-ex again"},
 		},
 		"none wanted": {bridgeFindings(ovs.Status{}, false), []string{}},
-		"somebody's": {
+		"not of the agent": {
 			bridgeFindings(ovs.Status{Exists: true}, false),
 			[]string{
 				"note: br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink " +

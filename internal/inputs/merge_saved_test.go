@@ -28,7 +28,7 @@ func TestMergeSaved(t *testing.T) {
 		"first":              {config.Join{}, joinstate.State{}, nil},
 		"resumed":            {config.Join{}, before, []string{"/a"}},
 		"resumed, another":   {config.Join{Payload: config.Payload{Exclude: []string{"/b"}}}, before, []string{"/b"}},
-		"anew":               {config.Join{UserData: "user data"}, before, nil},
+		"again":              {config.Join{UserData: "user data"}, before, nil},
 		"again, by endpoint": {config.Join{Endpoint: "e"}, before, nil},
 	} {
 		if diff := cmp.Diff(test.want, MergeSaved(test.config, test.state).Payload.Exclude); diff != "" {

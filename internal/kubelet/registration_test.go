@@ -17,7 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // newUnit returns kubelet's unit as in the releases, without irrelevant flags. labels differ between releases.
 func newUnit(labels string) string {

@@ -32,7 +32,7 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 	other := ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/etc/a"}}
 	f := &Flow{Machine: &machine.Machine{Tree: tree}}
 	if texts := f.notRestored([]ledger.Item{other, module("bridge", true), storage}); texts != nil {
-		t.Errorf("all was given back, and it says %q", texts)
+		t.Errorf("all was restored, and it says %q", texts)
 	}
 	if err := os.MkdirAll(filepath.Join(root, "var/lib/containers"), 0o750); err != nil {
 		t.Fatal(err)

@@ -173,7 +173,7 @@ func TestUndoOnFullDiskDamagesNoFile(t *testing.T) {
 			fillDisk(t, root, left)
 			outcome, err := l.Undo(t.Context())
 			if err == nil {
-				t.Fatalf("an undo on a full disk has given back %v", outcome.Restored)
+				t.Fatalf("an undo on a full disk has restored %v", outcome.Restored)
 			}
 			must(t, os.Remove(filepath.Join(root, "fill")))
 			k.checkUndamaged(t, workDir{root: root}, "undo on a full disk")
@@ -201,10 +201,10 @@ func TestUndoOnFailingDiskDamagesNoFile(t *testing.T) {
 	fillDisk(t, thin, 0)
 	outcome, err := l.Undo(t.Context())
 	if err == nil {
-		t.Fatalf("an undo on a failing disk has given back %v", outcome.Restored)
+		t.Fatalf("an undo on a failing disk has restored %v", outcome.Restored)
 	}
 	if len(outcome.Restored) > 0 {
-		t.Errorf("given back: %v", outcome.Restored)
+		t.Errorf("restored: %v", outcome.Restored)
 	}
 	must(t, os.Remove(filepath.Join(thin, "fill")))
 	k.checkUndamaged(t, workDir{root: root}, "undo on a failing disk")
@@ -260,7 +260,7 @@ func TestImmutableFilesDoNotStopUndo(t *testing.T) {
 		restored = append(restored, item.Target)
 	}
 	if diff := cmp.Diff([]string{"/etc/f04", "/etc/f02", "/etc/f00"}, restored); diff != "" {
-		t.Errorf("given back (-want +got):\n%s", diff)
+		t.Errorf("restored (-want +got):\n%s", diff)
 	}
 	k.checkUndamaged(t, workDir{root: root}, "undo with immutable files")
 	for _, free := range release {

@@ -81,7 +81,7 @@ func TestUndoDoesNotFollowUserLink(t *testing.T) {
 		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
 	}
 	if len(outcome.Restored) != 1 || outcome.Restored[0].Target != "/etc/replaced" {
-		t.Errorf("given back: %v", outcome.Restored)
+		t.Errorf("restored: %v", outcome.Restored)
 	}
 	if content, err := os.ReadFile(filepath.Join(root, "etc/shadow")); err != nil || string(content) != "root's\n" {
 		t.Errorf("a file of root is %q now, %v", content, err)

@@ -133,7 +133,7 @@ func TestUndoRestoresExtendedAttributes(t *testing.T) {
 	}
 	info, err := tree.Lstat("/etc/replaced")
 	if err != nil || string(info.Xattrs["user.theirs"]) != "kept" || info.Mode != 0o4711 {
-		t.Errorf("given back with %q, mode %04o, %v", info.Xattrs, info.Mode, err)
+		t.Errorf("restored with %q, mode %04o, %v", info.Xattrs, info.Mode, err)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // facts returns facts in testdata. Those of bridged are those of dhcp with the uplink in br-ex; the others were recorded
 // on real machines.

@@ -24,7 +24,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // plainHost returns a RHEL 9 host in package mode on which CRI-O is the only installed component
 // of a node.
