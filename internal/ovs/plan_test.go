@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// facts returns facts in testdata. Those of bridged are those of dhcp with the uplink in br-ex; the others were recorded
-// on real machines.
+// facts returns facts in testdata. Those of bridged are those of dhcp with the uplink in br-ex; the others were
+// recorded on real machines.
 func facts(t *testing.T, name string) Facts {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", name+".facts.json"))
