@@ -150,7 +150,7 @@ func cutVictim(t *testing.T) {
 	h := cutHost{root: os.Getenv(cutRoot), withoutAutoJoin: verb == "leave by hand"}
 	j := h.open(t)
 	if verb == "join" {
-		joined := &Flow{Builder: &plan.Builder{Dir: j.Dir, State: j.State, Config: j.State.Config, Machine: j.Machine}}
+		joined := NewFlow(plan.Run{Dir: j.Dir, State: j.State, Config: j.State.Config}, j.Machine)
 		flowtest.NoError(t, joined.finish(true, time.Second))
 	} else {
 		flowtest.NoError(t, j.Run(t.Context(), cutLeave(), h.firstBoot()))
@@ -215,7 +215,7 @@ func (h cutHost) check(t *testing.T, verb, output string) {
 		}
 	case verb == "join" && decision == "joining" && !complete:
 		j, err := prepareJoin(inputs.Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
-		if err != nil || !has(joinstate.PayloadFile) || j.State.LastStep != "schedulable" {
+		if err != nil || !has(joinstate.PayloadFile) || j.Run.State.LastStep != "schedulable" {
 			t.Errorf("the join cannot be resumed: %v", err)
 		}
 	case verb == "leave" && decision == "leaving" && begun && !complete:

@@ -55,21 +55,22 @@ func decideReboot(f rebootFacts) rebootAction {
 // setKernelArguments sets the kernel arguments of the next boot. It fails, or reboots, if the host was
 // booted with different ones. It returns the changes.
 func (j *Flow) setKernelArguments(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
-	if !j.Config.AppliesHostSettings() {
+	if !j.Run.Config.AppliesHostSettings() {
 		return nil, nil
 	}
 	reverted, err := j.revertKernelArguments(ctx, log)
 	if err != nil {
 		return nil, err
 	}
-	made, err := j.Ledger.Apply(ctx, steps.Files, j.Plan.KernelArguments)
+	made, err := j.Host.Ledger.Apply(ctx, steps.Files, j.Plan.KernelArguments)
 	if err != nil {
 		return nil, err
 	}
 	facts := rebootFacts{
-		needed: j.Plan.NeedsReboot || j.isBootObsolete(), registered: j.State.Registered && !j.State.Upgrade.IsDrained(),
-		mode: j.Config.HostSettings,
-		boot: j.Facts.BootID, neededIn: j.State.RebootNeeded,
+		needed:     j.Plan.NeedsReboot || j.isBootObsolete(),
+		registered: j.Run.State.Registered && !j.Run.State.Upgrade.IsDrained(),
+		mode:       j.Run.Config.HostSettings,
+		boot:       j.Host.Facts.BootID, neededIn: j.Run.State.RebootNeeded,
 	}
 	if len(made) > 0 || reverted {
 		facts.neededIn = "" // an earlier reboot was for other arguments
@@ -91,7 +92,7 @@ func (j *Flow) revertKernelArguments(ctx context.Context, log report.Log) (bool,
 		return item.Kind == ledger.KernelArguments &&
 			(len(j.Plan.KernelArguments) == 0 || plan.SetsMore(item, j.Plan.KernelArguments))
 	}
-	if !slices.ContainsFunc(j.Ledger.Items(), isObsolete) {
+	if !slices.ContainsFunc(j.Host.Ledger.Items(), isObsolete) {
 		return false, nil
 	}
 	if err := j.recordReboot(true); err != nil {
@@ -103,7 +104,7 @@ func (j *Flow) revertKernelArguments(ctx context.Context, log report.Log) (bool,
 
 // isBootObsolete reports whether a run in this boot has recorded that the boot must end.
 func (j *Flow) isBootObsolete() bool {
-	return j.State.RebootNeeded != "" && j.State.RebootNeeded == j.Facts.BootID
+	return j.Run.State.RebootNeeded != "" && j.Run.State.RebootNeeded == j.Host.Facts.BootID
 }
 
 // setHostSettings reverts the booleans and ports that this plan does not have any more, and sets those
@@ -113,20 +114,20 @@ func (j *Flow) setHostSettings(ctx context.Context, log report.Log) ([]ledger.Pl
 	if _, err := j.revert(ctx, log, setsMore); err != nil {
 		return nil, err
 	}
-	return j.Ledger.Apply(ctx, steps.System, j.Plan.HostSettings)
+	return j.Host.Ledger.Apply(ctx, steps.System, j.Plan.HostSettings)
 }
 
 // recordReboot records durably whether this boot must end before its kernel arguments are right.
 func (j *Flow) recordReboot(needed bool) error {
 	boot := ""
 	if needed {
-		boot = j.Facts.BootID
+		boot = j.Host.Facts.BootID
 	}
-	if j.State.RebootNeeded == boot {
+	if j.Run.State.RebootNeeded == boot {
 		return nil
 	}
-	j.State.RebootNeeded = boot
-	return joinstate.Write(j.Dir, j.State)
+	j.Run.State.RebootNeeded = boot
+	return joinstate.Write(j.Run.Dir, j.Run.State)
 }
 
 // reboot carries out the action. It returns an error unless the join or upgrade continues.
@@ -139,16 +140,17 @@ func (j *Flow) reboot(ctx context.Context, log report.Log, action rebootAction) 
 	case warnOfReboot:
 		log.Warn(what+" take effect at the next boot",
 			report.Remedyf("oc adm drain %s --ignore-daemonsets --delete-emptydir-data # then reboot the node",
-				j.State.NodeName))
+				j.Run.State.NodeName))
 		return nil
 	case rebootInVain:
 		return report.Fail(report.Failed, "cat /proc/cmdline # compare it with the configuration of the boot loader",
 			"the host was rebooted, but not with %s", what)
 	case awaitReboot:
-		return report.Fail(report.RebootNeeded, report.Remedy("systemctl reboot # "+j.DescribeResume(ctx, j.commandName())),
+		resume := report.Remedy("systemctl reboot # " + j.Host.DescribeResume(ctx, j.commandName()))
+		return report.Fail(report.RebootNeeded, resume,
 			"%s are set; the host must be rebooted before the %s continues", what, j.commandName())
 	case rebootNow:
-		return j.Reboot(ctx, log, j.commandName(), "with "+what)
+		return j.Host.Reboot(ctx, log, j.commandName(), "with "+what)
 	case noReboot:
 	}
 	return nil
@@ -156,7 +158,7 @@ func (j *Flow) reboot(ctx context.Context, log report.Log, action rebootAction) 
 
 // commandName returns the command that runs: join or upgrade.
 func (j *Flow) commandName() string {
-	if j.Upgrading {
+	if j.Planner.Upgrading {
 		return "upgrade"
 	}
 	return "join"
@@ -165,13 +167,13 @@ func (j *Flow) commandName() string {
 // trackConfigs records that services have loaded the current configuration, before the files step
 // changes it: an undo then loads the configuration after it has restored the files.
 func (j *Flow) trackConfigs(ctx context.Context) error {
-	items := j.Ledger.Items()
+	items := j.Host.Ledger.Items()
 	for _, name := range j.Plan.LoadedConfigs {
 		change := resource.LoadedChange(name)
 		if slices.ContainsFunc(items, func(item ledger.Item) bool { return item.Key() == change.Key() }) {
 			continue
 		}
-		if _, err := j.Ledger.TrackExternal(ctx, steps.Files, change); err != nil {
+		if _, err := j.Host.Ledger.TrackExternal(ctx, steps.Files, change); err != nil {
 			return err
 		}
 	}
@@ -182,16 +184,16 @@ func (j *Flow) trackConfigs(ctx context.Context) error {
 // run has done so. It returns the number of services. A failure is a warning, because the
 // configuration takes effect at the next boot.
 func (j *Flow) loadConfigs(ctx context.Context, log report.Log) (int, error) {
-	n, items := 0, j.Ledger.Items()
+	n, items := 0, j.Host.Ledger.Items()
 	for _, name := range j.Plan.LoadedConfigs {
-		loaded, err := j.LoadedConfigs.IsLoaded(ctx, name, items)
+		loaded, err := j.Host.LoadedConfigs.IsLoaded(ctx, name, items)
 		if err != nil {
 			return n, err
 		}
 		if loaded {
 			continue
 		}
-		done, err := j.Ledger.TrackExternal(ctx, steps.System, resource.LoadedChange(name))
+		done, err := j.Host.Ledger.TrackExternal(ctx, steps.System, resource.LoadedChange(name))
 		if err != nil {
 			return n, err
 		}

@@ -76,10 +76,8 @@ func TestKernelArgumentsFollowThePayload(t *testing.T) {
 	})
 	m := machinetest.Open(t, root)
 	var logged flowtest.Events
-	j := &Flow{
-		Builder: &plan.Builder{Machine: m, Dir: t.TempDir(), Config: config.Join{HostSettings: config.HostSettingsApply}},
-	}
-	j.State = joinstate.State{NodeName: "worker-0", Registered: true}
+	j := NewFlow(plan.Run{Dir: t.TempDir(), Config: config.Join{HostSettings: config.HostSettingsApply}}, m)
+	j.Run.State = joinstate.State{NodeName: "worker-0", Registered: true}
 	for _, step := range []struct {
 		name, boot string
 		arguments  []string
@@ -93,7 +91,7 @@ func TestKernelArgumentsFollowThePayload(t *testing.T) {
 		{"rollback", "2", []string{"psi=0", "nosmt", "isolcpus=2-7"}, "ro quiet site=1 psi=0 nosmt isolcpus=2-7", true},
 		{"payload without arguments", "3", nil, "ro quiet site=1", true},
 	} {
-		j.Facts.BootID = step.boot
+		j.Host.Facts.BootID = step.boot
 		j.Plan = &plan.Plan{Plan: &adapt.Plan{}}
 		if step.arguments != nil {
 			change, err := resource.KernelArguments{}.Change("payload", resource.ArgumentChange{Add: step.arguments})
@@ -133,7 +131,7 @@ for setting; do case $setting in *=on) value=1 ;; *) value=0 ;; esac
 	flowtest.NoError(t, err)
 	defer l.Close()
 	m.Ledger = l
-	j := &Flow{Builder: &plan.Builder{Machine: m}}
+	j := NewFlow(plan.Run{}, m)
 	for _, settings := range [][]string{{"kept=on", "dropped=on"}, {"kept=on", "new=on"}} {
 		j.Plan = &plan.Plan{Plan: &adapt.Plan{HostSettings: []ledger.Change{resource.BooleanChange("test", settings...)}}}
 		_, err := j.setHostSettings(t.Context(), report.Log{})

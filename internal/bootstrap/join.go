@@ -24,7 +24,9 @@ import (
 // Flow is a join, or the part of an upgrade that it has in common with a join: its inputs, and the results of its
 // steps.
 type Flow struct {
-	*plan.Builder
+	Run     *plan.Run
+	Host    *machine.Machine // nil before the lock was acquired
+	Planner *plan.Builder    // of the same run and host
 
 	Plan       *plan.Plan      // of the plan step
 	Validation plan.Validation // of the validate step
@@ -36,6 +38,18 @@ type Flow struct {
 	newCertificate bool            // this run has stored a new client certificate
 }
 
+// NewFlow returns a flow without results. m is nil if the host was not opened yet.
+func NewFlow(run plan.Run, m *machine.Machine) *Flow {
+	j := &Flow{Run: &run, Planner: &plan.Builder{Run: &run}}
+	if m != nil {
+		j.useHost(m)
+	}
+	return j
+}
+
+// useHost makes m the host that the steps read and change.
+func (j *Flow) useHost(m *machine.Machine) { j.Host, j.Planner.Host = m, m.Reader() }
+
 // Join makes this host a worker node. It reports whether anything changed.
 func Join(ctx context.Context, options inputs.Options) (bool, error) {
 	var read bytes.Buffer // standard input can be read only once
@@ -46,7 +60,7 @@ func Join(ctx context.Context, options inputs.Options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := j.Config.WithTimeout(ctx)
+	ctx, cancel := j.Run.Config.WithTimeout(ctx)
 	defer cancel()
 	m, lock, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
@@ -58,11 +72,11 @@ func Join(ctx context.Context, options inputs.Options) (bool, error) {
 	}
 	changed := false
 	if err == nil {
-		j.Machine = m
+		j.useHost(m)
 		changed, err = j.runJoin(ctx, options, Steps())
 	}
 	m.Close()
-	if lock.Stopped || (err == nil && j.Config.Until == config.Defaults().Until) {
+	if lock.Stopped || (err == nil && j.Run.Config.Until == config.Defaults().Until) {
 		machine.StartService(context.WithoutCancel(ctx), options.Sink)
 	}
 	return changed, err
@@ -73,16 +87,16 @@ func Join(ctx context.Context, options inputs.Options) (bool, error) {
 // its inputs. A resumed join always keeps its records.
 func (j *Flow) runJoin(ctx context.Context, options inputs.Options, all []Step) (bool, error) {
 	keepsRecords := func() bool {
-		return options.Resume || len(j.Ledger.Items()) > 0 || j.State.RebootNeeded != ""
+		return options.Resume || len(j.Host.Ledger.Items()) > 0 || j.Run.State.RebootNeeded != ""
 	}
-	j.Sink = options.RemedySink(keepsRecords)
-	if err := j.RequireSystemd(); err != nil && slices.Contains(j.Config.Skip, steps.Preflight) {
+	j.Run.Sink = options.RemedySink(keepsRecords)
+	if err := j.Host.RequireSystemd(); err != nil && slices.Contains(j.Run.Config.Skip, steps.Preflight) {
 		return false, err // otherwise a check of preflight fails
 	}
 	if err := j.recordStart(); err != nil {
 		return false, err
 	}
-	report.Log{Sink: j.Sink}.Headline(j.headline())
+	report.Log{Sink: j.Run.Sink}.Headline(j.headline())
 	began := time.Now()
 	changed, err := steps.Run(ctx, j.runner(), all, j)
 	if err == nil {
@@ -103,9 +117,9 @@ func (j *Flow) runJoin(ctx context.Context, options inputs.Options, all []Step) 
 // removeRecords removes the agent's records of a run that has not changed the host. The
 // run reports why it failed, so an error is only logged.
 func (j *Flow) removeRecords() {
-	if err := j.RemoveRecords(j.Dir); err != nil {
-		report.Log{Sink: j.Sink, Step: "end"}.Warn("records of this run, which contain secrets, could not be "+
-			"removed: "+err.Error(), report.Remedy("# delete the files in "+j.Dir))
+	if err := j.Host.RemoveRecords(j.Run.Dir); err != nil {
+		report.Log{Sink: j.Run.Sink, Step: "end"}.Warn("records of this run, which contain secrets, could not be "+
+			"removed: "+err.Error(), report.Remedy("# delete the files in "+j.Run.Dir))
 	}
 }
 
@@ -125,26 +139,26 @@ func prepareJoin(options inputs.Options) (*Flow, error) {
 	if err := cmp.Or(state.CheckNotUpgrading(), joinstate.CheckNoMaintenance(options.StateDir)); err != nil {
 		return nil, err
 	}
-	j := &Flow{Builder: &plan.Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}}
+	j := NewFlow(plan.Run{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}, nil)
 	if options.Resume {
 		if !state.Exists() {
 			return nil, inputs.UsageError("no join is in progress that could be resumed")
 		}
-		j.Config = state.Config
-		j.Config.Timeout = options.Config.Timeout
+		j.Run.Config = state.Config
+		j.Run.Config.Timeout = options.Config.Timeout
 	}
-	j.Config = inputs.MergeSaved(j.Config, state)
-	if j.Inputs, err = inputs.Read(options, state); err != nil {
+	j.Run.Config = inputs.MergeSaved(j.Run.Config, state)
+	if j.Run.Inputs, err = inputs.Read(options, state); err != nil {
 		return nil, err
 	}
-	j.Config = inputs.MergeJoinToken(j.Config, j.Inputs.JoinToken)
+	j.Run.Config = inputs.MergeJoinToken(j.Run.Config, j.Run.Inputs.JoinToken)
 	return j, j.CheckNodePool()
 }
 
 // CheckNodePool fails if the user data belongs to a NodePool other than the one
 // this host has joined.
 func (j *Flow) CheckNodePool() error {
-	userData, state := j.Inputs.UserData, j.State
+	userData, state := j.Run.Inputs.UserData, j.Run.State
 	if userData == nil || !state.Exists() || state.NodePool == "" || userData.NodePool() == "" ||
 		userData.NodePool() == state.NodePool {
 		return nil
@@ -159,58 +173,59 @@ func (j *Flow) CheckNodePool() error {
 // UserDataFile returns the user data of this run as a word of a shell command: the file, or USER_DATA if it was not
 // read from a file.
 func (j *Flow) UserDataFile() string {
-	if j.Config.UserData == "" || j.Config.UserData == "-" {
+	if j.Run.Config.UserData == "" || j.Run.Config.UserData == "-" {
 		return "USER_DATA"
 	}
-	return report.ShellWord(j.Config.UserData)
+	return report.ShellWord(j.Run.Config.UserData)
 }
 
 // recordStart saves the state and the inputs of the join, so that the unit can
 // resume the join after a reboot.
 func (j *Flow) recordStart() error {
-	if err := joinstate.CheckMachineID(j.State, j.Facts.MachineID, j.Dir); err != nil {
+	if err := joinstate.CheckMachineID(j.Run.State, j.Host.Facts.MachineID, j.Run.Dir); err != nil {
 		return err
 	}
-	j.before = j.State
-	if !j.State.Exists() {
-		j.State.Started = time.Now().UTC()
+	state := &j.Run.State
+	j.before = *state
+	if !state.Exists() {
+		state.Started = time.Now().UTC()
 	}
-	if !j.State.Leaving.IsZero() {
+	if !state.Leaving.IsZero() {
 		// The leave may have undone any part of the join, and the saved payload no longer
 		// contains the bootstrap credential.
-		j.State.Leaving, j.State.Finished = time.Time{}, time.Time{}
-		j.State.LastStep, j.State.NextStep, j.State.Completed = "", "", nil
-		j.State.RebootNeeded = ""
-		j.State.PayloadDigest, j.State.PayloadConfigHash, j.State.PayloadSourceDigest, j.State.Registered = "", "", "", false
+		state.Leaving, state.Finished = time.Time{}, time.Time{}
+		state.LastStep, state.NextStep, state.Completed = "", "", nil
+		state.RebootNeeded, state.Registered = "", false
+		state.PayloadDigest, state.PayloadConfigHash, state.PayloadSourceDigest = "", "", ""
 	}
-	j.State.Config = j.Config
-	j.State.MachineID = j.Facts.MachineID
-	j.State.SetSource(j.Inputs.UserData)
-	if err := errors.Join(inputs.SaveOverrides(j.Dir, j.Inputs.Overrides),
-		inputs.SaveJoinToken(j.Dir, j.Inputs.JoinToken)); err != nil {
+	state.Config = j.Run.Config
+	state.MachineID = j.Host.Facts.MachineID
+	state.SetSource(j.Run.Inputs.UserData)
+	if err := errors.Join(inputs.SaveOverrides(j.Run.Dir, j.Run.Inputs.Overrides),
+		inputs.SaveJoinToken(j.Run.Dir, j.Run.Inputs.JoinToken)); err != nil {
 		return err
 	}
-	if userData := j.Inputs.UserData; userData != nil {
+	if userData := j.Run.Inputs.UserData; userData != nil {
 		content, err := userData.Encode()
 		if err != nil {
 			return err
 		}
-		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, content); err != nil {
+		if err := joinstate.SaveFile(j.Run.Dir, joinstate.UserDataFile, content); err != nil {
 			return err
 		}
 	}
-	return joinstate.Write(j.Dir, j.State)
+	return joinstate.Write(j.Run.Dir, j.Run.State)
 }
 
 // runner returns the runner of the steps. It records each completed step.
 func (j *Flow) runner() steps.Runner {
 	j.durations = map[string]config.Duration{}
 	return steps.Runner{
-		Sink: j.Sink, Ledger: j.Ledger, Skip: j.Config.Skip, Until: j.Config.Until,
+		Sink: j.Run.Sink, Ledger: j.Host.Ledger, Skip: j.Run.Config.Skip, Until: j.Run.Config.Until,
 		Completed: func(name, next string, elapsed time.Duration) error {
 			j.durations[name] = config.Duration(elapsed.Round(time.Millisecond))
-			j.State.Complete(name, next)
-			return joinstate.Write(j.Dir, j.State)
+			j.Run.State.Complete(name, next)
+			return joinstate.Write(j.Run.Dir, j.Run.State)
 		},
 	}
 }
@@ -223,25 +238,26 @@ func (j *Flow) finish(changed bool, elapsed time.Duration) error {
 	secrets := []string{joinstate.JoinTokenFile}
 	// User data of a standalone cluster contains no token. It is kept because it leads
 	// to the current configuration of the pool.
-	if userData := j.Inputs.UserData; j.IsHosted() || (userData != nil && userData.HasToken()) {
+	if userData := j.Run.Inputs.UserData; j.Planner.IsHosted() || (userData != nil && userData.HasToken()) {
 		secrets = append(secrets, joinstate.UserDataFile)
 	}
-	if err := joinstate.RemoveFiles(j.Dir, secrets...); err != nil {
+	if err := joinstate.RemoveFiles(j.Run.Dir, secrets...); err != nil {
 		return err
 	}
-	if j.State.Finished.IsZero() {
-		j.State.Finished = time.Now().UTC()
+	if j.Run.State.Finished.IsZero() {
+		j.Run.State.Finished = time.Now().UTC()
 	}
-	j.State.Runs++
-	j.State.StepDurations = j.durations
-	if err := joinstate.Write(j.Dir, j.State); err != nil {
+	j.Run.State.Runs++
+	j.Run.State.StepDurations = j.durations
+	if err := joinstate.Write(j.Run.Dir, j.Run.State); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s is %s (%s)", j.State.NodeName, stateReached(j.Config.Until), elapsed.Round(time.Second))
+	text := fmt.Sprintf("%s is %s (%s)",
+		j.Run.State.NodeName, stateReached(j.Run.Config.Until), elapsed.Round(time.Second))
 	if !changed {
 		text += "; the host was already in the desired state, nothing was changed"
 	}
-	report.Log{Sink: j.Sink}.Headline(text)
+	report.Log{Sink: j.Run.Sink}.Headline(text)
 	return nil
 }
 
@@ -259,14 +275,14 @@ func stateReached(until string) string {
 
 func (j *Flow) headline() string {
 	text := "joining this host"
-	if j.Facts.Hostname != "" {
-		text = "joining " + j.Facts.Hostname
+	if j.Host.Facts.Hostname != "" {
+		text = "joining " + j.Host.Facts.Hostname
 	}
-	if j.State.NodePool != "" {
-		text += " to NodePool " + j.State.NodePool
+	if j.Run.State.NodePool != "" {
+		text += " to NodePool " + j.Run.State.NodePool
 	}
-	if j.State.Endpoint != "" {
-		text += " through " + j.State.Endpoint
+	if j.Run.State.Endpoint != "" {
+		text += " through " + j.Run.State.Endpoint
 	}
 	return text
 }

@@ -42,7 +42,7 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.Machine = &machine.Machine{Ledger: &ledger.Ledger{}}
+	j.useHost(&machine.Machine{Ledger: &ledger.Ledger{}})
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}

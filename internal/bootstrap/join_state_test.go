@@ -36,14 +36,10 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &Flow{
-		Builder: &plan.Builder{
-			Dir:     dir,
-			Inputs:  in,
-			Sink:    &flowtest.Events{},
-			Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}},
-		},
-	}
+	j := NewFlow(
+		plan.Run{Dir: dir, Inputs: in, Sink: &flowtest.Events{}},
+		&machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}},
+	)
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +48,7 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	again, err := inputs.Read(inputs.Options{StateDir: dir, Resume: true}, j.State)
+	again, err := inputs.Read(inputs.Options{StateDir: dir, Resume: true}, j.Run.State)
 	if err != nil || again.JoinToken == nil || again.JoinToken.ID != in.JoinToken.ID || again.JoinToken.UserData != nil ||
 		again.UserData.NodePool() != "clusters/token" {
 		t.Errorf("resumed with %v, user data %v, %v", again.JoinToken, again.UserData, err)
@@ -96,14 +92,16 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		b := &plan.Builder{Dir: t.TempDir(), Inputs: inputs.Inputs{UserData: userData, NewUserData: true}, State: test.state}
-		if err := joinstate.SaveFile(b.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
+		j := NewFlow(plan.Run{
+			Dir: t.TempDir(), Inputs: inputs.Inputs{UserData: userData, NewUserData: true}, State: test.state,
+		}, nil)
+		if err := joinstate.SaveFile(j.Run.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fetchPayload(ctx, &Flow{Builder: b}, report.Log{}); err == nil {
+		if _, err := fetchPayload(ctx, j, report.Log{}); err == nil {
 			t.Errorf("%s: nobody serves a payload there", name)
 		}
-		if left, err := joinstate.LoadFile(b.Dir, joinstate.UserDataFile); err != nil || (left != nil) != test.left {
+		if left, err := joinstate.LoadFile(j.Run.Dir, joinstate.UserDataFile); err != nil || (left != nil) != test.left {
 			t.Errorf("%s: the user data is there: %v, %v", name, left != nil, err)
 		}
 	}
@@ -122,19 +120,19 @@ func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		var logged flowtest.Events
-		b := &plan.Builder{
+		j := NewFlow(plan.Run{
 			Dir:    t.TempDir(),
 			Sink:   &logged,
 			State:  joinstate.State{Started: time.Unix(1, 0)},
 			Inputs: inputs.Inputs{UserData: userData},
-		}
-		if err := joinstate.SaveFile(b.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
+		}, nil)
+		if err := joinstate.SaveFile(j.Run.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
 			t.Fatal(err)
 		}
-		if err := (&Flow{Builder: b}).finish(true, time.Second); err != nil {
+		if err := j.finish(true, time.Second); err != nil {
 			t.Fatal(err)
 		}
-		if left, err := joinstate.LoadFile(b.Dir, joinstate.UserDataFile); err != nil || (left != nil) != kept {
+		if left, err := joinstate.LoadFile(j.Run.Dir, joinstate.UserDataFile); err != nil || (left != nil) != kept {
 			t.Errorf("with token %q: kept %q, %v", token, left, err)
 		}
 	}

@@ -71,9 +71,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 		"another pool":           {userData("clusters/two"), joined, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := (&Flow{
-				Builder: &plan.Builder{Inputs: inputs.Inputs{UserData: test.userData}, State: test.state},
-			}).CheckNodePool()
+			err := NewFlow(plan.Run{Inputs: inputs.Inputs{UserData: test.userData}, State: test.state}, nil).CheckNodePool()
 			if (err != nil) != test.refused {
 				t.Fatalf("error %v", err)
 			}
@@ -96,26 +94,22 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 		false: "headline  worker-7 is Ready (1m30s); the host was already in the desired state, nothing was changed",
 	} {
 		var logged flowtest.Events
-		j := &Flow{
-			Builder: &plan.Builder{
-				Config: config.Join{Until: "ready"},
-				Dir:    t.TempDir(),
-				Sink:   &logged,
-				State:  joinstate.State{NodeName: "worker-7", Started: time.Now(), Hosted: true},
-			},
-		}
-		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {
+		j := NewFlow(plan.Run{
+			Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &logged,
+			State: joinstate.State{NodeName: "worker-7", Started: time.Now(), Hosted: true},
+		}, nil)
+		if err := joinstate.SaveFile(j.Run.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
 		j.durations = map[string]config.Duration{"ready": config.Duration(time.Minute)}
 		if err := j.finish(changed, 90*time.Second); err != nil {
 			t.Fatal(err)
 		}
-		state, err := joinstate.Read(j.Dir)
+		state, err := joinstate.Read(j.Run.Dir)
 		if err != nil || state.Finished.IsZero() || state.StepDurations["ready"] != config.Duration(time.Minute) {
 			t.Errorf("state %+v, %v", state, err)
 		}
-		if left, err := joinstate.LoadFile(j.Dir, joinstate.UserDataFile); err != nil || left != nil {
+		if left, err := joinstate.LoadFile(j.Run.Dir, joinstate.UserDataFile); err != nil || left != nil {
 			t.Errorf("the user data is still there: %q, %v", left, err)
 		}
 		if len(logged) != 1 || logged[0] != want {
@@ -125,14 +119,14 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 }
 
 func TestHeadline(t *testing.T) {
-	for want, b := range map[string]*plan.Builder{
-		"joining this host": {Machine: &machine.Machine{}},
-		"joining worker-7 to NodePool clusters/demo through ignition.example.com": {
-			Machine: &machine.Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}},
-			State:   joinstate.State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
-		},
+	for want, j := range map[string]*Flow{
+		"joining this host": NewFlow(plan.Run{}, &machine.Machine{}),
+		"joining worker-7 to NodePool clusters/demo through ignition.example.com": NewFlow(
+			plan.Run{State: joinstate.State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"}},
+			&machine.Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}},
+		),
 	} {
-		if got := (&Flow{Builder: b}).headline(); got != want {
+		if got := j.headline(); got != want {
 			t.Errorf("headline %q, want %q", got, want)
 		}
 	}

@@ -93,7 +93,7 @@ func TestKubeletEnablement(t *testing.T) {
 	m.Ledger, err = ledger.Open(t.TempDir(), m.Drivers())
 	flowtest.NoError(t, err)
 	defer m.Ledger.Close()
-	j := &Flow{Builder: &plan.Builder{Machine: m}}
+	j := NewFlow(plan.Run{}, m)
 	enable := func() {
 		t.Helper()
 		_, err := m.Ledger.Apply(t.Context(), "kubelet", []ledger.Change{{

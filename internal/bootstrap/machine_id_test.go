@@ -23,13 +23,10 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	first := &Flow{
-		Builder: &plan.Builder{
-			Dir:     dir,
-			Inputs:  inputs.Inputs{UserData: userData},
-			Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}},
-		},
-	}
+	first := NewFlow(
+		plan.Run{Dir: dir, Inputs: inputs.Inputs{UserData: userData}},
+		&machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}},
+	)
 	if err := first.recordStart(); err != nil {
 		t.Fatal(err)
 	}
@@ -46,15 +43,11 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 		again.Source.Host != "a.example.com" {
 		t.Errorf("kept user data %s, %v", again, err)
 	}
-	again := &Flow{
-		Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}},
+	again := NewFlow(plan.Run{Dir: dir, State: state}, &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}})
+	if err := again.recordStart(); err != nil || !again.Run.State.Started.Equal(state.Started) {
+		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.Run.State.Started)
 	}
-	if err := again.recordStart(); err != nil || !again.State.Started.Equal(state.Started) {
-		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.State.Started)
-	}
-	clone := &Flow{
-		Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "two"}}},
-	}
+	clone := NewFlow(plan.Run{Dir: dir, State: state}, &machine.Machine{Facts: hostinfo.Facts{MachineID: "two"}})
 	err = clone.recordStart()
 	if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)),
 		"mv "+dir+" "+dir+".clone") {

@@ -35,27 +35,27 @@ func RunOnly(ctx context.Context, options inputs.Options, names []string) (bool,
 	if err != nil {
 		return false, err
 	}
-	j := &Flow{Builder: &plan.Builder{Dir: options.StateDir, Sink: options.Sink, Machine: m}}
+	j := NewFlow(plan.Run{Dir: options.StateDir, Sink: options.Sink}, m)
 	changed := false
 	if err = m.RequireSystemd(); err == nil {
 		changed, err = j.runOnly(ctx, options, selected)
 	}
 	m.Close()
 	if lock.Stopped {
-		machine.StartService(context.WithoutCancel(ctx), j.Sink)
+		machine.StartService(context.WithoutCancel(ctx), j.Run.Sink)
 	}
 	return changed, err
 }
 
 func (j *Flow) runOnly(ctx context.Context, options inputs.Options, selected []Step) (bool, error) {
-	state, err := joinstate.Read(j.Dir)
+	state, err := joinstate.Read(j.Run.Dir)
 	if err != nil {
 		return false, err
 	}
-	j.State, j.Config = state, inputs.MergeSaved(options.Config, state)
-	hasRecords := func() bool { return len(j.Ledger.Items()) > 0 || state.Exists() }
-	j.Sink = options.RemedySink(hasRecords)
-	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Sink, Ledger: j.Ledger}, selected, j)
+	j.Run.State, j.Run.Config = state, inputs.MergeSaved(options.Config, state)
+	hasRecords := func() bool { return len(j.Host.Ledger.Items()) > 0 || state.Exists() }
+	j.Run.Sink = options.RemedySink(hasRecords)
+	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Run.Sink, Ledger: j.Host.Ledger}, selected, j)
 	if err != nil && !hasRecords() {
 		j.removeRecords()
 		err = options.CompleteError(err)

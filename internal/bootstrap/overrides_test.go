@@ -26,12 +26,12 @@ const (
 // joinWithPayload saves a payload and returns a join that refers to it.
 func joinWithPayload(t *testing.T, overrides ...string) *Flow {
 	t.Helper()
-	j := &Flow{Builder: &plan.Builder{Dir: t.TempDir()}}
+	j := NewFlow(plan.Run{Dir: t.TempDir()}, nil)
 	for _, one := range overrides {
-		j.Inputs.Overrides = append(j.Inputs.Overrides, inputs.Override{Name: "a", Config: []byte(one)})
+		j.Run.Inputs.Overrides = append(j.Run.Inputs.Overrides, inputs.Override{Name: "a", Config: []byte(one)})
 	}
 	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}},{"path":"` + ignition.BootstrapKubeconfigPath + `","contents":{"source":"data:,b"}}]}}`
-	if err := joinstate.SaveFile(j.Dir, joinstate.PayloadFile, []byte(content)); err != nil {
+	if err := joinstate.SaveFile(j.Run.Dir, joinstate.PayloadFile, []byte(content)); err != nil {
 		t.Fatal(err)
 	}
 	return j
@@ -39,18 +39,18 @@ func joinWithPayload(t *testing.T, overrides ...string) *Flow {
 
 func TestPayloadIsOverridden(t *testing.T) {
 	j := joinWithPayload(t, firstOverride, secondOverride)
-	if err := j.LoadPayload(t.Context(), report.Log{}); err != nil || !j.Loaded.IsSaved() {
-		t.Fatalf("%+v, %v", j.Loaded, err)
+	if err := j.Planner.LoadPayload(t.Context(), report.Log{}); err != nil || !j.Planner.Loaded.IsSaved() {
+		t.Fatalf("%+v, %v", j.Planner.Loaded, err)
 	}
 	for name, want := range map[string]string{"/etc/a": "a", "/etc/first": "a", "/etc/second": "b"} {
-		if content, _, _ := j.Payload.File(name); string(content) != want {
+		if content, _, _ := j.Planner.Payload.File(name); string(content) != want {
 			t.Errorf("%s is %q", name, content)
 		}
 	}
-	if got, want := j.Loaded.Summary(), "4 files, 0 units, 0 kB, with 2 overrides"; got != want {
+	if got, want := j.Planner.Loaded.Summary(), "4 files, 0 units, 0 kB, with 2 overrides"; got != want {
 		t.Errorf("size %q", got)
 	}
-	if strings.Contains(string(j.Payload.Raw), "first") {
+	if strings.Contains(string(j.Planner.Payload.Raw), "first") {
 		t.Error("overrides would be kept as what was served")
 	}
 }
@@ -75,12 +75,12 @@ func TestOverrideFromElsewhere(t *testing.T) {
 		t.Fatalf("asked %d times while inputs are read, %v", requests, err)
 	}
 	j := joinWithPayload(t)
-	j.Inputs.Overrides = in.Overrides
+	j.Run.Inputs.Overrides = in.Overrides
 	if _, err := RunStep(t.Context(), steps.Fetch, j, report.Log{}); err != nil {
 		t.Fatal(err)
 	}
-	again := &Flow{Builder: &plan.Builder{Dir: j.Dir}}
-	if again.Inputs.Overrides, err = inputs.SavedOverrides(j.Dir); err != nil {
+	again := NewFlow(plan.Run{Dir: j.Run.Dir}, nil)
+	if again.Run.Inputs.Overrides, err = inputs.SavedOverrides(j.Run.Dir); err != nil {
 		t.Fatal(err)
 	}
 	server.Close()
@@ -88,7 +88,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, one := range []*Flow{j, again} {
-		if content, _, _ := one.Payload.File("/etc/c"); string(content) != "from elsewhere" || requests != 1 {
+		if content, _, _ := one.Planner.Payload.File("/etc/c"); string(content) != "from elsewhere" || requests != 1 {
 			t.Errorf("content %q, asked %d times", content, requests)
 		}
 	}
@@ -96,7 +96,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 
 func TestOverrideThatDoesNotFitThePayload(t *testing.T) {
 	j := joinWithPayload(t, `{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`)
-	if err := j.LoadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage ||
+	if err := j.Planner.LoadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage ||
 		!strings.Contains(err.Error(), "the merged config is not valid") {
 		t.Errorf("%v", err)
 	}

@@ -31,13 +31,12 @@ func joinOnBench(t *testing.T, b *rpms.Environment, install bool) *Flow {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { book.Close() })
-	return &Flow{Builder: &plan.Builder{
-		Config: config.Join{OpenShiftRelease: "4.18", InstallPackages: install}, PackageHost: b.Root,
-		Machine: &machine.Machine{
-			Ledger: book,
-			Facts:  hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"},
-		},
-	}}
+	j := NewFlow(plan.Run{Config: config.Join{OpenShiftRelease: "4.18", InstallPackages: install}}, &machine.Machine{
+		Ledger: book,
+		Facts:  hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"},
+	})
+	j.Planner.PackageHost = b.Root
+	return j
 }
 
 // A join without --install-packages must be refused with the install command before
@@ -54,7 +53,7 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
 
 	operation := joinOnBench(t, b, false)
-	decision, err := operation.DecideSoftware(t.Context(), nil, kube.Version{})
+	decision, err := operation.Planner.DecideSoftware(t.Context(), nil, kube.Version{})
 	refused := decision.Err()
 	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(
 		string(report.RemedyOf(refused)), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun",
@@ -68,7 +67,7 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	if _, err := ensurePackages(t.Context(), operation, report.Log{}); err == nil || err.Error() != refused.Error() {
 		t.Errorf("the step returns %v", err)
 	}
-	if items := operation.Ledger.Items(); len(items) > 0 {
+	if items := operation.Host.Ledger.Items(); len(items) > 0 {
 		t.Errorf("something was changed: %v", items)
 	}
 
@@ -83,7 +82,7 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	if after, err := again.SoftwareDecision(t.Context()); err != nil || len(after.With(software.Present)) != 7 {
 		t.Errorf("after it: %v, %+v", err, after)
 	}
-	outcome, err := j.Ledger.Undo(t.Context())
+	outcome, err := j.Host.Ledger.Undo(t.Context())
 	if err != nil || len(outcome.Kept) > 0 {
 		t.Fatalf("%v; kept %v", err, outcome.Kept)
 	}
@@ -105,7 +104,7 @@ func TestPackagesThatAreRefusedAreNotRecordedAsInstalled(t *testing.T) {
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "is not signed") {
 		t.Errorf("%v", err)
 	}
-	outcome, err := j.Ledger.Undo(t.Context())
+	outcome, err := j.Host.Ledger.Undo(t.Context())
 	if texts := removalHints(outcome.Restored); err != nil || len(texts) > 0 {
 		t.Errorf("%v; leave prints %q", err, texts)
 	}

@@ -120,15 +120,10 @@ func refuseJoin(t *testing.T, given config.Join, remedy report.Remedy) refusedJo
 	options := inputs.Options{Config: given, StateDir: t.TempDir(), Sink: recorder}
 	in, err := inputs.Read(options, joinstate.State{})
 	flowtest.NoError(t, err)
-	j := &Flow{
-		Builder: &plan.Builder{
-			Config:  given,
-			Dir:     options.StateDir,
-			Sink:    recorder,
-			Inputs:  in,
-			Machine: machinetest.Open(t, t.TempDir()),
-		},
-	}
+	j := NewFlow(
+		plan.Run{Config: given, Dir: options.StateDir, Sink: recorder, Inputs: in},
+		machinetest.Open(t, t.TempDir()),
+	)
 	var ran []string
 	refusal := stepEnd{err: report.Fail(report.Refused, remedy, "refused")}
 	_, err = j.runJoin(t.Context(), options, scriptedSteps(&ran, map[string]stepEnd{steps.Preflight: refusal}))

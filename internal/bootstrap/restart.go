@@ -19,7 +19,7 @@ import (
 // updateTrustStore updates the trust store if the payload contains a CA for it, or did so before the
 // upgrade.
 func (j *Flow) updateTrustStore(ctx context.Context) error {
-	if u := j.State.Upgrade; u != nil && slices.ContainsFunc(u.Effects,
+	if u := j.Run.State.Upgrade; u != nil && slices.ContainsFunc(u.Effects,
 		func(e effects.Effect) bool { return hostfs.IsWithin(e.Target, crio.TrustAnchorsDir) }) {
 		return machine.UpdateTrustStore(ctx)
 	}
@@ -31,15 +31,15 @@ func (j *Flow) updateTrustStore(ctx context.Context) error {
 func (j *Flow) restartUnits(ctx context.Context, log report.Log) (int, error) {
 	n := 0
 	for unit, files := range j.unitsWithFiles() {
-		state, err := j.Systemd.UnitState(ctx, unit)
+		state, err := j.Host.Systemd.UnitState(ctx, unit)
 		if err != nil {
 			return n, err
 		}
-		newest, err := j.Tree.NewestChange(files...)
+		newest, err := j.Host.Tree.NewestChange(files...)
 		if err != nil {
 			return n, err
 		}
-		isRequired := j.State.Upgrade.Requires(effects.Restart, unit)
+		isRequired := j.Run.State.Upgrade.Requires(effects.Restart, unit)
 		switch {
 		case state.Load != "loaded": // it was removed
 			continue
@@ -50,12 +50,12 @@ func (j *Flow) restartUnits(ctx context.Context, log report.Log) (int, error) {
 			continue
 		}
 		log.Wait("waiting for "+unit+" to restart", "")
-		if err := j.Systemd.Restart(ctx, unit); err != nil {
-			return n, j.DiagnosticsHost().ExplainStartFailure(ctx, unit, err)
+		if err := j.Host.Systemd.Restart(ctx, unit); err != nil {
+			return n, j.Planner.DiagnosticsHost().ExplainStartFailure(ctx, unit, err)
 		}
 		n++
 	}
-	if !j.State.Upgrade.Requires(effects.Restart, systemd.NetworkManagerUnit) {
+	if !j.Run.State.Upgrade.Requires(effects.Restart, systemd.NetworkManagerUnit) {
 		return n, nil
 	}
 	return n + 1, j.restartNetworkManager(ctx, log)
@@ -66,7 +66,7 @@ func (j *Flow) restartUnits(ctx context.Context, log report.Log) (int, error) {
 // drained: its configuration takes effect at the next boot.
 func (j *Flow) unitsWithFiles() map[string][]string {
 	units := map[string][]string{}
-	if u := j.State.Upgrade; u != nil {
+	if u := j.Run.State.Upgrade; u != nil {
 		for _, unit := range u.Effects.UnitsToRestart() {
 			units[unit] = nil
 		}
@@ -86,7 +86,7 @@ func (j *Flow) unitsWithFiles() map[string][]string {
 // the connections.
 func (j *Flow) restartNetworkManager(ctx context.Context, log report.Log) error {
 	log.Wait("waiting for NetworkManager to restart", "")
-	if err := j.Systemd.Restart(ctx, systemd.NetworkManagerUnit); err != nil {
+	if err := j.Host.Systemd.Restart(ctx, systemd.NetworkManagerUnit); err != nil {
 		return err
 	}
 	// NetworkManager reports no uplink until it has taken over the connections again.

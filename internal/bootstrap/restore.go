@@ -24,9 +24,10 @@ func Restore(ctx context.Context, options inputs.Options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer j.Close()
+	defer j.Host.Close()
 	selected := selectSteps(func(s steps.JoinStep) bool { return s.Restores })
-	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Sink, Ledger: j.Ledger, Skip: j.Config.Skip}, selected, j)
+	runner := steps.Runner{Sink: j.Run.Sink, Ledger: j.Host.Ledger, Skip: j.Run.Config.Skip}
+	changed, err := steps.Run(ctx, runner, selected, j)
 	if err != nil {
 		return changed, err
 	}
@@ -40,20 +41,20 @@ func TrustCAs(ctx context.Context, options inputs.Options, cas []byte) error {
 	if err != nil {
 		return err
 	}
-	defer j.Close()
-	j.State.APIServerCA = kube.JoinPEM(j.State.APIServerCA, cas) // until the next payload is fetched
-	if err := joinstate.Write(j.Dir, j.State); err != nil {
+	defer j.Host.Close()
+	j.Run.State.APIServerCA = kube.JoinPEM(j.Run.State.APIServerCA, cas) // until the next payload is fetched
+	if err := joinstate.Write(j.Run.Dir, j.Run.State); err != nil {
 		return err
 	}
 	own := identity.Identity{
-		Kubeconfig: identity.KubeconfigPath, Ledger: j.Ledger,
-		Log: report.Log{Sink: j.Sink, Step: steps.ClientCertificate},
+		Kubeconfig: identity.KubeconfigPath, Ledger: j.Host.Ledger,
+		Log: report.Log{Sink: j.Run.Sink, Step: steps.ClientCertificate},
 	}
 	if err := own.AddCAs(ctx, cas); err != nil {
 		return err
 	}
-	if err := j.Systemd.Restart(ctx, kubelet.UnitName); err != nil {
-		return j.DiagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
+	if err := j.Host.Systemd.Restart(ctx, kubelet.UnitName); err != nil {
+		return j.Planner.DiagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
 	}
 	return nil
 }
@@ -75,13 +76,13 @@ func openRecordedJoin(ctx context.Context, options inputs.Options) (*Flow, error
 		m.Close()
 		return nil, err
 	}
-	j.Machine = m
+	j.useHost(m)
 	return j, nil
 }
 
 // checkRestored fails if the host still differs from the joined state.
 func (j *Flow) checkRestored(ctx context.Context) error {
-	drift, err := j.Ledger.Drift(ctx)
+	drift, err := j.Host.Ledger.Drift(ctx)
 	if err != nil || len(drift) == 0 {
 		return err
 	}

@@ -12,10 +12,10 @@ import (
 // revertObsolete restores the objects that the payload of an upgrade does not contain any more, and
 // returns their number.
 func (j *Flow) revertObsolete(ctx context.Context, log report.Log) (int, error) {
-	if j.State.Upgrade == nil {
+	if j.Run.State.Upgrade == nil {
 		return 0, nil
 	}
-	items, err := j.Obsolete(ctx, j.Plan)
+	items, err := j.Planner.Obsolete(ctx, j.Plan)
 	if err != nil {
 		return 0, err
 	}
@@ -28,7 +28,7 @@ func (j *Flow) revertObsolete(ctx context.Context, log report.Log) (int, error) 
 
 // revert restores the selected objects and returns their number.
 func (j *Flow) revert(ctx context.Context, log report.Log, selected func(ledger.Item) bool) (int, error) {
-	result, err := j.Ledger.Revert(ctx, selected)
+	result, err := j.Host.Ledger.Revert(ctx, selected)
 	for _, kept := range result.Kept {
 		log.Warn(kept.KeptMessage(), "")
 	}

@@ -87,9 +87,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
-			j := &Flow{
-				Builder: &plan.Builder{Config: test.config, Dir: t.TempDir(), Machine: &machine.Machine{Ledger: &ledger.Ledger{}}},
-			}
+			j := NewFlow(plan.Run{Config: test.config, Dir: t.TempDir()}, &machine.Machine{Ledger: &ledger.Ledger{}})
 			did, err := steps.Run(t.Context(), j.runner(), scriptedSteps(&ran, nil), j)
 			if err != nil || did {
 				t.Errorf("changed %t, %v", did, err)
@@ -97,7 +95,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 			if diff := cmp.Diff(test.want, ran); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
-			state, err := joinstate.Read(j.Dir)
+			state, err := joinstate.Read(j.Run.Dir)
 			if err != nil || state.LastStep != test.want[len(test.want)-1] {
 				t.Errorf("remembered %q, %v", state.LastStep, err)
 			}
@@ -111,14 +109,14 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 func TestRunReportsHowEachStepEnded(t *testing.T) {
 	var ran []string
 	var logged flowtest.Events
-	j := &Flow{
-		Builder: &plan.Builder{
-			Config:  config.Join{Until: "client-certificate", Skip: []string{"packages"}},
-			Dir:     t.TempDir(),
-			Sink:    &logged,
-			Machine: &machine.Machine{Ledger: &ledger.Ledger{}},
+	j := NewFlow(
+		plan.Run{
+			Config: config.Join{Until: "client-certificate", Skip: []string{"packages"}},
+			Dir:    t.TempDir(),
+			Sink:   &logged,
 		},
-	}
+		&machine.Machine{Ledger: &ledger.Ledger{}},
+	)
 	list := scriptedSteps(&ran, map[string]stepEnd{
 		"fetch": {outcome: steps.Outcome{Summary: "80 files", Changed: true}},
 		"files": {err: errors.New("disk is full")},
@@ -136,7 +134,7 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 	if diff := cmp.Diff(want, logged); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if state, err := joinstate.Read(j.Dir); err != nil || state.LastStep != "validate" {
+	if state, err := joinstate.Read(j.Run.Dir); err != nil || state.LastStep != "validate" {
 		t.Errorf("remembered %q, %v: the step that failed is not behind us", state.LastStep, err)
 	}
 }
@@ -179,9 +177,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
 			recorder := &report.Recorder{}
-			j := &Flow{
-				Builder: &plan.Builder{Dir: t.TempDir(), Sink: recorder, Machine: &machine.Machine{Ledger: &ledger.Ledger{}}},
-			}
+			j := NewFlow(plan.Run{Dir: t.TempDir(), Sink: recorder}, &machine.Machine{Ledger: &ledger.Ledger{}})
 			_, err := steps.Run(test.ctx, j.runner(), scriptedSteps(&ran, map[string]stepEnd{
 				"fetch": {err: test.err},
 			}), j)

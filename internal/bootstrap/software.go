@@ -30,7 +30,7 @@ func (j *Flow) SoftwareDecision(ctx context.Context) (software.Decision, error) 
 // decideSoftwareAgain is like decideSoftware after packages were changed. Without the management of
 // packages, only the validate step refuses a host.
 func (j *Flow) decideSoftwareAgain(ctx context.Context) (software.Decision, error) {
-	decision, err := j.DecideSoftware(ctx, j.Plan, j.Validation.ServerVersion)
+	decision, err := j.Planner.DecideSoftware(ctx, j.Plan, j.Validation.ServerVersion)
 	if err == nil && decision.Managed {
 		err = decision.Err()
 	}
@@ -43,14 +43,14 @@ func (j *Flow) unpackSoftware(ctx context.Context, log report.Log, names []strin
 	if _, err := j.UnpackLayer(ctx, log, names); err != nil || len(names) == 0 {
 		return "", err
 	}
-	dir := osimage.DirectoryOf(j.Software.Image)
+	dir := osimage.DirectoryOf(j.Planner.Software.Image)
 	if err := j.PlaceSoftware(ctx, dir, names); err != nil {
 		return "", err
 	}
 	if err := j.removeObsoleteSoftware(ctx, log, dir, names); err != nil {
 		return "", err
 	}
-	return strings.Join(j.Software.Versions(names), ", "), nil
+	return strings.Join(j.Planner.Software.Versions(names), ", "), nil
 }
 
 // UnpackLayer unpacks the node layer of the OS image beside the present software, if packages are to be
@@ -58,31 +58,31 @@ func (j *Flow) unpackSoftware(ctx context.Context, log report.Log, names []strin
 // It reports whether it has unpacked anything.
 func (j *Flow) UnpackLayer(ctx context.Context, log report.Log, names []string) (bool, error) {
 	if len(names) == 0 {
-		return false, joinstate.RemoveFiles(j.Dir, joinstate.LayerFile) // an interrupted run has left it
+		return false, joinstate.RemoveFiles(j.Run.Dir, joinstate.LayerFile) // an interrupted run has left it
 	}
-	if j.Software == nil {
-		return false, j.SoftwareErr
+	if j.Planner.Software == nil {
+		return false, j.Planner.SoftwareErr
 	}
-	layer := filepath.Join(j.Dir, joinstate.LayerFile)
-	changes := []ledger.Change{osimage.NewChange(*j.Software, layer, j.Dir)}
-	pending, err := j.Ledger.Diff(ctx, changes)
+	layer := filepath.Join(j.Run.Dir, joinstate.LayerFile)
+	changes := []ledger.Change{osimage.NewChange(*j.Planner.Software, layer, j.Run.Dir)}
+	pending, err := j.Host.Ledger.Diff(ctx, changes)
 	if err != nil {
 		return false, err
 	}
 	if len(pending) > 0 {
-		image, err := j.OpenOSImage(ctx, log)
+		image, err := j.Planner.OpenOSImage(ctx, log)
 		if err != nil {
 			return false, err
 		}
-		if err := image.DownloadLayer(ctx, j.Dir, joinstate.LayerFile, log); err != nil {
+		if err := image.DownloadLayer(ctx, j.Run.Dir, joinstate.LayerFile, log); err != nil {
 			return false, err
 		}
 		log.Wait("unpacking the node layer of the OS image", "")
 	}
-	if _, err := j.Ledger.Apply(ctx, steps.Packages, changes); err != nil {
+	if _, err := j.Host.Ledger.Apply(ctx, steps.Packages, changes); err != nil {
 		return false, err
 	}
-	return len(pending) > 0, joinstate.RemoveFiles(j.Dir, joinstate.LayerFile)
+	return len(pending) > 0, joinstate.RemoveFiles(j.Run.Dir, joinstate.LayerFile)
 }
 
 // PlaceSoftware puts unpacked packages at their usual paths. It fails if a package of the host owns
@@ -94,7 +94,7 @@ func (j *Flow) PlaceSoftware(ctx context.Context, dir string, names []string) er
 	}
 	var existing []string
 	for _, change := range changes {
-		exists, err := j.Tree.Exists(change.Target)
+		exists, err := j.Host.Tree.Exists(change.Target)
 		if err != nil {
 			return err
 		}
@@ -113,21 +113,21 @@ func (j *Flow) PlaceSoftware(ctx context.Context, dir string, names []string) er
 				"%s belongs to package %s of this host, and would be replaced by the OS image", path, owners[path])
 		}
 	}
-	_, err = j.Ledger.Apply(ctx, steps.Packages, changes)
+	_, err = j.Host.Ledger.Apply(ctx, steps.Packages, changes)
 	return err
 }
 
 // removeObsoleteSoftware restores the paths of replaced packages that their new versions do not have.
 func (j *Flow) removeObsoleteSoftware(ctx context.Context, log report.Log, dir string, names []string) error {
-	if !j.Upgrading {
+	if !j.Planner.Upgrading {
 		return nil
 	}
 	table, err := software.ReadTable()
 	if err != nil {
 		return err
 	}
-	isReplaced := func(old string) bool { return slices.Contains(names, j.Software.Equivalent(table, old)) }
-	isObsolete, err := osimage.Obsolete(j.Ledger.Items(), dir, isReplaced)
+	isReplaced := func(old string) bool { return slices.Contains(names, j.Planner.Software.Equivalent(table, old)) }
+	isObsolete, err := osimage.Obsolete(j.Host.Ledger.Items(), dir, isReplaced)
 	if err != nil {
 		return err
 	}

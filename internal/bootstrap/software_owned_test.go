@@ -85,7 +85,7 @@ func TestPlaceSoftwareRefusesFilesOfPackages(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { book.Close() })
-		j := &Flow{Builder: &plan.Builder{Machine: &machine.Machine{Tree: tree, Ledger: book}}}
+		j := NewFlow(plan.Run{}, &machine.Machine{Tree: tree, Ledger: book})
 		err = j.PlaceSoftware(t.Context(), unpacked(t), []string{"openshift-kubelet", "cri-o"})
 		if !test.refused {
 			if err != nil || len(book.Items()) != 2 {

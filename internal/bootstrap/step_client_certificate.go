@@ -16,7 +16,8 @@ import (
 // obtainClientCertificate obtains the node's client certificate before kubelet
 // starts.
 func obtainClientCertificate(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	own := j.Identity(log, j.Plan.Registration)
+	own := j.Planner.Identity(log, j.Plan.Registration)
+	own.Ledger = j.Host.Ledger
 	result, err := own.Obtain(ctx, j.ownApprover(nil))
 	if err != nil {
 		return steps.Outcome{}, err
@@ -24,7 +25,7 @@ func obtainClientCertificate(ctx context.Context, j *Flow, log report.Log) (step
 	if renewal := own.CheckRenewal(time.Now()); renewal.Text != "" {
 		log.Warn(renewal.Text, renewal.Remedy)
 	}
-	summary := "system:node:" + j.State.NodeName + " valid until " + report.Timestamp(result.NotAfter)
+	summary := "system:node:" + j.Run.State.NodeName + " valid until " + report.Timestamp(result.NotAfter)
 	switch {
 	case result.OnlyCluster:
 		return steps.Changed("%s; updated the API server's URL and CAs in kubelet's kubeconfig", summary)
@@ -39,11 +40,11 @@ func obtainClientCertificate(ctx context.Context, j *Flow, log report.Log) (step
 // kubeconfig of --approve-with. It returns nil without that option; an
 // administrator then approves the CSRs.
 func (j *Flow) ownApprover(addresses []netip.Addr) identity.Approver {
-	if j.Inputs.Approver == nil {
+	if j.Run.Inputs.Approver == nil {
 		return nil
 	}
 	return func(ctx context.Context, request identity.ApprovalRequest) error {
-		want := approver.ExpectedNode{NodeName: j.State.NodeName, PublicKey: request.PublicKey, Addresses: addresses}
-		return approver.ApproveOwn(ctx, j.Inputs.Approver, want, request.Name)
+		want := approver.ExpectedNode{NodeName: j.Run.State.NodeName, PublicKey: request.PublicKey, Addresses: addresses}
+		return approver.ApproveOwn(ctx, j.Run.Inputs.Approver, want, request.Name)
 	}
 }

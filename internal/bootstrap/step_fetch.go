@@ -21,39 +21,39 @@ import (
 // fetchPayload gets the payload from the ignition server, or the payload that an earlier
 // run of the same join saved. A restart never needs the token again.
 func fetchPayload(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	if err := j.LoadPayload(ctx, log); err != nil {
+	if err := j.Planner.LoadPayload(ctx, log); err != nil {
 		return steps.Outcome{}, j.discardFailedUserData(err)
 	}
-	if !j.Loaded.IsSaved() && j.before.Hosted && j.before.Phase() == joinstate.PhaseJoined {
+	if !j.Planner.Loaded.IsSaved() && j.before.Hosted && j.before.Phase() == joinstate.PhaseJoined {
 		if err := j.checkSamePayload(); err != nil {
-			return steps.Outcome{}, errors.Join(j.discardFailedUserData(err), joinstate.Write(j.Dir, j.before))
+			return steps.Outcome{}, errors.Join(j.discardFailedUserData(err), joinstate.Write(j.Run.Dir, j.before))
 		}
 	}
 	// Save the resources to which the overrides refer. The next run may have no network
 	// yet.
-	if err := inputs.SaveOverrides(j.Dir, j.Inputs.Overrides); err != nil {
+	if err := inputs.SaveOverrides(j.Run.Dir, j.Run.Inputs.Overrides); err != nil {
 		return steps.Outcome{}, err
 	}
-	if j.Loaded.IsSaved() {
-		return steps.Unchanged("%s, stored by an earlier run", j.Loaded.Summary())
+	if j.Planner.Loaded.IsSaved() {
+		return steps.Unchanged("%s, stored by an earlier run", j.Planner.Loaded.Summary())
 	}
-	if err := joinstate.SaveFile(j.Dir, joinstate.PayloadFile, j.Payload.Raw); err != nil {
+	if err := joinstate.SaveFile(j.Run.Dir, joinstate.PayloadFile, j.Planner.Payload.Raw); err != nil {
 		return steps.Outcome{}, err
 	}
-	before := j.State.PayloadDigest
-	j.State.PayloadDigest = j.Payload.Digest
-	j.State.PayloadConfigHash = j.State.ConfigHash
+	before := j.Run.State.PayloadDigest
+	j.Run.State.PayloadDigest = j.Planner.Payload.Digest
+	j.Run.State.PayloadConfigHash = j.Run.State.ConfigHash
 	var err error
-	if j.State.PayloadSourceDigest, err = j.Inputs.UserData.Digest(); err != nil {
+	if j.Run.State.PayloadSourceDigest, err = j.Run.Inputs.UserData.Digest(); err != nil {
 		return steps.Outcome{}, err
 	}
-	for _, warning := range j.Payload.Warnings {
+	for _, warning := range j.Planner.Payload.Warnings {
 		log.Note(warning)
 	}
-	if before == j.Payload.Digest {
-		return steps.Unchanged("%s from %s, unchanged", j.Loaded.Summary(), j.Payload.Server)
+	if before == j.Planner.Payload.Digest {
+		return steps.Unchanged("%s from %s, unchanged", j.Planner.Loaded.Summary(), j.Planner.Payload.Server)
 	}
-	return steps.Changed("%s from %s", j.Loaded.Summary(), j.Payload.Server)
+	return steps.Changed("%s from %s", j.Planner.Loaded.Summary(), j.Planner.Payload.Server)
 }
 
 // renewable are the entries of a payload that a join renews on a host that has joined.
@@ -62,7 +62,7 @@ var renewable = []string{ignition.BootstrapKubeconfigPath, node.ClientCAPath, po
 // checkSamePayload fails if the fetched payload differs from that of the join in more than credentials and
 // CAs. Its changes can require a drain, and files that it does not contain any more must be removed.
 func (j *Flow) checkSamePayload() error {
-	raw, err := joinstate.LoadFile(j.Dir, joinstate.PayloadFile)
+	raw, err := joinstate.LoadFile(j.Run.Dir, joinstate.PayloadFile)
 	if err != nil || raw == nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (j *Flow) checkSamePayload() error {
 	if err != nil {
 		return nil //nolint:nilerr // the stored payload is damaged; the fetched one replaces it
 	}
-	fetched, err := ignition.LoadPayload(j.Payload.Raw)
+	fetched, err := ignition.LoadPayload(j.Planner.Payload.Raw)
 	if err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ func (j *Flow) checkSamePayload() error {
 // host that has joined. A later join without user data then succeeds with the saved
 // payload.
 func (j *Flow) discardFailedUserData(err error) error {
-	if j.State.Finished.IsZero() || !j.State.Hosted {
+	if j.Run.State.Finished.IsZero() || !j.Run.State.Hosted {
 		return err
 	}
-	return errors.Join(err, joinstate.RemoveFiles(j.Dir, joinstate.UserDataFile))
+	return errors.Join(err, joinstate.RemoveFiles(j.Run.Dir, joinstate.UserDataFile))
 }

@@ -24,7 +24,7 @@ func writeFiles(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, er
 	if err := j.trackConfigs(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := machine.RecordClusterDirs(ctx, j.Ledger, j.Tree, j.Plan.Snapshots); err != nil {
+	if err := machine.RecordClusterDirs(ctx, j.Host.Ledger, j.Host.Tree, j.Plan.Snapshots); err != nil {
 		return steps.Outcome{}, err
 	}
 	owners, err := j.createAccounts(ctx, log)
@@ -35,7 +35,7 @@ func writeFiles(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, er
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	made, err := j.Ledger.Apply(ctx, steps.Files, j.Plan.Files)
+	made, err := j.Host.Ledger.Apply(ctx, steps.Files, j.Plan.Files)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -55,7 +55,7 @@ func (j *Flow) createAccounts(ctx context.Context, log report.Log) ([]ledger.Pla
 	if len(j.Plan.Accounts.Users)+len(j.Plan.Accounts.Groups) == 0 {
 		return nil, nil
 	}
-	made, err := accounts.Apply(ctx, j.Ledger, steps.Files, j.Accounts(j.Plan))
+	made, err := accounts.Apply(ctx, j.Host.Ledger, j.Host.Tree, steps.Files, j.Planner.Accounts(j.Plan))
 	if err != nil || len(made) == 0 {
 		return nil, err
 	}

@@ -36,34 +36,35 @@ func staticPodDir() ledger.Change {
 // has changed. Then it waits until kubelet reports that it is healthy.
 func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	// systemd must have read the drop-in with the address before kubelet starts.
-	if err := j.Systemd.Reload(ctx); err != nil {
+	if err := j.Host.Systemd.Reload(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	enabled, err := j.Ledger.Apply(ctx, steps.Kubelet,
+	enabled, err := j.Host.Ledger.Apply(ctx, steps.Kubelet,
 		slices.Concat([]ledger.Change{staticPodDir()}, j.Plan.Kubelet, j.unitsToStart()))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	action, err := machine.RequiredAction(ctx, j.Systemd, j.Tree, systemd.KubeletUnit)
+	action, err := machine.RequiredAction(ctx, j.Host.Systemd, j.Host.Tree, systemd.KubeletUnit)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if action == systemd.NoAction && j.nodeDeleted(ctx, identity.KubeconfigPath) {
-		log.Note("Node " + j.State.NodeName + " was deleted from the cluster; restarting kubelet to register it again")
+		log.Note("Node " + j.Run.State.NodeName + " was deleted from the cluster; restarting kubelet to register it again")
 		action = systemd.RestartNeeded
 	}
 	// A kubelet that has started with an expired certificate waits for its own CSR.
-	if action == systemd.NoAction && (j.newCertificate || j.State.Upgrade.Requires(effects.Restart, systemd.KubeletUnit)) {
+	if action == systemd.NoAction &&
+		(j.newCertificate || j.Run.State.Upgrade.Requires(effects.Restart, systemd.KubeletUnit)) {
 		action = systemd.RestartNeeded
 	}
 	if action != systemd.NoAction {
 		log.Wait("waiting for kubelet to start", "")
 		j.kubeletStarted = time.Now()
 		if err := j.beginKubelet(ctx, action); err != nil {
-			return steps.Outcome{}, j.DiagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
+			return steps.Outcome{}, j.Planner.DiagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
 		}
 	}
-	if err := node.WaitHealthy(ctx, node.HealthURL, j.DiagnosticsHost(), log); err != nil {
+	if err := node.WaitHealthy(ctx, node.HealthURL, j.Planner.DiagnosticsHost(), log); err != nil {
 		return steps.Outcome{}, err
 	}
 	version, err := command.Run(ctx, "kubelet", "--version")
@@ -85,11 +86,11 @@ func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 func (j *Flow) restartStaticPods(ctx context.Context) (int, error) {
 	n := 0
 	for _, pod := range effects.StaticPods() {
-		changed, err := j.Tree.NewestChange(pod.Paths...)
+		changed, err := j.Host.Tree.NewestChange(pod.Paths...)
 		if err != nil {
 			return n, err
 		}
-		stopped, err := cri.StopOlder(ctx, cri.Socket, pod.Namespace, pod.Name+"-"+j.State.NodeName, changed)
+		stopped, err := cri.StopOlder(ctx, cri.Socket, pod.Namespace, pod.Name+"-"+j.Run.State.NodeName, changed)
 		if n += stopped; err != nil {
 			return n, report.Fail(report.Failed, "journalctl -b -u crio --no-pager -n 50", "%w", err)
 		}
@@ -101,10 +102,10 @@ func (j *Flow) restartStaticPods(ctx context.Context) (int, error) {
 // more. If the API server does not respond, it returns false; a later step waits
 // for the server.
 func (j *Flow) nodeDeleted(ctx context.Context, kubeconfig string) bool {
-	if !j.State.Registered {
+	if !j.Run.State.Registered {
 		return false
 	}
-	client, err := node.OpenNode(kubeconfig, j.State.NodeName, nil, report.Log{})
+	client, err := node.OpenNode(kubeconfig, j.Run.State.NodeName, nil, report.Log{})
 	if err != nil {
 		return false
 	}
@@ -117,9 +118,10 @@ func (j *Flow) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 // the start: leave stops kubelet before it restores the unit, which would then count as changed by others.
 func (j *Flow) beginKubelet(ctx context.Context, action systemd.Action) error {
 	if action == systemd.RestartNeeded {
-		return j.Systemd.Restart(ctx, kubelet.UnitName)
+		return j.Host.Systemd.Restart(ctx, kubelet.UnitName)
 	}
-	return errors.Join(j.Systemd.ResetFailed(ctx, kubelet.UnitName), j.Systemd.StartNoWait(ctx, kubelet.UnitName))
+	manager := j.Host.Systemd
+	return errors.Join(manager.ResetFailed(ctx, kubelet.UnitName), manager.StartNoWait(ctx, kubelet.UnitName))
 }
 
 // unitsToStart returns the changes that start those units of the payload that

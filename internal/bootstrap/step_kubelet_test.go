@@ -57,7 +57,7 @@ func TestJoinRestartsKubeletWhenTheNodeWasDeleted(t *testing.T) {
 				clusters: [{name: c, cluster: {server: "%s", certificate-authority-data: %s}}],
 				users: [{name: u, user: {token: t}}]}`,
 				server.URL, base64.StdEncoding.EncodeToString(ca)))
-			j := &Flow{Builder: &plan.Builder{State: joinstate.State{NodeName: "worker-0", Registered: test.registered}}}
+			j := NewFlow(plan.Run{State: joinstate.State{NodeName: "worker-0", Registered: test.registered}}, nil)
 			if got := j.nodeDeleted(t.Context(), kubeconfig); got != test.want {
 				t.Errorf("deleted %t, want %t", got, test.want)
 			}

@@ -21,13 +21,13 @@ import (
 // attachUplink attaches the uplink to br-ex and configures the services that use
 // the bridge.
 func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	j.Bridge.RollbackTimeout = time.Duration(j.Config.NetworkTimeout)
-	j.Bridge.Log = log
-	if err := j.Bridge.RemoveTruncatedDatabase(ctx); err != nil {
+	j.Host.Bridge.RollbackTimeout = time.Duration(j.Run.Config.NetworkTimeout)
+	j.Host.Bridge.Log = log
+	if err := j.Host.Bridge.RemoveTruncatedDatabase(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
 	// Recover before Open vSwitch is started, which would attach the NIC again.
-	if err := j.Bridge.Recover(ctx); err != nil {
+	if err := j.Host.Bridge.Recover(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
 	if err := j.startOpenVSwitch(ctx); err != nil {
@@ -42,14 +42,15 @@ func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	made, err := j.Ledger.Apply(ctx, steps.Network, append(request.Migration.FilesBeforeMigration(), request.Change()))
+	requested := append(request.Migration.FilesBeforeMigration(), request.Change())
+	made, err := j.Host.Ledger.Apply(ctx, steps.Network, requested)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if len(made) > 0 {
-		j.ForgetNetwork() // br-ex has taken over the uplink
+		j.Planner.ForgetNetwork() // br-ex has taken over the uplink
 	}
-	facts, err := j.Network(ctx)
+	facts, err := j.Planner.Network(ctx)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -66,18 +67,18 @@ func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if len(made)+changes == 0 {
 		return steps.Unchanged("%s", status)
 	}
-	return steps.Changed("%s", j.Bridge.Summary(status, request.Endpoints))
+	return steps.Changed("%s", j.Host.Bridge.Summary(status, request.Endpoints))
 }
 
 // currentMigration plans the migration with the current facts, because a rollback must restore the current
 // addresses and leases, which can have changed while packages were installed. It reports what differs from the
 // plan of the join.
 func (j *Flow) currentMigration(ctx context.Context, log report.Log) (migrate.Request, error) {
-	if err := j.AwaitUplink(ctx, log); err != nil {
+	if err := j.Planner.AwaitUplink(ctx, log); err != nil {
 		return migrate.Request{}, err
 	}
-	migration, facts, err := j.PlanMigration(ctx)
-	request := migrate.Request{Migration: migration, Endpoints: j.RequiredEndpoints(), Facts: &facts}
+	migration, facts, err := j.Planner.PlanMigration(ctx)
+	request := migrate.Request{Migration: migration, Endpoints: j.Planner.RequiredEndpoints(), Facts: &facts}
 	if err != nil || j.Plan == nil || j.Plan.Migration == nil {
 		return request, err
 	}
@@ -92,12 +93,12 @@ func (j *Flow) currentMigration(ctx context.Context, log report.Log) (migrate.Re
 // be determined and is not recorded. This is the case if an older agent, which did
 // not record that state, joined the host.
 func (j *Flow) recordPlugin(ctx context.Context, step string) error {
-	recorded := slices.ContainsFunc(j.Ledger.Items(),
+	recorded := slices.ContainsFunc(j.Host.Ledger.Items(),
 		func(item ledger.Item) bool { return item.Kind == networkplugin.Kind })
-	if recorded || j.State.HasCompleted(steps.Kubelet) {
+	if recorded || j.Run.State.HasCompleted(steps.Kubelet) {
 		return nil
 	}
-	_, err := j.Ledger.TrackExternal(ctx, step, networkplugin.NewChange())
+	_, err := j.Host.Ledger.TrackExternal(ctx, step, networkplugin.NewChange())
 	return err
 }
 
@@ -108,18 +109,18 @@ func (j *Flow) startOpenVSwitch(ctx context.Context) error {
 	const unit = openvswitch.Unit
 	vswitch := runningUnit(unit)
 	vswitch.Reason = "br-ex is an Open vSwitch bridge"
-	state, err := j.Systemd.UnitState(ctx, unit)
+	state, err := j.Host.Systemd.UnitState(ctx, unit)
 	if err != nil {
 		return err
 	}
 	if state.File == "disabled" {
 		vswitch.Desired.Enabled = "enabled"
 	}
-	started, err := j.Ledger.Apply(ctx, steps.Network, []ledger.Change{vswitch})
+	started, err := j.Host.Ledger.Apply(ctx, steps.Network, []ledger.Change{vswitch})
 	if err != nil || len(started) == 0 {
 		return err
 	}
-	return j.Bridge.SyncDatabase()
+	return j.Host.Bridge.SyncDatabase()
 }
 
 // configureBridgeConsumers writes the files that other services read about br-ex,
@@ -135,16 +136,16 @@ func (j *Flow) configureBridgeConsumers(ctx context.Context, facts ovs.Facts) (i
 		return 0, err
 	}
 	units, enablement := bootunits.Changes(clears)
-	changes, err := j.Ledger.Apply(ctx, steps.Network, append(files, units...))
+	changes, err := j.Host.Ledger.Apply(ctx, steps.Network, append(files, units...))
 	if err != nil {
 		return 0, err
 	}
 	if len(changes) > 0 {
-		if err := j.Systemd.Reload(ctx); err != nil {
+		if err := j.Host.Systemd.Reload(ctx); err != nil {
 			return 0, err
 		}
 	}
-	enabled, err := j.Ledger.Apply(ctx, steps.Network, enablement)
+	enabled, err := j.Host.Ledger.Apply(ctx, steps.Network, enablement)
 	return len(changes) + len(enabled), err
 }
 
@@ -156,10 +157,10 @@ func (j *Flow) payloadClearsRemote(ctx context.Context) (bool, error) {
 	if j.Plan != nil {
 		return enablesOVSConfiguration(j.Plan.Units), nil
 	}
-	if !j.State.Exists() {
+	if !j.Run.State.Exists() {
 		return false, nil
 	}
-	state, err := j.Systemd.UnitState(ctx, ovsConfigurationUnit)
+	state, err := j.Host.Systemd.UnitState(ctx, ovsConfigurationUnit)
 	return state.File == "enabled", err
 }
 
@@ -173,9 +174,9 @@ func enablesOVSConfiguration(units []ledger.Change) bool {
 
 // recordMigration saves a record of the finished migration for the status command.
 func (j *Flow) recordMigration(status ovs.Status) error {
-	content, err := j.Bridge.Record(status, time.Now()).Encode()
+	content, err := j.Host.Bridge.Record(status, time.Now()).Encode()
 	if err != nil {
 		return err
 	}
-	return joinstate.SaveFile(j.Dir, joinstate.BridgeRecordFile, content)
+	return joinstate.SaveFile(j.Run.Dir, joinstate.BridgeRecordFile, content)
 }

@@ -38,7 +38,7 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			j := &Flow{Builder: &plan.Builder{State: test.state, Machine: &machine.Machine{Ledger: l}}}
+			j := NewFlow(plan.Run{State: test.state}, &machine.Machine{Ledger: l})
 			for _, step := range []string{"network", "runtime"} {
 				if err := j.recordPlugin(t.Context(), step); err != nil {
 					t.Fatal(err)

@@ -73,12 +73,12 @@ func summarizePackages(unpacked string, specs []string, decision software.Decisi
 // InstallPackages installs packages with dnf and records the transaction in the
 // ledger.
 func (j *Flow) InstallPackages(ctx context.Context, log report.Log, specs []string) error {
-	on := j.DNF()
+	on := j.Planner.DNF()
 	change, err := (&software.Transactions{Host: on}).Change(ctx, specs)
 	if err != nil {
 		return err
 	}
-	done, err := j.Ledger.TrackExternal(ctx, steps.Packages, change)
+	done, err := j.Host.Ledger.TrackExternal(ctx, steps.Packages, change)
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func (j *Flow) afterInstall(ctx context.Context, log report.Log, byDNF bool) (so
 	if err != nil {
 		return decision, err
 	}
-	if j.Systemd != nil {
-		if err := j.Systemd.Reload(ctx); err != nil {
+	if j.Host.Systemd != nil {
+		if err := j.Host.Systemd.Reload(ctx); err != nil {
 			return decision, err
 		}
 	}
@@ -111,12 +111,12 @@ func (j *Flow) afterInstall(ctx context.Context, log report.Log, byDNF bool) (so
 	if err := j.rebuildPlan(ctx, log); err != nil {
 		return decision, err
 	}
-	missing, err := j.MissingBinaries(j.Plan)
+	missing, err := j.Planner.MissingBinaries(j.Plan)
 	if err != nil {
 		return decision, err
 	}
 	return decision, preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{
-		Host:            j.Facts,
+		Host:            j.Host.Facts,
 		MissingUnits:    j.Plan.MissingUnits,
 		MissingPrograms: missing,
 	}).Err()
@@ -125,25 +125,25 @@ func (j *Flow) afterInstall(ctx context.Context, log report.Log, byDNF bool) (so
 // checkUplink fails if the uplink cannot be attached to br-ex. The plan step does not plan the
 // migration if Open vSwitch is missing, because this step may install it.
 func (j *Flow) checkUplink(ctx context.Context) error {
-	if j.Plan.Migration != nil || slices.Contains(j.Config.Skip, steps.Network) {
+	if j.Plan.Migration != nil || slices.Contains(j.Run.Config.Skip, steps.Network) {
 		return nil
 	}
-	return j.CheckUplink(ctx)
+	return j.Planner.CheckUplink(ctx)
 }
 
 // loadOVSPlugin restarts NetworkManager if its Open vSwitch plugin is not loaded.
 // NetworkManager loads plugins only at startup. Addresses are kept during the
 // restart.
 func (j *Flow) loadOVSPlugin(ctx context.Context, log report.Log) error {
-	if j.NM == nil || j.Systemd == nil {
+	if j.Host.NM == nil || j.Host.Systemd == nil {
 		return nil
 	}
-	j.ForgetNetwork() // the packages can include Open vSwitch and the plugin
-	facts, err := j.Network(ctx)
+	j.Planner.ForgetNetwork() // the packages can include Open vSwitch and the plugin
+	facts, err := j.Planner.Network(ctx)
 	if err != nil || facts.NetworkManager.OVS {
 		return err
 	}
-	j.ForgetNetwork() // NetworkManager takes over the connections again
+	j.Planner.ForgetNetwork() // NetworkManager takes over the connections again
 	return j.restartNetworkManager(ctx, log)
 }
 

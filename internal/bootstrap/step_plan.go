@@ -19,20 +19,21 @@ func makePlan(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, erro
 		return steps.Outcome{}, err
 	}
 	var err error
-	if j.Plan, err = j.Build(ctx); err != nil {
+	if j.Plan, err = j.Planner.Build(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	j.Plan.RecordIn(&j.State)
+	j.Plan.RecordIn(&j.Run.State)
 	for _, note := range j.Plan.Notes {
 		if note.Remedy != "" {
 			log.Warn(note.Subject+": "+note.Reason, note.Remedy)
 		}
 	}
-	people, err := accounts.Plan(ctx, j.Accounts(j.Plan))
+	people, err := accounts.Plan(ctx, j.Planner.Accounts(j.Plan))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	pending, err := j.Ledger.Diff(ctx, slices.Concat(people, j.Plan.KernelArguments, j.Plan.Files, j.Plan.HostSettings))
+	requested := slices.Concat(people, j.Plan.KernelArguments, j.Plan.Files, j.Plan.HostSettings)
+	pending, err := j.Host.Ledger.Diff(ctx, requested)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -45,17 +46,18 @@ func makePlan(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, erro
 // loadSoftware reads the release of the payload, and stores it for later runs. If it is unknown, the
 // join continues: --openshift-release, or the installed kubelet, selects the packages.
 func (j *Flow) loadSoftware(ctx context.Context, log report.Log) error {
-	read, err := j.LoadSoftware(ctx, log)
+	read, err := j.Planner.LoadSoftware(ctx, log)
 	if err != nil {
 		return err
 	}
-	if j.SoftwareErr != nil {
-		log.Warn("the release of the payload is unknown: "+j.SoftwareErr.Error(), report.RemedyOf(j.SoftwareErr))
+	if j.Planner.SoftwareErr != nil {
+		err := j.Planner.SoftwareErr
+		log.Warn("the release of the payload is unknown: "+err.Error(), report.RemedyOf(err))
 	}
-	if !read || (j.Upgrading && j.State.Upgrade == nil) {
+	if !read || (j.Planner.Upgrading && j.Run.State.Upgrade == nil) {
 		return nil // an upgrade stores it when it begins to change the host
 	}
-	return joinstate.SaveSoftware(j.Dir, *j.Software)
+	return joinstate.SaveSoftware(j.Run.Dir, *j.Planner.Software)
 }
 
 // rebuildPlan builds the plan again after a step has changed what it was decided from, and
@@ -63,7 +65,7 @@ func (j *Flow) loadSoftware(ctx context.Context, log report.Log) error {
 func (j *Flow) rebuildPlan(ctx context.Context, log report.Log) error {
 	old := j.Plan
 	var err error
-	if j.Plan, err = j.Build(ctx); err != nil {
+	if j.Plan, err = j.Planner.Build(ctx); err != nil {
 		return err
 	}
 	for _, difference := range j.Plan.Differences(old) {

@@ -14,14 +14,14 @@ import (
 func checkHost(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	// Roll back an unfinished migration of the uplink first, because the checks read
 	// the network configuration.
-	j.Bridge.Log = log
-	if err := j.Bridge.Recover(ctx); err != nil {
+	j.Host.Bridge.Log = log
+	if err := j.Host.Bridge.Recover(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.AwaitUplink(ctx, log); err != nil {
+	if err := j.Planner.AwaitUplink(ctx, log); err != nil {
 		return steps.Outcome{}, err
 	}
-	facts, err := j.HostFacts(ctx, log, true)
+	facts, err := j.Planner.HostFacts(ctx, log, true)
 	if err != nil {
 		return steps.Outcome{}, err
 	}

@@ -16,25 +16,25 @@ import (
 // saveWithout saves the payload and the overrides without the file at path, so that
 // later runs do not write it again.
 func (j *Flow) saveWithout(path string) error {
-	raw, err := ignition.WithoutFile(j.Payload.Raw, path)
+	raw, err := ignition.WithoutFile(j.Planner.Payload.Raw, path)
 	if err != nil {
 		return err
 	}
-	for i, one := range j.Inputs.Overrides {
-		if j.Inputs.Overrides[i].Config, err = ignition.WithoutFile(one.Config, path); err != nil {
+	for i, one := range j.Run.Inputs.Overrides {
+		if j.Run.Inputs.Overrides[i].Config, err = ignition.WithoutFile(one.Config, path); err != nil {
 			return err
 		}
 	}
-	if err := inputs.SaveOverrides(j.Dir, j.Inputs.Overrides); err != nil {
+	if err := inputs.SaveOverrides(j.Run.Dir, j.Run.Inputs.Overrides); err != nil {
 		return err
 	}
-	return joinstate.SaveFile(j.Dir, joinstate.PayloadFile, raw)
+	return joinstate.SaveFile(j.Run.Dir, joinstate.PayloadFile, raw)
 }
 
 // awaitReady waits until the cluster reports the node Ready, and then removes the
 // bootstrap credential from the host.
 func awaitReady(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	node, err := j.NodeClient(log)
+	node, err := j.Planner.NodeClient(log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -42,25 +42,25 @@ func awaitReady(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, er
 	if err := node.WaitReady(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	j.State.Registered = true
+	j.Run.State.Registered = true
 	removed, err := j.removeBootstrapCredential(ctx)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if removed {
-		return steps.Changed("Node %s is Ready; removed the bootstrap credential", j.State.NodeName)
+		return steps.Changed("Node %s is Ready; removed the bootstrap credential", j.Run.State.NodeName)
 	}
-	return steps.Unchanged("Node %s is Ready", j.State.NodeName)
+	return steps.Unchanged("Node %s is Ready", j.Run.State.NodeName)
 }
 
 // removeBootstrapCredential removes the bootstrap credential from a node of a
 // hosted cluster. The credential is valid for a year and can request a client
 // certificate for any node.
 func (j *Flow) removeBootstrapCredential(ctx context.Context) (bool, error) {
-	if j.Config.KeepBootstrap || !j.IsHosted() || j.BootstrapKubeconfig() == nil {
+	if j.Run.Config.KeepBootstrap || !j.Planner.IsHosted() || j.Planner.BootstrapKubeconfig() == nil {
 		return false, nil
 	}
-	made, err := j.Ledger.Apply(ctx, steps.Ready, []ledger.Change{{
+	made, err := j.Host.Ledger.Apply(ctx, steps.Ready, []ledger.Change{{
 		Kind: ledger.File, Target: ignition.BootstrapKubeconfigPath, Reason: "the node has its own client certificate",
 		NoBackup: true,
 	}})

@@ -16,24 +16,24 @@ import (
 func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
 	j := joinWithPayload(t, firstOverride, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+
 		ignition.BootstrapKubeconfigPath+`","mode":384},{"path":"/etc/c"}]}}`)
-	if err := j.LoadPayload(t.Context(), report.Log{}); err != nil {
+	if err := j.Planner.LoadPayload(t.Context(), report.Log{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.saveWithout(ignition.BootstrapKubeconfigPath); err != nil {
 		t.Fatal(err)
 	}
-	list, err := inputs.SavedOverrides(j.Dir)
+	list, err := inputs.SavedOverrides(j.Run.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := &Flow{Builder: &plan.Builder{Dir: j.Dir, Inputs: inputs.Inputs{Overrides: list}}}
-	if err := again.LoadPayload(t.Context(), report.Log{}); err != nil {
+	again := NewFlow(plan.Run{Dir: j.Run.Dir, Inputs: inputs.Inputs{Overrides: list}}, nil)
+	if err := again.Planner.LoadPayload(t.Context(), report.Log{}); err != nil {
 		t.Fatal(err)
 	}
-	if again.BootstrapKubeconfig() != nil {
+	if again.Planner.BootstrapKubeconfig() != nil {
 		t.Error("the credential is back")
 	}
-	if again.Payload.FileCount() != 3 {
-		t.Errorf("left: %s", again.Payload)
+	if again.Planner.Payload.FileCount() != 3 {
+		t.Errorf("left: %s", again.Planner.Payload)
 	}
 }

@@ -22,31 +22,31 @@ func startRuntime(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err := j.recordPlugin(ctx, steps.Runtime); err != nil { // where the step network was skipped
 		return steps.Outcome{}, err
 	}
-	made, err := j.Ledger.Apply(ctx, steps.Runtime, crio.Changes(j.Plan.Runtime))
+	made, err := j.Host.Ledger.Apply(ctx, steps.Runtime, crio.Changes(j.Plan.Runtime))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.Systemd.Reload(ctx); err != nil {
+	if err := j.Host.Systemd.Reload(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	action, err := machine.RequiredAction(ctx, j.Systemd, j.Tree, systemd.CRIOUnit)
+	action, err := machine.RequiredAction(ctx, j.Host.Systemd, j.Host.Tree, systemd.CRIOUnit)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if action == systemd.NoAction && j.State.Upgrade.Requires(effects.Restart, systemd.CRIOUnit) {
+	if action == systemd.NoAction && j.Run.State.Upgrade.Requires(effects.Restart, systemd.CRIOUnit) {
 		action = systemd.RestartNeeded
 	}
 	switch action {
 	case systemd.StartNeeded:
-		_, err = j.Ledger.Apply(ctx, steps.Runtime, []ledger.Change{runningUnit(crio.Unit)})
+		_, err = j.Host.Ledger.Apply(ctx, steps.Runtime, []ledger.Change{runningUnit(crio.Unit)})
 	case systemd.RestartNeeded:
 		log.Wait("waiting for CRI-O to restart with its new configuration", "")
-		err = j.Systemd.Restart(ctx, crio.Unit)
+		err = j.Host.Systemd.Restart(ctx, crio.Unit)
 	case systemd.NoAction:
 		err = j.reloadRuntime(ctx)
 	}
 	if err != nil {
-		return steps.Outcome{}, j.DiagnosticsHost().ExplainStartFailure(ctx, crio.Unit, err)
+		return steps.Outcome{}, j.Planner.DiagnosticsHost().ExplainStartFailure(ctx, crio.Unit, err)
 	}
 	effective, err := crio.RunningConfig(ctx)
 	if err != nil {
@@ -68,11 +68,11 @@ func startRuntime(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 // reloadRuntime reloads CRI-O if files have changed since it was started. Containers are not affected, so
 // a reload can be repeated.
 func (j *Flow) reloadRuntime(ctx context.Context) error {
-	state, err := j.Systemd.UnitState(ctx, systemd.CRIOUnit)
+	state, err := j.Host.Systemd.UnitState(ctx, systemd.CRIOUnit)
 	if err != nil {
 		return err
 	}
-	newest, err := j.Tree.NewestChange(effects.Inputs(effects.Reload, systemd.CRIOUnit)...)
+	newest, err := j.Host.Tree.NewestChange(effects.Inputs(effects.Reload, systemd.CRIOUnit)...)
 	if err != nil || state.Required(newest) == systemd.NoAction {
 		return err
 	}

@@ -11,12 +11,12 @@ import (
 
 // awaitSchedulable waits until no taint makes the node unschedulable.
 func awaitSchedulable(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	node, err := j.NodeClient(log)
+	node, err := j.Planner.NodeClient(log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if err := node.WaitSchedulable(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	return steps.Unchanged("Node %s is schedulable", j.State.NodeName)
+	return steps.Unchanged("Node %s is schedulable", j.Run.State.NodeName)
 }

@@ -13,15 +13,15 @@ import (
 
 // awaitServing waits until kubelet has its serving certificate.
 func awaitServing(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	node, err := j.NodeClient(log)
+	node, err := j.Planner.NodeClient(log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	serving, err := plan.ServingCertificate(node, j.State.Topology())
+	serving, err := plan.ServingCertificate(node, j.Run.State.Topology())
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if j.Inputs.JoinToken != nil && serving.Check() != identity.Valid {
+	if j.Run.Inputs.JoinToken != nil && serving.Check() != identity.Valid {
 		log.Note("the approver that has this node's enrollment approves the serving CSR automatically if the " +
 			"enrollment contains the node's addresses")
 	}

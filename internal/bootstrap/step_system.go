@@ -14,17 +14,17 @@ import (
 // configureSystem applies kernel modules and sysctls, updates the trust store, and
 // enables and starts units. If requested, it also applies the settings of the host.
 func configureSystem(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	kernel, err := j.Ledger.Apply(ctx, steps.System, slices.Concat(j.Plan.Modules, j.Plan.Sysctls))
+	kernel, err := j.Host.Ledger.Apply(ctx, steps.System, slices.Concat(j.Plan.Modules, j.Plan.Sysctls))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.Systemd.Reload(ctx); err != nil {
+	if err := j.Host.Systemd.Reload(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
 	if err := j.updateTrustStore(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	units, err := j.Ledger.Apply(ctx, steps.System, j.Plan.Units)
+	units, err := j.Host.Ledger.Apply(ctx, steps.System, j.Plan.Units)
 	if err != nil {
 		return steps.Outcome{}, err
 	}

@@ -14,11 +14,11 @@ import (
 // changes the host.
 func runValidation(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	var err error
-	if j.Validation, err = j.Validate(ctx, j.Plan, log); err != nil {
+	if j.Validation, err = j.Planner.Validate(ctx, j.Plan, log); err != nil {
 		return steps.Outcome{}, err
 	}
 	result := preflight.Run(preflight.PayloadChecks(), j.Validation.Facts)
-	if j.State.Upgrade.IsRollingBack() {
+	if j.Run.State.Upgrade.IsRollingBack() {
 		result = result.WithoutRefusal() // the payload ran on this host; without it, the node stays in between
 	}
 	return reportFindings(result, log)

@@ -19,10 +19,10 @@ import (
 // KeepVersions records the versions of packages that an upgrade replaces in the previous generation, so
 // that a rollback installs exactly them. The OS image of the previous payload can have others.
 func (j *Flow) KeepVersions(replaced []software.Choice) error {
-	if u := j.State.Upgrade; u == nil || u.RollingBack != "" || u.Repeats || len(replaced) == 0 {
+	if u := j.Run.State.Upgrade; u == nil || u.RollingBack != "" || u.Repeats || len(replaced) == 0 {
 		return nil
 	}
-	previous, err := joinstate.LoadGeneration(j.Dir, joinstate.PreviousFile)
+	previous, err := joinstate.LoadGeneration(j.Run.Dir, joinstate.PreviousFile)
 	if err != nil {
 		return err
 	}
@@ -36,14 +36,14 @@ func (j *Flow) KeepVersions(replaced []software.Choice) error {
 	if err := previous.SetSoftware(*contents); err != nil {
 		return err
 	}
-	return previous.Save(j.Dir, joinstate.PreviousFile)
+	return previous.Save(j.Run.Dir, joinstate.PreviousFile)
 }
 
 // RemoveUnusedSoftware removes unpacked software, except for that of the payload, of the previous
 // generation, and of a staged upgrade.
 func (j *Flow) RemoveUnusedSoftware(ctx context.Context) error {
-	used := []*software.Contents{j.Software}
-	if previous, err := joinstate.LoadGeneration(j.Dir, joinstate.PreviousFile); err != nil {
+	used := []*software.Contents{j.Planner.Software}
+	if previous, err := joinstate.LoadGeneration(j.Run.Dir, joinstate.PreviousFile); err != nil {
 		return err
 	} else if previous != nil {
 		contents, err := previous.Software()
@@ -52,14 +52,14 @@ func (j *Flow) RemoveUnusedSoftware(ctx context.Context) error {
 		}
 		used = append(used, contents)
 	}
-	if j.State.Staged != nil {
-		used = append(used, j.State.Staged.Software)
+	if j.Run.State.Staged != nil {
+		used = append(used, j.Run.State.Staged.Software)
 	}
-	remove := osimage.Unused(j.Ledger.Items(), used...)
+	remove := osimage.Unused(j.Host.Ledger.Items(), used...)
 	if len(remove) == 0 {
 		return nil
 	}
-	_, err := j.revert(ctx, report.Log{Sink: j.Sink, Step: steps.Packages}, func(item ledger.Item) bool {
+	_, err := j.revert(ctx, report.Log{Sink: j.Run.Sink, Step: steps.Packages}, func(item ledger.Item) bool {
 		return item.Kind == osimage.Kind && slices.Contains(remove, item.Target)
 	})
 	if err != nil {

@@ -49,9 +49,13 @@ func TestUpgradeReplacesPackagesAndBack(t *testing.T) {
 		},
 	} {
 		j := joinOnBench(t, b, false)
-		j.Upgrading, j.Config.OpenShiftRelease = true, step.release
+		j.Planner.Upgrading, j.Run.Config.OpenShiftRelease = true, step.release
 		if step.image != nil {
-			j.Software = &software.Contents{Release: software.Release{Major: 4, Minor: 18}, RHEL: "9.4", Packages: step.image}
+			j.Planner.Software = &software.Contents{
+				Release:  software.Release{Major: 4, Minor: 18},
+				RHEL:     "9.4",
+				Packages: step.image,
+			}
 		}
 		decision, err := j.SoftwareDecision(t.Context())
 		flowtest.NoError(t, err)

@@ -7,68 +7,59 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // diagnostics is a diagnostics session of this host. It is not modified after it
-// was opened: checks that need a plan or a payload create a copy of the builder.
+// was opened: checks that need a plan or a payload use a builder of their own.
 type diagnostics struct {
-	*plan.Builder
-	stateErr  error // why the state is unknown
-	inputErr  error // why the inputs are unknown
-	ledgerErr error // why the ledger is unknown
-	busy      bool  // another run of the agent is changing this host
-	now       time.Time
+	run      plan.Run
+	host     machine.Reader
+	stateErr error // why the state is unknown
+	inputErr error // why the inputs are unknown
+	busy     bool  // another run of the agent is changing this host
+	now      time.Time
+}
+
+// builder returns a new builder of plans for this host.
+func (d *diagnostics) builder() *plan.Builder {
+	run := d.run
+	return &plan.Builder{Run: &run, Host: d.host}
 }
 
 // openDiagnostics opens the parts of the host that can be opened.
 func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics, []report.Finding) {
-	b := &plan.Builder{Dir: options.StateDir}
-	d := &diagnostics{Builder: b, now: time.Now()}
-	b.State, d.stateErr = joinstate.Read(b.Dir)
+	d := &diagnostics{run: plan.Run{Dir: options.StateDir}, now: time.Now()}
+	d.run.State, d.stateErr = joinstate.Read(d.run.Dir)
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
-	b.Config = inputs.MergeSaved(options.Config, b.State)
-	if options.Config.UserData != "" || options.Config.Endpoint != "" || b.State.Exists() {
-		b.Inputs, d.inputErr = inputs.Read(options, b.State)
+	d.run.Config = inputs.MergeSaved(options.Config, d.run.State)
+	if options.Config.UserData != "" || options.Config.Endpoint != "" || d.run.State.Exists() {
+		d.run.Inputs, d.inputErr = inputs.Read(options, d.run.State)
 	}
-	if !b.State.Exists() {
-		b.State.SetSource(b.Inputs.UserData)
+	if !d.run.State.Exists() {
+		d.run.State.SetSource(d.run.Inputs.UserData)
 	}
-	d.busy, _ = ledger.IsLocked(b.Dir) // cannot be determined without root
+	d.busy, _ = ledger.IsLocked(d.run.Dir) // cannot be determined without root
 	// Use ctx, because the connection to systemd is closed when the context of the
 	// limit ends.
-	opened, err := runWithLimit(ctx, 20*time.Second, func(context.Context) openResult {
-		m, err := machine.OpenWithoutLedger(ctx, b.Dir)
-		return openResult{machine: m, err: err}
+	opened, err := runWithLimit(ctx, 20*time.Second, func(context.Context) inspected {
+		host, err := machine.Inspect(ctx, d.run.Dir, true)
+		return inspected{host, err}
 	})
+	d.host = opened.host
+	if d.host.Files == nil { // systemd or NetworkManager did not respond in time
+		d.host, _ = machine.Inspect(ctx, d.run.Dir, false)
+	}
 	var findings []report.Finding
 	if err = errors.Join(err, opened.err); err != nil {
 		findings = append(findings, warning("", "the host's state could not be read completely: %s", err))
 	}
-	if b.Machine = opened.machine; b.Machine == nil {
-		b.Machine = &machine.Machine{
-			SystemdErr: systemd.ErrUnreachable,
-			Bridge:     &migrate.Driver{Dir: b.Dir},
-			Plugin:     &networkplugin.Driver{},
-		}
-		b.Tree, _ = hostfs.OpenTree("/") // succeeded when the process started
-		b.Facts, _ = hostinfo.Gather(ctx)
-		b.Bridge.Tree = b.Tree
-	}
-	if b.Ledger, d.ledgerErr = ledger.OpenReadOnly(b.Dir, b.Drivers()); d.ledgerErr != nil {
-		b.Ledger = nil
-	}
-	if !b.Facts.Root {
+	if !d.host.Facts.Root {
 		findings = append(findings, note(rootRemedy,
 			"some checks require root and are limited: the state of the join, Open vSwitch, certificates, journals"))
 	}
@@ -78,9 +69,9 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 	return d, findings
 }
 
-type openResult struct {
-	machine *machine.Machine
-	err     error
+type inspected struct {
+	host machine.Reader
+	err  error
 }
 
 // phase returns the phase of the host, PhaseUnknown if the state cannot be read.
@@ -88,7 +79,7 @@ func (d *diagnostics) phase() joinstate.Phase {
 	if d.stateErr != nil {
 		return joinstate.PhaseUnknown
 	}
-	return d.State.Phase()
+	return d.run.State.Phase()
 }
 
 // hasStarted reports whether a join was started on this host and no leave is in

@@ -29,19 +29,19 @@ type Report struct {
 // are interrupted. The outcome of the findings is in the Err of the report.
 func Run(ctx context.Context, options inputs.Options) (Report, error) {
 	d, opened := openDiagnostics(ctx, options)
-	defer d.Close()
+	defer d.host.Close()
 	document := Report{
 		TypeMeta: report.Meta("DoctorReport"),
 		Time:     time.Now().UTC(),
-		Hostname: d.Facts.Hostname,
-		NodeName: d.State.NodeName,
+		Hostname: d.host.Facts.Hostname,
+		NodeName: d.run.State.NodeName,
 		Phase:    d.phase(),
 	}
 	findings := opened
 	for _, part := range sections() {
 		findings = append(findings, part.run(ctx, d)...)
 	}
-	if !d.State.Exists() && d.stateErr == nil {
+	if !d.run.State.Exists() && d.stateErr == nil {
 		options.CompleteFindings(findings)
 	}
 	document.Findings = sortFindings(findings)

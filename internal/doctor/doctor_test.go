@@ -20,8 +20,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
@@ -146,7 +144,7 @@ func TestDoctorSortsFindings(t *testing.T) {
 // A section that fails, times out or lacks permission reports that and does not
 // affect others.
 func TestDoctorSectionsAreIndependent(t *testing.T) {
-	d := &diagnostics{Builder: &plan.Builder{Machine: &machine.Machine{}}}
+	d := &diagnostics{}
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) }) // after the last test case
 	found := func() []report.Finding { return []report.Finding{{Severity: report.SeverityOK, Message: "half of it"}} }

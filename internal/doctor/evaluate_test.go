@@ -127,7 +127,7 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.facts.MachineID = cmp.Or(test.facts.MachineID, "m")
-			test.d.Builder = &plan.Builder{Dir: "/d", State: test.state, Machine: &machine.Machine{Facts: test.facts}}
+			test.d.run, test.d.host = plan.Run{Dir: "/d", State: test.state}, machine.Reader{Facts: test.facts}
 			checkFindings(t, test.want, test.d.joinFindings(test.maintenance))
 		})
 	}
@@ -149,8 +149,8 @@ func TestDoctorReportsAnUnreadableState(t *testing.T) {
 				"join --user-data USER_DATA (the ledger is kept, and leave can still revert its changes)",
 		},
 	} {
-		host := &machine.Machine{Facts: hostinfo.Facts{Root: test.root}}
-		d := &diagnostics{Builder: &plan.Builder{Dir: "/d", Machine: host}, stateErr: test.err}
+		host := machine.Reader{Facts: hostinfo.Facts{Root: test.root}}
+		d := &diagnostics{run: plan.Run{Dir: "/d"}, host: host, stateErr: test.err}
 		found, err := inspectJoin(t.Context(), d)
 		if checkFindings(t, []string{test.want}, found); err != nil {
 			t.Error(err)

@@ -24,11 +24,11 @@ type certificateFacts struct {
 }
 
 func inspectCertificates(_ context.Context, d *diagnostics) ([]report.Finding, error) {
-	f := certificateFacts{RequiresClient: d.State.HasCompleted(steps.ClientCertificate), Now: d.now}
+	f := certificateFacts{RequiresClient: d.run.State.HasCompleted(steps.ClientCertificate), Now: d.now}
 	var servingErr error
 	f.Client, f.clientErr = identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
 	f.Serving, servingErr = identity.ReadCertificate(identity.ServingCertificatePath(identity.PKIDirectory))
-	if d.State.APIServer != "" && d.Facts.Root {
+	if d.run.State.APIServer != "" && d.host.Facts.Root {
 		_, f.Foreign = d.ownIdentity(nil).Check()
 	}
 	return f.evaluate(), cmp.Or(f.clientErr, servingErr)
@@ -37,7 +37,7 @@ func inspectCertificates(_ context.Context, d *diagnostics) ([]report.Finding, e
 // ownIdentity returns the identity that the join has obtained, or will obtain, for this node. The saved payload, which
 // can be nil, contains the bootstrap credential.
 func (d *diagnostics) ownIdentity(saved *ignition.Payload) *identity.Identity {
-	b := *d.Builder
+	b := d.builder()
 	b.Payload = cmp.Or(saved, &ignition.Payload{})
 	return b.Identity(report.Log{}, nil)
 }
@@ -84,14 +84,14 @@ func (f certificateFacts) validityFinding(kind string, c identity.Certificate, r
 }
 
 func inspectRequest(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	if d.State.NodeName == "" {
+	if d.run.State.NodeName == "" {
 		return nil, nil
 	}
 	client, err := identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
 	if err != nil || client != nil && d.now.Before(client.NotAfter) {
 		return nil, nil //nolint:nilerr // reported by the section for certificates
 	}
-	saved, err := d.SavedPayload().Get(ctx, report.Log{})
+	saved, err := d.builder().SavedPayload().Get(ctx, report.Log{})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func inspectRequest(ctx context.Context, d *diagnostics) ([]report.Finding, erro
 	if pending == nil {
 		return nil, err
 	}
-	return []report.Finding{requestFinding(*pending, err, d.State.Topology(), d.now)}, nil
+	return []report.Finding{requestFinding(*pending, err, d.run.State.Topology(), d.now)}, nil
 }
 
 // requestFinding returns a finding about the client CSR of a node that has no certificate yet. err is the reason why

@@ -19,19 +19,19 @@ import (
 // inspectHost runs the checks that a join makes before it has the payload.
 func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	var notes noteSink
-	facts, err := d.HostFacts(ctx, report.Log{Sink: &notes}, false)
-	if err != nil && d.Systemd != nil {
+	facts, err := d.builder().HostFacts(ctx, report.Log{Sink: &notes}, false)
+	if err != nil && d.host.Units != nil {
 		// If systemd no longer responds, report it as one finding and run the other checks
 		// without it.
-		b, m := *d.Builder, *d.Machine
-		m.Systemd, m.SystemdErr, b.Machine = nil, err, &m
+		b := d.builder()
+		b.Host.Units, b.Host.UnitsErr = nil, err
 		facts, err = b.HostFacts(ctx, report.Log{Sink: &notes}, false)
 	}
 	if err != nil {
 		return nil, err
 	}
 	checks := preflight.HostChecks()
-	if !d.Facts.Root {
+	if !d.host.Facts.Root {
 		// Skip checks whose result would be wrong without root. The lack of root is
 		// reported once.
 		checks = slices.DeleteFunc(checks, func(c preflight.Check[preflight.HostFacts]) bool {
@@ -42,7 +42,7 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 	for _, text := range notes {
 		findings = append(findings, note("", "%s", text))
 	}
-	if d.Inputs.UserData == nil && d.phase() == joinstate.PhaseNone {
+	if d.run.Inputs.UserData == nil && d.phase() == joinstate.PhaseNone {
 		findings = append(findings, note("hcp-node-agent doctor --user-data USER_DATA",
 			"the ignition server was not checked: no user data was given"))
 	}
@@ -52,12 +52,12 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 // inspectValidation runs the checks that a join makes with the payload: the one that
 // an earlier run saved, else the one of the given user data.
 func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	b, err := d.withPayload(ctx, d.SavedPayload())
+	b, err := d.withPayload(ctx, d.builder().SavedPayload())
 	if err != nil {
 		return nil, err
 	}
-	if b == nil && d.Inputs.UserData != nil {
-		server := d.PayloadServer()
+	if b == nil && d.run.Inputs.UserData != nil {
+		server := d.builder().PayloadServer()
 		server.Fetcher.RetryTimeout = 10 * time.Second // fits into the time limit of the section
 		if b, err = d.withPayload(ctx, server); err != nil {
 			return refusalFinding(err)
@@ -69,12 +69,12 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 	}
 	b.LoadStoredSoftware() // otherwise the release is unknown: doctor downloads no image
 	// The section host checks the uplink.
-	b.Config.Skip = append(slices.Clone(b.Config.Skip), steps.Network)
+	b.Run.Config.Skip = append(slices.Clone(b.Run.Config.Skip), steps.Network)
 	built, err := b.Build(ctx)
 	if err != nil {
 		return refusalFinding(err)
 	}
-	built.RecordIn(&b.State)
+	built.RecordIn(&b.Run.State)
 	validation, err := b.Validate(ctx, built, report.Log{})
 	if err != nil {
 		return nil, err
@@ -92,13 +92,13 @@ func refusalFinding(err error) ([]report.Finding, error) {
 	return []report.Finding{report.RefusingFinding(err)}, nil
 }
 
-// withPayload returns a copy of the builder with the payload of a source, nil if the source has none.
+// withPayload returns a builder with the payload of a source, nil if the source has none.
 func (d *diagnostics) withPayload(ctx context.Context, source payload.Source) (*plan.Builder, error) {
-	b := *d.Builder
+	b := d.builder()
 	if err := b.LoadPayloadFrom(ctx, report.Log{}, source); err != nil || b.Payload == nil {
 		return nil, err
 	}
-	return &b, nil
+	return b, nil
 }
 
 // resultFindings returns the findings of preflight checks, and one for the result if

@@ -20,16 +20,16 @@ func inspectJoin(_ context.Context, d *diagnostics) ([]report.Finding, error) {
 	if d.stateErr != nil {
 		return []report.Finding{d.stateFinding()}, nil //nolint:nilerr // the finding contains the error
 	}
-	maintenance, err := joinstate.ReadMaintenance(d.Dir)
+	maintenance, err := joinstate.ReadMaintenance(d.run.Dir)
 	return d.joinFindings(maintenance), err
 }
 
 // stateFinding returns a finding about a state that cannot be read.
 func (d *diagnostics) stateFinding() report.Finding {
-	if !d.Facts.Root && errors.Is(d.stateErr, fs.ErrPermission) {
+	if !d.host.Facts.Root && errors.Is(d.stateErr, fs.ErrPermission) {
 		return notInspected(d.stateErr, false)
 	}
-	file := filepath.Join(d.Dir, joinstate.StateFile)
+	file := filepath.Join(d.run.Dir, joinstate.StateFile)
 	return problem(cmp.Or(report.RemedyOf(d.stateErr), report.Remedyf("mv %[1]s %[1]s.damaged # then: hcp-node-agent "+
 		"join --user-data USER_DATA (the ledger is kept, and leave can still revert its changes)", file)), "%s", d.stateErr)
 }
@@ -45,14 +45,14 @@ func (d *diagnostics) joinFindings(maintenance *joinstate.Maintenance) []report.
 		findings = append(findings, warning(cmp.Or(report.RemedyOf(err), "hcp-node-agent doctor --help"),
 			"the inputs of the join cannot be read: %s", err))
 	}
-	if err := joinstate.CheckMachineID(d.State, d.Facts.MachineID, d.Dir); err != nil {
+	if err := joinstate.CheckMachineID(d.run.State, d.host.Facts.MachineID, d.run.Dir); err != nil {
 		return append(findings, problem(report.RemedyOf(err), "%s", err))
 	}
 	return append(findings, d.phaseFinding(maintenance))
 }
 
 func (d *diagnostics) phaseFinding(maintenance *joinstate.Maintenance) report.Finding {
-	state := d.State
+	state := d.run.State
 	pool := "the workers" // of a standalone cluster
 	if state.NodePool != "" {
 		pool = "NodePool " + state.NodePool

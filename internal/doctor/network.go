@@ -13,8 +13,8 @@ import (
 )
 
 func inspectBridge(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	status, err := ovs.GatherStatus(ctx, d.NM)
-	return bridgeFindings(status, d.State.HasCompleted(steps.Network)), err
+	status, err := ovs.GatherStatus(ctx, d.host.NetworkManager)
+	return bridgeFindings(status, d.run.State.HasCompleted(steps.Network)), err
 }
 
 // bridgeFindings returns the findings about br-ex. required means that br-ex must exist.
@@ -41,6 +41,6 @@ func inspectHostChanges(ctx context.Context, d *diagnostics) ([]report.Finding, 
 	if d.phase() != joinstate.PhaseJoined {
 		return nil, nil
 	}
-	facts, err := nodecheck.GatherHost(ctx, d.Systemd, d.Dir, d.State.NodeName)
+	facts, err := nodecheck.GatherHost(ctx, d.host.Units, d.run.Dir, d.run.State.NodeName)
 	return facts.Findings(), err
 }

@@ -77,10 +77,10 @@ func evaluateNode(name string, found []report.Finding) []report.Finding {
 // or one for a previous address.
 func inspectServing(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	own, err := d.ownNode()
-	if own == nil || !d.State.HasCompleted(steps.Kubelet) {
+	if own == nil || !d.run.State.HasCompleted(steps.Kubelet) {
 		return nil, err
 	}
-	serving, err := plan.ServingCertificate(own, d.State.Topology())
+	serving, err := plan.ServingCertificate(own, d.run.State.Topology())
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +91,8 @@ func inspectServing(ctx context.Context, d *diagnostics) ([]report.Finding, erro
 // credential for the Node, which the sections join and certificates report.
 func (d *diagnostics) ownNode() (*node.Node, error) {
 	_, err := os.Stat(identity.KubeconfigPath)
-	if err != nil || d.State.NodeName == "" {
+	if err != nil || d.run.State.NodeName == "" {
 		return nil, nil //nolint:nilnil,nilerr // see above
 	}
-	return nodecheck.OpenNode(identity.KubeconfigPath, d.State, d.Facts.BootID, d.Systemd, report.Log{})
+	return nodecheck.OpenNode(identity.KubeconfigPath, d.run.State, d.host.Facts.BootID, d.host.Units, report.Log{})
 }

@@ -17,15 +17,15 @@ func inspectLeftovers(_ context.Context, d *diagnostics) ([]report.Finding, erro
 	if d.busy {
 		return nil, nil // another run is making these changes
 	}
-	uplink, migrating, err := migrate.UnfinishedMigration(d.Tree, d.Dir)
+	uplink, migrating, err := migrate.UnfinishedMigration(d.host.Files, d.run.Dir)
 	if err != nil {
 		return nil, err
 	}
 	var changes []ledger.Item
-	if d.Ledger != nil {
-		changes = d.Ledger.Unfinished()
+	if d.host.Ledger != nil {
+		changes = d.host.Ledger.Unfinished()
 	}
-	return leftoverFindings(uplink, migrating, changes), d.ledgerErr
+	return leftoverFindings(uplink, migrating, changes), d.host.LedgerErr
 }
 
 // leftoverFindings returns the findings about the unfinished migration of an uplink to br-ex, and about changes that
@@ -50,11 +50,11 @@ func leftoverFindings(uplink string, migrating bool, changes []ledger.Item) []re
 }
 
 func inspectDrift(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	if d.Ledger == nil || d.busy || d.phase() == joinstate.PhaseLeaving {
+	if d.host.Ledger == nil || d.busy || d.phase() == joinstate.PhaseLeaving {
 		return nil, nil
 	}
-	drift, err := d.Ledger.Drift(ctx)
-	return driftFindings(drift, len(d.Ledger.Items()), err != nil), err
+	drift, err := d.host.Ledger.Drift(ctx)
+	return driftFindings(drift, len(d.host.Ledger.Items()), err != nil), err
 }
 
 // driftFindings returns a finding about the drift of a ledger with a number of changes. isPartial means that some of

@@ -47,13 +47,13 @@ func sections() []section {
 
 // run runs the section. A failure or timeout becomes a finding.
 func (s section) run(ctx context.Context, d *diagnostics) []report.Finding {
-	if s.needsJoin && !d.hasStarted() || s.needsRoot && !d.Facts.Root {
+	if s.needsJoin && !d.hasStarted() || s.needsRoot && !d.host.Facts.Root {
 		return nil
 	}
 	findings, err := runWithLimit(ctx, s.timeout, func(ctx context.Context) []report.Finding {
 		found, err := s.check(ctx, d)
 		if err != nil {
-			found = append(found, notInspected(err, d.Facts.Root))
+			found = append(found, notInspected(err, d.host.Facts.Root))
 		}
 		return found
 	})

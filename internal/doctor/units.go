@@ -40,16 +40,16 @@ func units() []unit {
 }
 
 func inspectUnits(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	if d.Systemd == nil {
+	if d.host.Units == nil {
 		return nil, nil // a check of the host reports the reason
 	}
 	states, required := map[string]systemd.UnitState{}, map[string]bool{}
 	for _, u := range units() {
-		state, err := d.Systemd.UnitState(ctx, u.name)
+		state, err := d.host.Units.UnitState(ctx, u.name)
 		if err != nil {
 			return unitFindings(states, required), err
 		}
-		states[u.name], required[u.name] = state, d.State.HasCompleted(u.step)
+		states[u.name], required[u.name] = state, d.run.State.HasCompleted(u.step)
 	}
 	return unitFindings(states, required), nil
 }

@@ -129,7 +129,7 @@ func (i *imageTree) writeConfig(
 			"the config disables units in %s, which requires systemctl on this machine", i.tree.Name())
 	}
 	if len(passwd.Users)+len(passwd.Groups) > 0 {
-		made, err := accounts.Apply(ctx, i.ledger, "accounts", accounts.Input{Passwd: passwd, Tree: i.tree})
+		made, err := accounts.Apply(ctx, i.ledger, i.tree, "accounts", accounts.Input{Passwd: passwd, Tree: i.tree})
 		if err != nil {
 			return 0, err
 		}

@@ -36,7 +36,7 @@ func NodeName(files UnitFiles, hostname string) (string, error) {
 
 // HostNodeName returns the node name with which kubelet would start on a host that has
 // kubelet's unit, or "" without the unit. The name may be one that a join would refuse.
-func HostNodeName(tree *hostfs.Tree, hostname string) (string, error) {
+func HostNodeName(tree hostfs.Reader, hostname string) (string, error) {
 	files := ReadUnitFiles(func(name string) ([]byte, bool) {
 		content, _, err := tree.ReadFile(name)
 		return content, err == nil

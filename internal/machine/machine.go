@@ -35,7 +35,7 @@ type Machine struct {
 // Open opens the running host. If write is true, it opens the ledger for
 // writing, which requires root and locks out other runs.
 func Open(ctx context.Context, stateDir string, write bool) (*Machine, error) {
-	m, err := OpenWithoutLedger(ctx, stateDir)
+	m, err := openWithoutLedger(ctx, stateDir, true)
 	if err != nil {
 		if m != nil {
 			m.Close()
@@ -60,22 +60,25 @@ func Open(ctx context.Context, stateDir string, write bool) (*Machine, error) {
 	return m, nil
 }
 
-// OpenWithoutLedger opens the running host without its ledger. It may return both
-// an error and a host for which some facts are unknown.
-func OpenWithoutLedger(ctx context.Context, stateDir string) (*Machine, error) {
+// openWithoutLedger opens the running host without its ledger. It may return both
+// an error and a host for which some facts are unknown. Without services, it connects
+// neither to systemd nor to NetworkManager.
+func openWithoutLedger(ctx context.Context, stateDir string, services bool) (*Machine, error) {
 	tree, err := hostfs.OpenTree("/")
 	if err != nil {
 		return nil, err
 	}
-	m := &Machine{Tree: tree}
+	m := &Machine{Tree: tree, SystemdErr: systemd.ErrUnreachable}
 	var unknown error
 	m.Facts, unknown = hostinfo.Gather(ctx)
-	m.Systemd, m.SystemdErr = systemd.Open(ctx)
-	m.Bridge = &migrate.Driver{Systemd: m.Systemd, Tree: tree, Dir: stateDir}
-	m.Plugin = &networkplugin.Driver{Systemd: m.Systemd}
-	if m.NM, err = networkmanager.Open(ctx); err == nil {
-		m.Bridge.NM = m.NM // if NetworkManager is unreachable, a check reports it
+	if services {
+		m.Systemd, m.SystemdErr = systemd.Open(ctx)
+		if m.NM, err = networkmanager.Open(ctx); err != nil {
+			m.NM = nil // a check reports it
+		}
 	}
+	m.Bridge = &migrate.Driver{Systemd: m.Systemd, Tree: tree, Dir: stateDir, NM: m.NM}
+	m.Plugin = &networkplugin.Driver{Systemd: m.Systemd}
 	return m, unknown
 }
 
@@ -94,11 +97,13 @@ func (m *Machine) Drivers() ledger.Drivers {
 }
 
 // RequireSystemd fails if systemd is unreachable. Steps that change the host need it.
-func (m *Machine) RequireSystemd() error {
-	if m.Systemd != nil {
+func (m *Machine) RequireSystemd() error { return requireSystemd(m.Systemd != nil, m.SystemdErr) }
+
+func requireSystemd(isReachable bool, err error) error {
+	if isReachable {
 		return nil
 	}
-	return report.Fail(report.Refused, "systemctl is-system-running", "systemd is unreachable: %w", m.SystemdErr)
+	return report.Fail(report.Refused, "systemctl is-system-running", "systemd is unreachable: %w", err)
 }
 
 // Close closes what Open opened and releases the lock of the ledger.

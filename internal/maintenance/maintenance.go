@@ -247,7 +247,7 @@ func (f *flow) finish(log report.Log) error {
 
 // node returns this host's Node. A cordon by the administrator is no problem.
 func (f *flow) node(log report.Log) (*node.Node, error) {
-	client, err := nodecheck.OpenNode(f.kubeconfig, f.state, f.machine.Facts.BootID, f.machine.Systemd, log)
+	client, err := nodecheck.OpenNode(f.kubeconfig, f.state, f.machine.Facts.BootID, f.machine.Systemd.Reader(), log)
 	if err == nil {
 		client.AllowCordon = true
 	}

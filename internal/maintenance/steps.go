@@ -111,7 +111,7 @@ func update(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error)
 
 // reboot reboots the host, and then ends the run with a failure. The service resumes the maintenance.
 func reboot(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error) {
-	pending, err := software.PendingUpdates(ctx, f.machine.Systemd)
+	pending, err := software.PendingUpdates(ctx, f.machine.Systemd.Reader())
 	if err != nil {
 		return steps.Outcome{}, err
 	}

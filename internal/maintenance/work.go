@@ -24,7 +24,7 @@ type work struct {
 func (f *flow) gatherWork(ctx context.Context, log report.Log) error {
 	f.work.reboot = f.options.Reboot
 	var err error
-	if f.work.pending, err = software.PendingUpdates(ctx, f.machine.Systemd); err != nil || f.options.NoUpdate {
+	if f.work.pending, err = software.PendingUpdates(ctx, f.machine.Systemd.Reader()); err != nil || f.options.NoUpdate {
 		return err
 	}
 	if f.updater == nil {

@@ -19,18 +19,18 @@ import (
 // Host is the host as a source of facts for diagnosis. Empty fields are
 // skipped.
 type Host struct {
-	Systemd      *systemd.Manager // nil if systemd is not running
-	CNIDirectory string           // directory of CRI-O's network configurations, /etc/kubernetes/cni/net.d
-	RuntimeUnit  string           // crio.service
-	Socket       string           // CRI-O's socket, cri.Socket
-	PullSecret   string           // pods.PullSecretPath
-	Disks        []string         // paths on the file systems that kubelet and CRI-O fill
+	Systemd      systemd.Reader // nil if systemd is not running
+	CNIDirectory string         // directory of CRI-O's network configurations, /etc/kubernetes/cni/net.d
+	RuntimeUnit  string         // crio.service
+	Socket       string         // CRI-O's socket, cri.Socket
+	PullSecret   string         // pods.PullSecretPath
+	Disks        []string       // paths on the file systems that kubelet and CRI-O fill
 }
 
 // JoinedHost returns the settings for a joined host.
-func JoinedHost(manager *systemd.Manager, cniDirectory string) Host {
+func JoinedHost(units systemd.Reader, cniDirectory string) Host {
 	return Host{
-		Systemd:      manager,
+		Systemd:      units,
 		CNIDirectory: cniDirectory,
 		RuntimeUnit:  systemd.CRIOUnit,
 		Socket:       cri.Socket,

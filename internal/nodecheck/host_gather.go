@@ -20,9 +20,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// GatherHost reads the facts about a node that has joined. manager can be nil; a missing
+// GatherHost reads the facts about a node that has joined. units can be nil; a missing
 // restart of kubelet is then not found.
-func GatherHost(ctx context.Context, manager *systemd.Manager, stateDir, nodeName string) (HostFacts, error) {
+func GatherHost(ctx context.Context, units systemd.Reader, stateDir, nodeName string) (HostFacts, error) {
 	facts := HostFacts{NodeName: nodeName}
 	tree, err := hostfs.OpenTree("/")
 	if err != nil {
@@ -47,10 +47,10 @@ func GatherHost(ctx context.Context, manager *systemd.Manager, stateDir, nodeNam
 	if facts.Existing, err = machine.Addresses(); err != nil {
 		return facts, err
 	}
-	if facts.Suitable, err = nodeip.Current(); err != nil || manager == nil {
+	if facts.Suitable, err = nodeip.Current(); err != nil || units == nil {
 		return facts, err
 	}
-	kubeletUnit, err := manager.UnitState(ctx, kubelet.UnitName)
+	kubeletUnit, err := units.UnitState(ctx, kubelet.UnitName)
 	if err == nil && kubeletUnit.MainPID > 0 {
 		facts.Running = nodeip.Running(kubeletUnit.MainPID)
 	}
@@ -59,14 +59,14 @@ func GatherHost(ctx context.Context, manager *systemd.Manager, stateDir, nodeNam
 
 // OpenNode returns a client for the Node of a joined host, with a kubeconfig of the node.
 func OpenNode(
-	kubeconfig string, state joinstate.State, bootID string, manager *systemd.Manager, log report.Log,
+	kubeconfig string, state joinstate.State, bootID string, units systemd.Reader, log report.Log,
 ) (*node.Node, error) {
 	opened, err := node.OpenNode(kubeconfig, state.NodeName, nil, log)
 	if err != nil {
 		return nil, err
 	}
 	opened.BootID, opened.Registered, opened.RequestedTaints = bootID, state.Registered, state.Config.Taints
-	opened.Host = node.JoinedHost(manager, crio.NetworkDirectory)
+	opened.Host = node.JoinedHost(units, crio.NetworkDirectory)
 	return opened, nil
 }
 

@@ -25,7 +25,7 @@ const (
 // AwaitActivation waits while NetworkManager is still activating the uplink or br-ex, as after a
 // boot, and returns the facts afterwards. If NetworkManager has not finished after
 // activationTimeout, this is not an error: Plan then refuses what is missing.
-func AwaitActivation(ctx context.Context, nm *networkmanager.Client, options Options, log report.Log) (Facts, error) {
+func AwaitActivation(ctx context.Context, nm networkmanager.Reader, options Options, log report.Log) (Facts, error) {
 	limited, cancel := context.WithTimeout(ctx, activationTimeout)
 	defer cancel()
 	for {

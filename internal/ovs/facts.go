@@ -45,7 +45,7 @@ type OpenVSwitch struct {
 const bridgeHintFile = "/etc/ovnk/default_bridge"
 
 // Gather collects the facts. A nil nm means that NetworkManager is not running.
-func Gather(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
+func Gather(ctx context.Context, nm networkmanager.Reader) (Facts, error) {
 	facts, err := GatherAddresses(ctx, nm)
 	if err != nil {
 		return facts, err
@@ -66,7 +66,7 @@ func Gather(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
 
 // GatherAddresses collects only the links, the default routes and the devices: enough for
 // AddressStateOf and AddressState.Missing.
-func GatherAddresses(ctx context.Context, nm *networkmanager.Client) (facts Facts, err error) {
+func GatherAddresses(ctx context.Context, nm networkmanager.Reader) (facts Facts, err error) {
 	if facts.Links, err = hostnet.Links(); err != nil {
 		return facts, err
 	}

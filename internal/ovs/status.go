@@ -46,7 +46,7 @@ func (ProfileState) Enum() []string { return profileStates }
 // GatherStatus reads the state of br-ex from the kernel, the Open vSwitch
 // database and, if nm is not nil, NetworkManager. If only NetworkManager fails,
 // it returns the rest of the status together with the error.
-func GatherStatus(ctx context.Context, nm *networkmanager.Client) (Status, error) {
+func GatherStatus(ctx context.Context, nm networkmanager.Reader) (Status, error) {
 	facts, err := Gather(ctx, nm)
 	if err != nil {
 		var errWithout error

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -132,7 +133,7 @@ func bootstrapKubeconfig(payload *ignition.Payload) []byte {
 }
 
 // effectiveFile returns the content of a file after the join: the payload's, else the host's.
-func effectiveFile(payload *ignition.Payload, host Files, p string) ([]byte, bool) {
+func effectiveFile(payload *ignition.Payload, host hostfs.Reader, p string) ([]byte, bool) {
 	if content, _, found := payload.File(p); found {
 		return content, true
 	}

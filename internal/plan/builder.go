@@ -17,16 +17,19 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
-// Builder builds plans from the payload and the facts of this host. Its methods change
-// nothing on the host.
-type Builder struct {
+// Run contains what a run of a command is given, and what earlier runs have recorded.
+type Run struct {
 	Config config.Join
-	Dir    string
+	Dir    string // the state directory
 	Sink   report.Sink
 	State  joinstate.State
 	Inputs inputs.Inputs
+}
 
-	*machine.Machine
+// Builder builds plans from the payload and the facts of this host. It cannot change the host.
+type Builder struct {
+	Run  *Run
+	Host machine.Reader
 
 	Loaded      payload.Loaded     // the payload with its source; zero before LoadPayload
 	Payload     *ignition.Payload  // that of Loaded
@@ -44,7 +47,7 @@ type Builder struct {
 // IsHosted reports whether the host joins a NodePool of a hosted cluster, as
 // opposed to the machine config pool of a standalone cluster, whose own daemon
 // compares every file.
-func (b *Builder) IsHosted() bool { return b.State.Hosted }
+func (b *Builder) IsHosted() bool { return b.Run.State.Hosted }
 
 // Build gathers the facts about the host and decides what a join does. The payload must have been loaded.
 func (b *Builder) Build(ctx context.Context) (*Plan, error) {
@@ -57,8 +60,8 @@ func (b *Builder) Build(ctx context.Context) (*Plan, error) {
 
 func (b *Builder) settings() Settings {
 	return Settings{
-		Config: b.Config, JoinToken: b.Inputs.JoinToken, NodePool: b.State.NodePool, Hosted: b.State.Hosted,
-		FirstJoin: b.State.Finished.IsZero(),
+		Config: b.Run.Config, JoinToken: b.Run.Inputs.JoinToken, NodePool: b.Run.State.NodePool, Hosted: b.Run.State.Hosted,
+		FirstJoin: b.Run.State.Finished.IsZero(),
 	}
 }
 
@@ -66,4 +69,6 @@ func (b *Builder) settings() Settings {
 func (b *Builder) BootstrapKubeconfig() []byte { return bootstrapKubeconfig(b.Payload) }
 
 // effectiveFile returns the content of a file after the join: the payload's, else the host's.
-func (b *Builder) effectiveFile(p string) ([]byte, bool) { return effectiveFile(b.Payload, b.Tree, p) }
+func (b *Builder) effectiveFile(p string) ([]byte, bool) {
+	return effectiveFile(b.Payload, b.Host.Files, p)
+}

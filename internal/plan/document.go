@@ -65,7 +65,7 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 		return document, err
 	}
 	defer b.Close()
-	if err = b.fill(ctx, options, &document); err != nil && !b.State.Exists() {
+	if err = b.fill(ctx, options, &document); err != nil && !b.Run.State.Exists() {
 		err = options.CompleteError(err)
 	}
 	return document, err
@@ -73,20 +73,20 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 
 // fill adds the changes that a join would make to a document.
 func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Document) error {
-	if b.otherHost == nil && b.Systemd == nil {
+	if b.otherHost == nil && b.Host.Units == nil {
 		return report.Fail(report.Refused, "hcp-node-agent plan --payload FILE # plans a rendered payload without this host",
-			"the units of this host cannot be compared: %w", b.SystemdErr)
+			"the units of this host cannot be compared: %w", b.Host.UnitsErr)
 	}
-	if err := b.AwaitUplink(ctx, report.Log{Sink: b.Sink, Step: steps.Plan}); err != nil {
+	if err := b.AwaitUplink(ctx, report.Log{Sink: b.Run.Sink, Step: steps.Plan}); err != nil {
 		return err
 	}
-	if err := b.LoadPayload(ctx, report.Log{Sink: b.Sink, Step: steps.Fetch}); err != nil {
+	if err := b.LoadPayload(ctx, report.Log{Sink: b.Run.Sink, Step: steps.Fetch}); err != nil {
 		return err
 	}
-	if _, err := b.LoadSoftware(ctx, report.Log{Sink: b.Sink, Step: steps.Plan}); err != nil {
+	if _, err := b.LoadSoftware(ctx, report.Log{Sink: b.Run.Sink, Step: steps.Plan}); err != nil {
 		return err
 	}
-	b.Upgrading = !b.Loaded.IsSaved() && b.State.Hosted && b.State.Phase() == joinstate.PhaseJoined
+	b.Upgrading = !b.Loaded.IsSaved() && b.Run.State.Hosted && b.Run.State.Phase() == joinstate.PhaseJoined
 	p, err := b.Build(ctx)
 	if err != nil {
 		return err
@@ -98,13 +98,13 @@ func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Do
 		document.SoftwareError = b.SoftwareErr.Error()
 	}
 	document.Notes, document.MissingUnits = p.Notes, p.MissingUnits
-	for _, one := range b.Inputs.Overrides {
+	for _, one := range b.Run.Inputs.Overrides {
 		document.Overrides = append(document.Overrides, one.Name)
 	}
 	if err := b.addChanges(ctx, document, p, options.Diff); err != nil {
 		return err
 	}
-	if err := b.addSoftware(ctx, document, p, report.Log{Sink: b.Sink, Step: steps.Plan}); err != nil {
+	if err := b.addSoftware(ctx, document, p, report.Log{Sink: b.Run.Sink, Step: steps.Plan}); err != nil {
 		return err
 	}
 	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0 && document.Unpacked == nil
@@ -136,7 +136,7 @@ func (b *Builder) addChanges(ctx context.Context, document *Document, p *Plan, d
 		return err
 	}
 	requested := p.requested(people)
-	pending, err := b.Ledger.Diff(ctx, requested)
+	pending, err := b.Host.Ledger.Diff(ctx, requested)
 	if err != nil {
 		return err
 	}
@@ -153,14 +153,14 @@ func (b *Builder) addChanges(ctx context.Context, document *Document, p *Plan, d
 		document.Changes = append(document.Changes, change)
 	}
 	document.Unchanged = countUnchanged(requested, pending)
-	obsolete := obsoleteItems(b.Ledger.Items(), requested)
+	obsolete := obsoleteItems(b.Host.Ledger.Items(), requested)
 	for _, item := range obsolete {
 		document.Obsolete = append(document.Obsolete, ObsoleteObject{Kind: item.Kind, Target: item.Target})
 	}
 	switch {
 	case b.Upgrading:
 		document.Effects = collectEffects(pending, obsolete, nil)
-	case b.State.Phase() == joinstate.PhaseJoined:
+	case b.Run.State.Phase() == joinstate.PhaseJoined:
 		document.Effects = collectEffects(pending, nil, nil).InJoin()
 	}
 	return nil

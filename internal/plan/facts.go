@@ -10,23 +10,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// Files reads the file tree of a host.
-type Files interface {
-	entries.Tree
-	ReadDir(p string) ([]string, error)
-}
-
 // Facts contains the facts about a host from which Build decides. Its functions only read, and return the same value
 // for the same name.
 type Facts struct {
 	Host         hostinfo.Facts
-	Files        Files
+	Files        hostfs.Reader
 	UnitState    func(name string) systemd.UnitState
 	HasSysctl    func(name string) bool // whether the running kernel has the sysctl
 	HasModule    func(name string) bool // whether the module is built in, loaded or loadable
@@ -44,14 +37,14 @@ type Facts struct {
 // Gather gathers the facts for Build. The migration of the uplink is planned unless it is skipped.
 func (b *Builder) Gather(ctx context.Context) (Facts, error) {
 	f := Facts{
-		Host: b.Facts, Files: b.Tree, UnitState: b.unitStates(ctx), HasSysctl: hostinfo.HasSysctl,
+		Host: b.Host.Facts, Files: b.Host.Files, UnitState: b.unitStates(ctx), HasSysctl: hostinfo.HasSysctl,
 		HasModule: func(name string) bool { return hostinfo.HasModule(ctx, name) },
 	}
-	if b.Ledger != nil {
-		f.Items = b.Ledger.Items()
+	if b.Host.Ledger != nil {
+		f.Items = b.Host.Ledger.Items()
 	}
 	var err error
-	if f.User, f.Group, err = accounts.IDs(b.Tree); err != nil {
+	if f.User, f.Group, err = accounts.IDs(b.Host.Files); err != nil {
 		return f, err
 	}
 	if b.otherHost != nil {
@@ -59,7 +52,7 @@ func (b *Builder) Gather(ctx context.Context) (Facts, error) {
 		f.HasModule, f.HasSysctl = isUnknown, isUnknown
 		return f, nil
 	}
-	if b.Config.AppliesHostSettings() { // NetworkManager adds interfaces to the default zone
+	if b.Run.Config.AppliesHostSettings() { // NetworkManager adds interfaces to the default zone
 		if f.FirewallZone, err = resource.DefaultZone(ctx); err != nil {
 			return f, err
 		}
@@ -77,10 +70,10 @@ func (b *Builder) unitStates(ctx context.Context) func(name string) systemd.Unit
 	}
 	units := map[string]systemd.UnitState{}
 	return func(name string) systemd.UnitState {
-		if state, known := units[name]; known || b.Systemd == nil {
+		if state, known := units[name]; known || b.Host.Units == nil {
 			return state
 		}
-		state, err := b.Systemd.UnitState(ctx, name)
+		state, err := b.Host.Units.UnitState(ctx, name)
 		if err != nil {
 			state = systemd.UnitState{Load: "not-found"}
 		}
@@ -91,7 +84,7 @@ func (b *Builder) unitStates(ctx context.Context) func(name string) systemd.Unit
 
 // readFile reads a file of the host and follows links. /etc/os-release is a link, and so are some drop-ins.
 // A link to /dev/null reads as empty.
-func readFile(tree Files, p string) ([]byte, bool) {
+func readFile(tree hostfs.Reader, p string) ([]byte, bool) {
 	for range 10 { // more links indicate a loop
 		info, err := tree.Lstat(p)
 		switch {

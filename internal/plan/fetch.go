@@ -21,25 +21,25 @@ func (b *Builder) LoadPayload(ctx context.Context, log report.Log) error {
 // LoadPayloadFrom gets the payload of the first source that has one. It sets Loaded, Payload and the
 // overrides, which then contain the resources to which they refer.
 func (b *Builder) LoadPayloadFrom(ctx context.Context, log report.Log, sources ...payload.Source) error {
-	loaded, err := payload.Get(ctx, b.Inputs, log, sources...)
+	loaded, err := payload.Get(ctx, b.Run.Inputs, log, sources...)
 	if err != nil {
 		return err
 	}
-	b.Loaded, b.Payload, b.Inputs.Overrides = loaded, loaded.Payload, loaded.Overrides
+	b.Loaded, b.Payload, b.Run.Inputs.Overrides = loaded, loaded.Payload, loaded.Overrides
 	return nil
 }
 
 // SavedPayload returns the source with the payload of an earlier run.
 func (b *Builder) SavedPayload() payload.Saved {
-	return payload.Saved{Dir: b.Dir, State: b.State, Inputs: b.Inputs}
+	return payload.Saved{Dir: b.Run.Dir, State: b.Run.State, Inputs: b.Run.Inputs}
 }
 
 // PayloadServer returns the ignition server of the user data.
 func (b *Builder) PayloadServer() payload.Server {
-	return payload.Server{Fetcher: b.Fetcher(report.Log{}), UserData: b.Inputs.UserData, Dir: b.Dir}
+	return payload.Server{Fetcher: b.Fetcher(report.Log{}), UserData: b.Run.Inputs.UserData, Dir: b.Run.Dir}
 }
 
 // Fetcher returns the client of the Ignition server.
 func (b *Builder) Fetcher(log report.Log) ignition.Fetcher {
-	return ignition.Fetcher{ConnectTo: b.Config.ConnectTo, Log: log}
+	return ignition.Fetcher{ConnectTo: b.Run.Config.ConnectTo, Log: log}
 }

@@ -20,10 +20,10 @@ import (
 // true, the uplink is not checked on a host without Open vSwitch, because the packages
 // step installs it and checks the uplink then.
 func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackages bool) (preflight.HostFacts, error) {
-	facts := preflight.HostFacts{Host: b.Facts, Systemd: b.SystemdErr}
+	facts := preflight.HostFacts{Host: b.Host.Facts, Systemd: b.Host.UnitsErr}
 	var err error
-	if b.Systemd != nil {
-		if facts.Units, err = preflight.GetUnits(ctx, b.Systemd); err != nil {
+	if b.Host.Units != nil {
+		if facts.Units, err = preflight.GetUnits(ctx, b.Host.Units); err != nil {
 			return facts, err
 		}
 	}
@@ -39,11 +39,11 @@ func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 	if facts.Units["firewalld.service"].Active == "active" {
 		facts.Firewall = uplinkZone(ctx)
 	}
-	_, facts.NodeName = kubelet.NodeName(kubelet.UnitFiles{}, b.Facts.Hostname)
+	_, facts.NodeName = kubelet.NodeName(kubelet.UnitFiles{}, b.Host.Facts.Hostname)
 	facts.OtherCluster = b.otherCluster()
 	facts.Uplink = b.checkUplink(ctx, installsPackages)
-	if b.Inputs.UserData != nil && b.State.PayloadDigest == "" {
-		probe, err := b.Fetcher(log).Probe(ctx, b.Inputs.UserData)
+	if b.Run.Inputs.UserData != nil && b.Run.State.PayloadDigest == "" {
+		probe, err := b.Fetcher(log).Probe(ctx, b.Run.Inputs.UserData)
 		facts.Endpoint, facts.ClockSkew = err, probe.Skew
 		if probe.Temporary != nil {
 			log.Note(probe.Temporary.Error() + "; the fetch step retries")
@@ -76,14 +76,14 @@ func (b *Builder) CheckUplink(ctx context.Context) error { return b.checkUplink(
 // checkUplink is CheckUplink. If the packages step is to install what the migration needs, that step checks the
 // uplink.
 func (b *Builder) checkUplink(ctx context.Context, installsPackages bool) error {
-	if b.NM == nil {
+	if b.Host.NetworkManager == nil {
 		return nil // the check for NetworkManager reports this
 	}
 	network, err := b.Network(ctx)
 	if err != nil || (installsPackages && b.lacksOpenVSwitch(network)) {
 		return err
 	}
-	_, err = ovs.Plan(network, migrationOptions(b.Config))
+	_, err = ovs.Plan(network, migrationOptions(b.Run.Config))
 	return err
 }
 
@@ -96,10 +96,10 @@ func (b *Builder) lacksOpenVSwitch(facts ovs.Facts) bool {
 // otherCluster fails if kubelet on this host belongs to a cluster that the agent
 // did not join.
 func (b *Builder) otherCluster() error {
-	if b.State.LastStep != "" {
+	if b.Run.State.LastStep != "" {
 		return nil // the identity step compares cluster and name
 	}
-	content, _, err := b.Tree.ReadFile(identity.KubeconfigPath)
+	content, _, err := b.Host.Files.ReadFile(identity.KubeconfigPath)
 	if err != nil {
 		return nil //nolint:nilerr // there is none
 	}

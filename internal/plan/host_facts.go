@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
@@ -81,23 +82,21 @@ func newDefaultFacts() HostFacts {
 // GatherFacts gathers the facts of this host.
 func GatherFacts(ctx context.Context) (HostFacts, error) {
 	facts := HostFacts{TypeMeta: report.Meta(FactsKind)}
-	m, err := machine.OpenWithoutLedger(ctx, "")
-	if m != nil {
-		defer m.Close()
-	}
+	host, err := machine.Inspect(ctx, joinstate.Dir, true)
 	if err != nil {
 		return facts, err
 	}
-	if err := m.RequireSystemd(); err != nil {
+	defer host.Close()
+	if err := host.RequireSystemd(); err != nil {
 		return facts, err
 	}
-	if facts.Units, err = m.Systemd.UnitFiles(ctx); err != nil {
+	if facts.Units, err = host.Units.UnitFiles(ctx); err != nil {
 		return facts, err
 	}
-	facts.Hostname, facts.OS, facts.Arch = m.Facts.Hostname, m.Facts.OS, m.Facts.Arch
-	facts.ImageMode, facts.FIPS, facts.CgroupV2 = m.Facts.OSTree, m.Facts.FIPS, m.Facts.CgroupV2
-	facts.SELinux, facts.KernelArguments = m.Facts.SELinux, m.Facts.Cmdline
-	facts.Users, facts.Groups, err = accounts.IDs(m.Tree)
+	facts.Hostname, facts.OS, facts.Arch = host.Facts.Hostname, host.Facts.OS, host.Facts.Arch
+	facts.ImageMode, facts.FIPS, facts.CgroupV2 = host.Facts.OSTree, host.Facts.FIPS, host.Facts.CgroupV2
+	facts.SELinux, facts.KernelArguments = host.Facts.SELinux, host.Facts.Cmdline
+	facts.Users, facts.Groups, err = accounts.IDs(host.Files)
 	return facts, err
 }
 

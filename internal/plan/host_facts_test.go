@@ -70,11 +70,11 @@ func TestUnitStateOfFacts(t *testing.T) {
 // A plan for another host reads accounts, os-release and units from the facts, and leaves no files.
 func TestOtherHost(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	b := &Builder{}
+	b := &Builder{Run: &Run{}}
 	if err := b.openOtherHost(newDefaultFacts()); err != nil {
 		t.Fatal(err)
 	}
-	users, groups, err := accounts.IDs(b.Tree)
+	users, groups, err := accounts.IDs(b.Host.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,21 +84,21 @@ func TestOtherHost(t *testing.T) {
 	if root != 0 || !isUser || wheel != 10 || !isGroup || other {
 		t.Errorf("root is %d (%t), wheel is %d (%t), user wheel: %t", root, isUser, wheel, isGroup, other)
 	}
-	if content, found := readFile(b.Tree, "/etc/os-release"); !found ||
+	if content, found := readFile(b.Host.Files, "/etc/os-release"); !found ||
 		!strings.Contains(string(content), "VERSION_ID=\"9\"\n") {
 		t.Errorf("os-release: %s", content)
 	}
 	unit := func(name string) ledger.Change {
 		return ledger.Change{Kind: ledger.Unit, Target: name, Desired: ledger.State{Present: true, Enabled: "enabled"}}
 	}
-	pending, err := b.Ledger.Diff(t.Context(), []ledger.Change{
+	pending, err := b.Host.Ledger.Diff(t.Context(), []ledger.Change{
 		unit("chronyd.service"), unit("chrony-wait.service"),
 		{Kind: ledger.Sysctl, Target: "vm.panic_on_oom", Desired: ledger.State{Present: true, Value: "0"}},
 	})
 	if err != nil || len(pending) != 2 || pending[0].Now.Enabled != "disabled" || pending[1].Now.Present {
 		t.Errorf("%+v, %v", pending, err)
 	}
-	scratch := b.Tree.Name()
+	scratch := b.Host.Files.Name()
 	b.Close()
 	if _, err := os.Stat(scratch); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s was not removed: %v", scratch, err)

@@ -49,7 +49,7 @@ func TestSoftwareOfRejectedImageIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { book.Close() })
-			b.Ledger, b.Config.Software = book, test.software
+			b.Host.Ledger, b.Run.Config.Software = book, test.software
 			b.Software = &software.Contents{
 				Release:  software.Release{Major: 4, Minor: 19},
 				Packages: map[string]string{"openshift-kubelet": "4.19.1-1.el9", "cri-o": "1.32.4-1.el9"},

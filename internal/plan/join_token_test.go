@@ -58,10 +58,8 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	annotate := func(of *enrollment.Token) (map[string]string, error) {
-		return (&Builder{
-			Inputs: inputs.Inputs{JoinToken: of},
-			State:  joinstate.State{APIServerCA: ca},
-		}).csrAnnotations()(&key.PublicKey)
+		run := &Run{Inputs: inputs.Inputs{JoinToken: of}, State: joinstate.State{APIServerCA: ca}}
+		return (&Builder{Run: run}).csrAnnotations()(&key.PublicKey)
 	}
 	if proof, err := annotate(good); err != nil || proof[enrollment.AnnotationID] != good.ID {
 		t.Errorf("proof %v, %v", proof, err)
@@ -70,7 +68,7 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		!strings.Contains(err.Error(), "; this host's clock: ") {
 		t.Errorf("expired: %v", err)
 	}
-	if (&Builder{}).csrAnnotations() != nil {
+	if (&Builder{Run: &Run{}}).csrAnnotations() != nil {
 		t.Error("a join without a token annotates")
 	}
 }

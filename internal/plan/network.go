@@ -22,20 +22,20 @@ import (
 // the cluster, the ignition server, and those of --verify-reach.
 func (b *Builder) RequiredEndpoints() []migrate.Endpoint {
 	var all []migrate.Endpoint
-	if server, err := url.Parse(b.State.APIServer); err == nil && server.Hostname() != "" {
+	if server, err := url.Parse(b.Run.State.APIServer); err == nil && server.Hostname() != "" {
 		pool := x509.NewCertPool()
-		pool.AppendCertsFromPEM(b.State.APIServerCA)
+		pool.AppendCertsFromPEM(b.Run.State.APIServerCA)
 		all = append(all, migrate.Endpoint{
 			Name: "the API server", Address: net.JoinHostPort(server.Hostname(), cmp.Or(server.Port(), "443")),
 			TLS: &tls.Config{RootCAs: pool, ServerName: server.Hostname(), MinVersion: tls.VersionTLS12},
 		})
 	}
 	if b.needsIgnition() {
-		if address, trust, ok := b.Fetcher(report.Log{}).DirectAddress(b.Inputs.UserData); ok {
+		if address, trust, ok := b.Fetcher(report.Log{}).DirectAddress(b.Run.Inputs.UserData); ok {
 			all = append(all, migrate.Endpoint{Name: "the ignition server", Address: address, TLS: trust})
 		}
 	}
-	for _, peer := range b.Config.RequiredEndpoints {
+	for _, peer := range b.Run.Config.RequiredEndpoints {
 		host, _, _ := net.SplitHostPort(peer) // was validated before
 		all = append(all, migrate.Endpoint{Name: "peer " + host, Address: peer})
 	}
@@ -46,16 +46,16 @@ func (b *Builder) RequiredEndpoints() []migrate.Endpoint {
 // resumes with a saved payload no longer needs the server and must not fail because
 // of it.
 func (b *Builder) needsIgnition() bool {
-	return b.Inputs.UserData != nil && (b.Payload == nil || b.Payload.Server != "")
+	return b.Run.Inputs.UserData != nil && (b.Payload == nil || b.Payload.Server != "")
 }
 
 // AwaitUplink waits while NetworkManager is still activating the uplink, as after a boot, and gathers the facts
 // about the network. Later steps use these facts. It does not wait if the uplink is not needed.
 func (b *Builder) AwaitUplink(ctx context.Context, log report.Log) error {
-	if b.NM == nil || slices.Contains(b.Config.Skip, steps.Network) {
+	if b.Host.NetworkManager == nil || slices.Contains(b.Run.Config.Skip, steps.Network) {
 		return nil
 	}
-	facts, err := ovs.AwaitActivation(ctx, b.NM, migrationOptions(b.Config), log)
+	facts, err := ovs.AwaitActivation(ctx, b.Host.NetworkManager, migrationOptions(b.Run.Config), log)
 	b.network = &facts
 	return err
 }
@@ -63,7 +63,7 @@ func (b *Builder) AwaitUplink(ctx context.Context, log report.Log) error {
 // Network returns the facts about the network that AwaitUplink has gathered, or gathers them.
 func (b *Builder) Network(ctx context.Context) (ovs.Facts, error) {
 	if b.network == nil {
-		facts, err := ovs.Gather(ctx, b.NM)
+		facts, err := ovs.Gather(ctx, b.Host.NetworkManager)
 		if err != nil {
 			return facts, err
 		}
@@ -81,13 +81,13 @@ func (b *Builder) PlanMigration(ctx context.Context) (ovs.Migration, ovs.Facts, 
 	if err != nil {
 		return ovs.Migration{}, facts, err
 	}
-	migration, err := ovs.Plan(facts, migrationOptions(b.Config))
+	migration, err := ovs.Plan(facts, migrationOptions(b.Run.Config))
 	return migration, facts, err
 }
 
 // gatherNetwork adds the facts about the uplink unless its migration is skipped.
 func (b *Builder) gatherNetwork(ctx context.Context, f *Facts) error {
-	if b.NM == nil || slices.Contains(b.Config.Skip, steps.Network) {
+	if b.Host.NetworkManager == nil || slices.Contains(b.Run.Config.Skip, steps.Network) {
 		return nil
 	}
 	network, err := b.Network(ctx)

@@ -41,8 +41,11 @@ func TestRequiredEndpoints(t *testing.T) {
 		"the ignition server by a proxy": {"https://api.example.com:6443", proxied, nil, nil, []string{api}},
 		"nothing is known":               {"", nil, nil, nil, nil},
 	} {
-		b := &Builder{Config: config.Join{RequiredEndpoints: test.peers}, Payload: test.payload}
-		b.Inputs.UserData, b.State.APIServer, b.State.APIServerCA = test.userData, test.api, certtest.NewCA(t, "ca").PEM
+		b := &Builder{Run: &Run{Config: config.Join{RequiredEndpoints: test.peers}}, Payload: test.payload}
+		b.Run.Inputs.UserData, b.Run.State.APIServer, b.Run.State.APIServerCA = test.userData, test.api, certtest.NewCA(
+			t,
+			"ca",
+		).PEM
 		var got []string
 		for _, reach := range b.RequiredEndpoints() {
 			text := reach.Name + " " + reach.Address

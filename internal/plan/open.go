@@ -39,15 +39,16 @@ func openReadOnly(ctx context.Context, options inputs.Options, needsUserData boo
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{Config: options.Config}
-	b.Sink = options.RemedySink(func() bool { return b.State.Exists() })
+	run := &Run{Config: options.Config}
+	run.Sink = options.RemedySink(func() bool { return run.State.Exists() })
 	if facts == nil {
-		b.Dir = options.StateDir
-		if b.State, err = joinstate.Read(b.Dir); err != nil {
+		run.Dir = options.StateDir
+		if run.State, err = joinstate.Read(run.Dir); err != nil {
 			return nil, err
 		}
-		b.Config = inputs.MergeSaved(b.Config, b.State)
+		run.Config = inputs.MergeSaved(run.Config, run.State)
 	}
+	b := &Builder{Run: run}
 	if options.Payload != "" {
 		if b.payloadFile, err = readPlanInput(options, options.Payload, "--payload"); err != nil {
 			return nil, err
@@ -57,24 +58,19 @@ func openReadOnly(ctx context.Context, options inputs.Options, needsUserData boo
 	if needsUserData && options.Payload == "" {
 		read = inputs.Read
 	}
-	if b.Inputs, err = read(options, b.State); err != nil {
+	if run.Inputs, err = read(options, run.State); err != nil {
 		return nil, err
 	}
-	b.Config = inputs.MergeJoinToken(b.Config, b.Inputs.JoinToken)
-	if options.Payload != "" && b.Inputs.UserData == nil && !b.State.Exists() {
-		b.State.Hosted, b.State.NodePool = true, b.Config.NodePool
+	run.Config = inputs.MergeJoinToken(run.Config, run.Inputs.JoinToken)
+	if options.Payload != "" && run.Inputs.UserData == nil && !run.State.Exists() {
+		run.State.Hosted, run.State.NodePool = true, run.Config.NodePool
 	}
-	b.State.SetSource(b.Inputs.UserData)
+	run.State.SetSource(run.Inputs.UserData)
 	if facts != nil {
-		err = b.openOtherHost(*facts)
-	} else {
-		b.Machine, err = machine.Open(ctx, b.Dir, false)
+		return b, b.openOtherHost(*facts)
 	}
-	if err != nil {
-		b.Close()
-		return nil, err
-	}
-	return b, nil
+	b.Host, err = machine.OpenReader(ctx, run.Dir)
+	return b, err
 }
 
 // otherHostFacts returns the facts of the options or the default facts. It returns nil if the facts
@@ -138,13 +134,13 @@ func (b *Builder) factsOrigin(options inputs.Options) FactsOrigin {
 	origin := FactsOrigin{Source: FactsOfThisHost, File: options.Facts}
 	switch {
 	case b.otherHost == nil:
-		origin.Host = describeHost(b.Facts)
+		origin.Host = describeHost(b.Host.Facts)
 	case options.Facts != "":
 		origin.Source = FactsFromFile
-		origin.Host = describeHost(b.Facts)
+		origin.Host = describeHost(b.Host.Facts)
 	default:
 		origin.Source = DefaultFacts
-		origin.Host = describeHost(b.Facts) + ", no packages of a node"
+		origin.Host = describeHost(b.Host.Facts) + ", no packages of a node"
 	}
 	return origin
 }
@@ -152,15 +148,15 @@ func (b *Builder) factsOrigin(options inputs.Options) FactsOrigin {
 // notPlanned returns the parts of a join that the plan does not contain, each with the reason.
 func (b *Builder) notPlanned(p *Plan) []string {
 	switch {
-	case b.otherHost != nil && b.Config.AppliesHostSettings():
+	case b.otherHost != nil && b.Run.Config.AppliesHostSettings():
 		return append(b.notPlannedElsewhere(), "ports of firewalld: they depend on firewalld of the host")
 	case b.otherHost != nil:
 		return b.notPlannedElsewhere()
 	case p.Migration != nil:
 		return nil
-	case slices.Contains(b.Config.Skip, steps.Network):
+	case slices.Contains(b.Run.Config.Skip, steps.Network):
 		return []string{"network: the step network is skipped"}
-	case b.NM == nil:
+	case b.Host.NetworkManager == nil:
 		return []string{"network: NetworkManager does not run"}
 	}
 	return []string{"network: the packages step installs Open vSwitch first"}

@@ -20,21 +20,24 @@ import (
 // openOtherHost opens a host of which only facts are known. Its file tree is a temporary directory
 // with the files that the facts describe, its ledger is empty, and it has neither systemd nor
 // NetworkManager.
-func (b *Builder) openOtherHost(facts HostFacts) (err error) {
-	m := &machine.Machine{Facts: facts.asHost()}
-	if m.Tree, b.removeScratch, err = hostfs.NewScratchTree(facts.files()); err != nil {
+func (b *Builder) openOtherHost(facts HostFacts) error {
+	tree, remove, err := hostfs.NewScratchTree(facts.files())
+	if err != nil {
 		return err
 	}
-	b.Machine, b.otherHost = m, &facts
-	m.Ledger, err = ledger.OpenReadOnly(filepath.Join(m.Tree.Name(), joinstate.Dir), kinds.OfflineDrivers(m.Tree, facts))
-	return err
+	records, err := ledger.OpenReadOnly(filepath.Join(tree.Name(), joinstate.Dir), kinds.OfflineDrivers(tree, facts))
+	if err != nil {
+		remove()
+		return err
+	}
+	b.otherHost, b.removeScratch = &facts, remove
+	b.Host = machine.Reader{Facts: facts.asHost(), Files: tree, Ledger: records}
+	return nil
 }
 
 // Close closes the host.
 func (b *Builder) Close() {
-	if b.Machine != nil {
-		b.Machine.Close()
-	}
+	b.Host.Close()
 	if b.removeScratch != nil {
 		b.removeScratch()
 	}

@@ -21,7 +21,7 @@ import (
 // ManagesPackages reports whether the agent checks and installs packages on this
 // host.
 func (b *Builder) ManagesPackages() bool {
-	return software.RHEL(b.Facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(b.Config.Skip, steps.Packages)
+	return software.RHEL(b.Host.Facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(b.Run.Config.Skip, steps.Packages)
 }
 
 // DecideSoftware returns the outcome of each package that the plan requires; p is nil before there is a
@@ -29,14 +29,14 @@ func (b *Builder) ManagesPackages() bool {
 // fails if the signature policy rejects the OS image from which packages are unpacked.
 func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Version) (software.Decision, error) {
 	facts := software.Facts{
-		OS:            b.Facts.OS,
-		Arch:          b.Facts.Arch,
+		OS:            b.Host.Facts.OS,
+		Arch:          b.Host.Facts.Arch,
 		Managed:       b.ManagesPackages(),
 		Contents:      b.Software,
-		Source:        b.Config.Software,
+		Source:        b.Run.Config.Software,
 		BeforePayload: p == nil,
 		Versions:      software.Versions{Server: server},
-		Install:       b.Config.InstallPackages,
+		Install:       b.Run.Config.InstallPackages,
 		Replace:       b.Upgrading,
 		Commands:      b.commands(p),
 	}
@@ -44,8 +44,8 @@ func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Versi
 	if facts.Requested, err = b.requestedRelease(); err != nil {
 		return software.Decision{}, err
 	}
-	if b.Ledger != nil {
-		if facts.Unpacked, err = osimage.Placed(b.Ledger.Items()); err != nil {
+	if b.Host.Ledger != nil {
+		if facts.Unpacked, err = osimage.Placed(b.Host.Ledger.Items()); err != nil {
 			return software.Decision{}, err
 		}
 	}
@@ -83,10 +83,10 @@ func (b *Builder) versionLocks(ctx context.Context) ([]ledger.Change, error) {
 
 // requestedRelease returns the release that the administrator requests, zero for none.
 func (b *Builder) requestedRelease() (software.Release, error) {
-	if b.Config.OpenShiftRelease == "" {
+	if b.Run.Config.OpenShiftRelease == "" {
 		return software.Release{}, nil
 	}
-	release, err := software.ParseRelease(b.Config.OpenShiftRelease)
+	release, err := software.ParseRelease(b.Run.Config.OpenShiftRelease)
 	if err != nil {
 		return release, inputs.UsageError("--openshift-release: %w", err)
 	}
@@ -97,10 +97,10 @@ func (b *Builder) requestedRelease() (software.Release, error) {
 // names none. dnf's own configuration takes precedence over both.
 func (b *Builder) DNF() dnf.Host {
 	var named []string
-	if userData := b.Inputs.UserData; userData != nil {
+	if userData := b.Run.Inputs.UserData; userData != nil {
 		named = dnf.ProxyVariables(userData.Proxy.HTTP, userData.Proxy.HTTPS, userData.Proxy.No)
 	}
-	if b.Inputs.UserData == nil && b.Payload != nil {
+	if b.Run.Inputs.UserData == nil && b.Payload != nil {
 		proxy := b.payloadProxy()
 		named = dnf.ProxyVariables(proxy.HTTP, proxy.HTTPS, proxy.No)
 	}

@@ -63,12 +63,12 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 		return v, err
 	}
 	facts := preflight.PayloadFacts{
-		Host: b.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
+		Host: b.Host.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: missing, FailSwapOn: swapRefused,
 		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api,
 		NodeName: b.checkIdentity(ctx, log, p),
 	}
-	if !b.Facts.OSTree { // else the image has them
+	if !b.Host.Facts.OSTree { // else the image has them
 		facts.KernelType, facts.KernelPackages = machineConfig.KernelType, p.KernelPackages
 		if facts.MissingExtensions, err = b.missingExtensions(ctx, p.Extensions); err != nil {
 			return v, err
@@ -77,7 +77,7 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	if b.Software != nil {
 		facts.Arch = b.Software.Arch
 	}
-	if b.Config.AppliesHostSettings() {
+	if b.Run.Config.AppliesHostSettings() {
 		facts.KernelArguments = nil // the join sets them
 	}
 	if conf, found := b.effectiveFile("/etc/containers/storage.conf"); found {
@@ -135,11 +135,11 @@ func (b *Builder) addKubeletFacts(p *Plan, facts *preflight.PayloadFacts) error 
 	conf, _ := b.effectiveFile(ignition.KubeletConfigPath)
 	sizing, _ := b.effectiveFile(preflight.NodeSizingPath)
 	var err error
-	if facts.Reserved, err = preflight.ReadReservation(conf, sizing, b.Facts); err != nil {
+	if facts.Reserved, err = preflight.ReadReservation(conf, sizing, b.Host.Facts); err != nil {
 		return report.Fail(report.Usage, "# correct the KubeletConfig in spec.config of the NodePool", "%w", err)
 	}
-	if b.State.Finished.IsZero() { // else the Node is initialized already
-		facts.CloudProvider.Name, facts.CloudProvider.ProviderID, err = kubeletLaunch(b.Tree, p, true).CloudFlags()
+	if b.Run.State.Finished.IsZero() { // else the Node is initialized already
+		facts.CloudProvider.Name, facts.CloudProvider.ProviderID, err = kubeletLaunch(b.Host.Files, p, true).CloudFlags()
 	}
 	return err
 }

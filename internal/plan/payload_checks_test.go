@@ -45,7 +45,7 @@ func TestKubeletFacts(t *testing.T) {
 		},
 		"a host that has joined": {
 			"", nil,
-			func(b *Builder) { b.State.Finished = time.Now() },
+			func(b *Builder) { b.Run.State.Finished = time.Now() },
 			preflight.PayloadFacts{Reserved: preflight.Resources{MemoryMiB: 100}},
 		},
 	} {

@@ -42,7 +42,7 @@ func (p *Plan) RecordIn(state *joinstate.State) {
 
 // Accounts returns the users and groups of the plan.
 func (b *Builder) Accounts(p *Plan) accounts.Input {
-	return accounts.Input{Passwd: p.Accounts, Tree: b.Tree, Live: true, Items: b.Ledger.Items()}
+	return accounts.Input{Passwd: p.Accounts, Tree: b.Host.Files, Live: true, Items: b.Host.Ledger.Items()}
 }
 
 // Differences lists what this plan changes that an older one of the same host did not, or

@@ -29,7 +29,7 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 		return document, err
 	}
 	defer b.Close()
-	log := report.Log{Sink: b.Sink, Step: steps.Preflight}
+	log := report.Log{Sink: b.Run.Sink, Step: steps.Preflight}
 	if err := b.AwaitUplink(ctx, log); err != nil {
 		return document, err
 	}
@@ -42,8 +42,8 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 		document.Checked++
 		document.Findings = append(document.Findings, b.packageFindings(ctx)...)
 	}
-	if !b.State.Exists() {
-		if b.Inputs.UserData == nil {
+	if !b.Run.State.Exists() {
+		if b.Run.Inputs.UserData == nil {
 			document.Checked--
 			document.Findings = append(document.Findings, uncheckedEndpoint())
 		}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -74,7 +75,7 @@ func (b builder) registrationCheck(p *Plan) (*kubelet.RegistrationCheck, error) 
 // kubeletLaunch returns the unit file and drop-ins with which systemd will start
 // kubelet, with or without the agent's own drop-in. Planned files replace the
 // host's, in the directories of systemd.unit(5).
-func kubeletLaunch(files Files, p *Plan, withDropIn bool) kubelet.UnitFiles {
+func kubeletLaunch(files hostfs.Reader, p *Plan, withDropIn bool) kubelet.UnitFiles {
 	launch := kubelet.ReadUnitFiles(func(name string) ([]byte, bool) { return plannedFile(files, p, name) },
 		func(dir string) []string { return plannedNames(files, p, dir) })
 	if !withDropIn {
@@ -85,7 +86,7 @@ func kubeletLaunch(files Files, p *Plan, withDropIn bool) kubelet.UnitFiles {
 
 // plannedFile returns the content of a file after the plan is applied. A link reads
 // as empty, because systemd treats a link to /dev/null as a file without content.
-func plannedFile(files Files, p *Plan, name string) ([]byte, bool) {
+func plannedFile(files hostfs.Reader, p *Plan, name string) ([]byte, bool) {
 	for _, change := range slices.Backward(p.Files) {
 		switch {
 		case change.Target != name:
@@ -100,7 +101,7 @@ func plannedFile(files Files, p *Plan, name string) ([]byte, bool) {
 
 // plannedNames returns the names in a directory after the plan is applied. The
 // result also contains files that the plan removes.
-func plannedNames(files Files, p *Plan, dir string) []string {
+func plannedNames(files hostfs.Reader, p *Plan, dir string) []string {
 	names, err := files.ReadDir(dir)
 	if err != nil {
 		names = nil // the directory does not exist or is not readable

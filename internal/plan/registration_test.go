@@ -59,9 +59,11 @@ func plannedBuilder(t *testing.T, files map[string]string, plan ...ledger.Change
 	}
 	t.Cleanup(func() { book.Close(); tree.Close() })
 	return &Builder{
-		State:   joinstate.State{Hosted: true, NodePool: "clusters/demo-workers"},
-		Machine: &machine.Machine{Tree: tree, Ledger: book, Facts: hostinfo.Facts{Arch: "amd64"}},
-	}, &Plan{Plan: &adapt.Plan{Files: plan}}
+			Run:  &Run{State: joinstate.State{Hosted: true, NodePool: "clusters/demo-workers"}},
+			Host: machine.Reader{Files: tree, Ledger: book, Facts: hostinfo.Facts{Arch: "amd64"}},
+		}, &Plan{
+			Plan: &adapt.Plan{Files: plan},
+		}
 }
 
 // plannedDropIn returns the planned content of the drop-in, "" if none is planned.
@@ -91,16 +93,18 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a label of that name is a person's": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(b *Builder) { b.Config = config.Join{Labels: []string{"hypershift.openshift.io/nodePool=mine"}} },
+			join: func(b *Builder) {
+				b.Run.Config = config.Join{Labels: []string{"hypershift.openshift.io/nodePool=mine"}}
+			},
 			want: "${ID},hypershift.openshift.io/nodePool=mine\n", note: "nodePool=mine",
 		},
 		"not on a standalone cluster": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(b *Builder) { b.State.Hosted = false },
+			join: func(b *Builder) { b.Run.State.Hosted = false },
 		},
 		"a ledger that cannot be read, for the diagnostics": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(b *Builder) { b.State.Hosted, b.Ledger = false, nil },
+			join: func(b *Builder) { b.Run.State.Hosted, b.Host.Ledger = false, nil },
 		},
 		"drop-ins of the plan and the host": {
 			files: map[string]string{
@@ -124,7 +128,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		"a unit that leaves no way, requested": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
 			plan:  []ledger.Change{plannedUnit(kubeletUnit)},
-			join:  func(b *Builder) { b.Config = config.Join{Taints: []string{"a=b:NoSchedule"}} },
+			join:  func(b *Builder) { b.Run.Config = config.Join{Taints: []string{"a=b:NoSchedule"}} },
 			fails: "drop-in 99-site.conf of its unit sets ExecStart=",
 		},
 		"that drop-in is removed by the plan": {
@@ -134,7 +138,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a NodePool that cannot be a label": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(b *Builder) { b.State.NodePool = "clusters/" + strings.Repeat("x", 64) },
+			join: func(b *Builder) { b.Run.State.NodePool = "clusters/" + strings.Repeat("x", 64) },
 			note: "is not a valid label value",
 		},
 		"no unit at all": {note: "0 ExecStart= lines"},
@@ -166,22 +170,23 @@ func TestRegistrationIsPlanned(t *testing.T) {
 // Labels that are no longer configured must be removed by the next join.
 func TestRegistrationIsRemoved(t *testing.T) {
 	b, p := plannedBuilder(t, nil, plannedUnit(kubeletUnit))
+	book := b.Host.Ledger.(*ledger.Ledger) //nolint:forcetypeassert // plannedBuilder has opened it
 	if err := registrationBuilder(t, b).planRegistration(p); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Ledger.Apply(t.Context(), "files", p.Files); err != nil {
+	if _, err := book.Apply(t.Context(), "files", p.Files); err != nil {
 		t.Fatal(err)
 	}
-	b.State.Hosted = false
+	b.Run.State.Hosted = false
 	p.Files = []ledger.Change{plannedUnit(kubeletUnit)}
 	if err := registrationBuilder(t, b).planRegistration(p); err != nil {
 		t.Fatal(err)
 	}
-	made, err := b.Ledger.Apply(t.Context(), "files", p.Files)
+	made, err := book.Apply(t.Context(), "files", p.Files)
 	if err != nil || len(made) != 1 || made[0].Target != registrationPath {
 		t.Errorf("Apply() = %+v, %v; want the drop-in removed", made, err)
 	}
-	if _, found := readFile(b.Tree, registrationPath); found {
+	if _, found := readFile(b.Host.Files, registrationPath); found {
 		t.Error("the drop-in is still there")
 	}
 }
@@ -193,7 +198,7 @@ func TestRegisteredNodeIsAsPlanned(t *testing.T) {
 		"/usr/lib/os-release": "ID=\"rhel\"\n",
 		"/etc/os-release":     "-> ../usr/lib/os-release",
 	}, plannedUnit(kubeletUnit))
-	b.Config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
+	b.Run.Config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
 	if err := registrationBuilder(t, b).planRegistration(p); err != nil {
 		t.Fatal(err)
 	}
@@ -237,9 +242,9 @@ func TestResumedJoinKeepsRegistration(t *testing.T) {
 // registrationBuilder returns the builder of a plan for the host and the settings of b.
 func registrationBuilder(t *testing.T, b *Builder) builder {
 	t.Helper()
-	facts := Facts{Host: b.Facts, Files: b.Tree}
-	if b.Ledger != nil {
-		facts.Items = b.Ledger.Items()
+	facts := Facts{Host: b.Host.Facts, Files: b.Host.Files}
+	if b.Host.Ledger != nil {
+		facts.Items = b.Host.Ledger.Items()
 	}
 	return builder{facts: facts, settings: b.settings()}
 }

@@ -18,7 +18,7 @@ const crioConfigDir = "/etc/crio/crio.conf.d"
 // defaultRuntime returns the container runtime that CRI-O will use according to the
 // files of the payload and of the host, or "" if no file names one.
 func (b *Builder) defaultRuntime() string {
-	names, err := b.Tree.ReadDir(crioConfigDir)
+	names, err := b.Host.Files.ReadDir(crioConfigDir)
 	if err != nil {
 		names = nil // the directory does not exist yet
 	}

@@ -51,13 +51,13 @@ func (b *Builder) LoadSoftware(ctx context.Context, log report.Log) (read bool, 
 // LoadStoredSoftware sets Software to what an earlier run stored or staged for the same OS image. It reports
 // whether there is any: a damaged file is like none.
 func (b *Builder) LoadStoredSoftware() bool {
-	stored, err := joinstate.LoadSoftware(b.Dir)
+	stored, err := joinstate.LoadSoftware(b.Run.Dir)
 	if err != nil {
 		stored = nil
 	}
 	candidates := []*software.Contents{stored}
-	if b.State.Staged != nil {
-		candidates = append(candidates, b.State.Staged.Software)
+	if b.Run.State.Staged != nil {
+		candidates = append(candidates, b.Run.State.Staged.Software)
 	}
 	for _, one := range candidates {
 		if one != nil && one.Image == b.Payload.MachineConfig().OSImageURL {
@@ -103,7 +103,7 @@ func (b *Builder) registryClient(log report.Log) *osimage.Client {
 		PullSecret:     secret,
 		Roots:          roots,
 		Proxy:          b.payloadProxy().For,
-		Arch:           b.Facts.Arch,
+		Arch:           b.Host.Facts.Arch,
 		Log:            log,
 	}
 }

@@ -41,7 +41,7 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 		),
 		proxyEnvironment: "# comment\nHTTP_PROXY=\nHTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.invalid,127.0.0.1\n",
 	}, nil)
-	b.Dir, b.Facts.Arch = t.TempDir(), "amd64"
+	b.Run.Dir, b.Host.Facts.Arch = t.TempDir(), "amd64"
 	if read, err := b.LoadSoftware(
 		t.Context(), (&reporttest.Recorder{}).Log(),
 	); err != nil || b.SoftwareErr != nil || !read {
@@ -52,7 +52,7 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 	}
 
 	// A later run needs no registry, unless the payload names another image.
-	if err := joinstate.SaveSoftware(b.Dir, *b.Software); err != nil {
+	if err := joinstate.SaveSoftware(b.Run.Dir, *b.Software); err != nil {
 		t.Fatal(err)
 	}
 	server.Close()
@@ -62,7 +62,8 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 	); err != nil || b.SoftwareErr != nil || b.Software == nil || read {
 		t.Errorf("LoadSoftware() = %v, %v for the stored image", err, b.SoftwareErr)
 	}
-	if err := joinstate.SaveSoftware(b.Dir, software.Contents{Image: "registry.invalid/another@" + digest}); err != nil {
+	stored := software.Contents{Image: "registry.invalid/another@" + digest}
+	if err := joinstate.SaveSoftware(b.Run.Dir, stored); err != nil {
 		t.Fatal(err)
 	}
 	b.Software = nil

@@ -20,11 +20,11 @@ func (b *Builder) UpgradeEffects(ctx context.Context, p *Plan, software []string
 	if err != nil {
 		return nil, err
 	}
-	pending, err := b.Ledger.Diff(ctx, requested)
+	pending, err := b.Host.Ledger.Diff(ctx, requested)
 	if err != nil {
 		return nil, err
 	}
-	return collectEffects(pending, obsoleteItems(b.Ledger.Items(), requested), software), nil
+	return collectEffects(pending, obsoleteItems(b.Host.Ledger.Items(), requested), software), nil
 }
 
 // Obsolete returns the objects of an earlier payload that the plan does not request any more.
@@ -33,7 +33,7 @@ func (b *Builder) Obsolete(ctx context.Context, p *Plan) ([]ledger.Item, error) 
 	if err != nil {
 		return nil, err
 	}
-	return obsoleteItems(b.Ledger.Items(), requested), nil
+	return obsoleteItems(b.Host.Ledger.Items(), requested), nil
 }
 
 // requestedChanges returns all changes that a plan requests of this host, except those of the network.

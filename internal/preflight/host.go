@@ -182,13 +182,13 @@ func addressConflict(links []hostnet.Link, address netip.Addr) string {
 }
 
 // GetUnits returns the systemd states of the services in the checks.
-func GetUnits(ctx context.Context, manager *systemd.Manager) (map[string]systemd.UnitState, error) {
+func GetUnits(ctx context.Context, reader systemd.Reader) (map[string]systemd.UnitState, error) {
 	units := map[string]systemd.UnitState{}
 	for _, name := range []string{
 		systemd.NetworkManagerUnit, "firewalld.service", "fapolicyd.service", systemd.KubeletUnit, systemd.CRIOUnit,
 		openvswitch.Unit,
 	} {
-		state, err := manager.UnitState(ctx, name)
+		state, err := reader.UnitState(ctx, name)
 		if err != nil {
 			return nil, err
 		}

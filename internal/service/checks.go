@@ -43,7 +43,7 @@ func (m *nodeMonitor) checkNode(ctx context.Context) ([]report.Finding, error) {
 // checkHost returns findings about another host name and other addresses than those of the
 // Node. Changes that NetworkManager reports run the check at once.
 func (m *nodeMonitor) checkHost(ctx context.Context) ([]report.Finding, error) {
-	facts, err := nodecheck.GatherHost(ctx, m.systemd, m.StateDir, m.state.NodeName)
+	facts, err := nodecheck.GatherHost(ctx, m.systemd.Reader(), m.StateDir, m.state.NodeName)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func releaseFindings(findings []report.Finding) []report.Finding {
 
 // checkUpdates returns a finding for each update of the host that is installed but not running.
 func (m *nodeMonitor) checkUpdates(ctx context.Context) ([]report.Finding, error) {
-	return software.PendingUpdates(ctx, m.systemd)
+	return software.PendingUpdates(ctx, m.systemd.Reader())
 }
 
 func newWarning(reason report.Reason, subject, message string, remedy report.Remedy) report.Finding {

@@ -56,7 +56,7 @@ func (m *nodeMonitor) openNode(bootID string) error {
 		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
 	// Discard the log output about retried requests.
-	opened, err := nodecheck.OpenNode(m.kubeconfig, m.state, bootID, m.systemd, report.Log{})
+	opened, err := nodecheck.OpenNode(m.kubeconfig, m.state, bootID, m.systemd.Reader(), report.Log{})
 	if err != nil {
 		return err
 	}

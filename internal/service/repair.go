@@ -62,7 +62,7 @@ func (m *nodeMonitor) mayChangeHost(ctx context.Context) bool {
 		return false
 	}
 	// The finding about another host name may still await confirmation.
-	host, err := nodecheck.GatherHost(ctx, m.systemd, m.StateDir, m.state.NodeName)
+	host, err := nodecheck.GatherHost(ctx, m.systemd.Reader(), m.StateDir, m.state.NodeName)
 	if err != nil || host.HasOtherName() {
 		return false
 	}

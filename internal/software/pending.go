@@ -18,8 +18,8 @@ import (
 
 // PendingUpdates returns a note for each component of this host of which another version runs than the one
 // that was installed last. Without rpm there are none.
-func PendingUpdates(ctx context.Context, manager *systemd.Manager) ([]report.Finding, error) {
-	facts, err := gatherRunning(ctx, manager)
+func PendingUpdates(ctx context.Context, units systemd.Reader) ([]report.Finding, error) {
+	facts, err := gatherRunning(ctx, units)
 	return facts.findings(), err
 }
 
@@ -35,7 +35,7 @@ type running struct {
 // runningPatterns select the packages in the rpm database.
 var runningPatterns = []string{"kernel*-core", "openvswitch*", "NetworkManager", "systemd"}
 
-func gatherRunning(ctx context.Context, manager *systemd.Manager) (running, error) {
+func gatherRunning(ctx context.Context, units systemd.Reader) (running, error) {
 	var facts running
 	if !dnf.IsAvailable() {
 		return facts, nil
@@ -51,8 +51,8 @@ func gatherRunning(ctx context.Context, manager *systemd.Manager) (running, erro
 	facts.Kernel = host.Kernel
 	// Other checks report services that do not run.
 	facts.OpenVSwitch, _ = openvswitch.RunningVersion(ctx)
-	if manager != nil {
-		facts.Systemd, _ = manager.Version()
+	if units != nil {
+		facts.Systemd, _ = units.Version()
 	}
 	if client, err := networkmanager.Open(ctx); err == nil {
 		info, _ := client.Info(ctx)

@@ -151,43 +151,43 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 		document.Phase, document.Join.Maintaining = joinstate.PhaseMaintenance, maintenance.Started
 		document.Join.LastStep, document.Join.NextStep = maintenance.Step, ""
 	}
-	m, err := machine.Open(ctx, stateDir, false)
+	host, err := machine.OpenReader(ctx, stateDir)
 	if err != nil {
 		return document, err
 	}
-	defer m.Close()
-	document.Changes = len(m.Ledger.Items())
+	defer host.Close()
+	document.Changes = len(host.Ledger.Items())
 	document.Software, err = joinstate.LoadSoftware(stateDir)
 	document.addError(err)
 	document.Staged = newStaged(state.Staged)
-	for _, dir := range osimage.Unused(m.Ledger.Items()) {
+	for _, dir := range osimage.Unused(host.Ledger.Items()) {
 		size, err := hostfs.DiskUsage(dir)
 		if document.addError(err); err == nil {
 			document.Unused = append(document.Unused, UnusedSoftware{Directory: dir, Size: size})
 		}
 	}
-	if m.Systemd == nil {
-		document.addError(m.SystemdErr)
+	if host.Units == nil {
+		document.addError(host.UnitsErr)
 	} else {
 		for _, unit := range statusUnits() {
-			document.Units[unit.name], err = m.Systemd.UnitState(ctx, unit.name)
+			document.Units[unit.name], err = host.Units.UnitState(ctx, unit.name)
 			document.addError(err)
 		}
 	}
-	document.addBridge(ctx, m.NM, stateDir)
+	document.addBridge(ctx, host.NetworkManager, stateDir)
 	if document.Join != nil {
-		document.Join.RebootNeeded = state.RebootNeeded != "" && state.RebootNeeded == m.Facts.BootID
+		document.Join.RebootNeeded = state.RebootNeeded != "" && state.RebootNeeded == host.Facts.BootID
 		document.addNode(ctx, state)
 	}
 	if state.Phase() == joinstate.PhaseJoined {
-		changes, err := nodecheck.GatherHost(ctx, m.Systemd, stateDir, state.NodeName)
+		changes, err := nodecheck.GatherHost(ctx, host.Units, stateDir, state.NodeName)
 		document.addError(err)
 		document.addFindings("host", changes.Findings()...)
 	}
 	for _, one := range identity.CertificateExpiries(identity.PKIDirectory) {
 		document.Certificates = append(document.Certificates, Certificate{Name: one.Name, Expires: one.NotAfter.UTC()})
 	}
-	drift, err := m.Ledger.Drift(ctx)
+	drift, err := host.Ledger.Drift(ctx)
 	document.addError(err)
 	document.Drift = ledger.Publish(drift)
 	document.CommandResult = report.ResultOf(document.Err())
@@ -250,7 +250,7 @@ func (d Document) unfinishedRun() (message string, resume report.Remedy) {
 }
 
 // addBridge adds the current state of br-ex and the saved record of its creation.
-func (d *Document) addBridge(ctx context.Context, nm *networkmanager.Client, dir string) {
+func (d *Document) addBridge(ctx context.Context, nm networkmanager.Reader, dir string) {
 	bridge, err := ovs.GatherStatus(ctx, nm)
 	d.addError(err)
 	d.Bridge = &bridge

@@ -57,10 +57,9 @@ func upgradeToB(t *testing.T, dir string) *run {
 	state, err := joinstate.Read(dir)
 	flowtest.NoError(t, err)
 	contents := softwareOf(21)
-	r := &run{node: &bootstrap.Flow{Builder: &plan.Builder{
-		Dir: dir, State: state, Payload: &ignition.Payload{Raw: []byte("payload B")}, Software: &contents,
-	}}}
-	r.node.State.PayloadDigest, r.node.State.ConfigHash = "B", "b"
+	r := &run{node: bootstrap.NewFlow(plan.Run{Dir: dir, State: state}, nil)}
+	r.node.Planner.Payload, r.node.Planner.Software = &ignition.Payload{Raw: []byte("payload B")}, &contents
+	r.node.Run.State.PayloadDigest, r.node.Run.State.ConfigHash = "B", "b"
 	return r
 }
 
@@ -97,7 +96,7 @@ func resumeUpgrade(t *testing.T, dir string) error {
 	if state.Upgrade == nil {
 		return nil
 	}
-	r := &run{node: &bootstrap.Flow{Builder: &plan.Builder{Dir: dir, State: state}}}
+	r := &run{node: bootstrap.NewFlow(plan.Run{Dir: dir, State: state}, nil)}
 	return r.installGeneration()
 }
 
@@ -143,7 +142,7 @@ func TestUpgradeRecordsSurviveFaults(t *testing.T) {
 			r := upgradeToB(t, template)
 			flowtest.NoError(t, r.commit(nil))
 			if verb == "rollback at end" {
-				flowtest.NoError(t, joinstate.FinishUpgrade(template, &r.node.State))
+				flowtest.NoError(t, joinstate.FinishUpgrade(template, &r.node.Run.State))
 			}
 		}
 		// Every rename and removal is followed by an fsync.

@@ -46,19 +46,18 @@ func prepare(m *machine.Machine, options Options) (*run, error) {
 		}
 	}
 	r := &run{
-		node: &bootstrap.Flow{Builder: &plan.Builder{
-			Dir: options.StateDir, Sink: options.Sink, State: state, Machine: m, Upgrading: true,
-		}},
+		node:    bootstrap.NewFlow(plan.Run{Dir: options.StateDir, Sink: options.Sink, State: state}, m),
 		options: options,
 	}
+	r.node.Planner.Upgrading = true
 	if state.Upgrade != nil {
 		return r, r.installGeneration()
 	}
-	r.node.Config = inputs.MergeSaved(options.Config, state)
-	if r.node.Inputs, err = inputs.Read(options.Options, state); err != nil {
+	r.node.Run.Config = inputs.MergeSaved(options.Config, state)
+	if r.node.Run.Inputs, err = inputs.Read(options.Options, state); err != nil {
 		return nil, err
 	}
-	if r.node.Inputs.UserData == nil {
+	if r.node.Run.Inputs.UserData == nil {
 		return nil,
 			report.Fail(report.Usage,
 				"hcp-node-agent upgrade --user-data USER_DATA # with the current user data of the NodePool",
@@ -67,8 +66,8 @@ func prepare(m *machine.Machine, options Options) (*run, error) {
 	if err := r.node.CheckNodePool(); err != nil {
 		return nil, err
 	}
-	r.node.State.Config = r.node.Config
-	r.node.State.SetSource(r.node.Inputs.UserData)
+	r.state().Config = r.node.Run.Config
+	r.state().SetSource(r.node.Run.Inputs.UserData)
 	return r, nil
 }
 
@@ -104,13 +103,13 @@ func checkUpgradable(state joinstate.State, options Options) error {
 
 // installGeneration makes the generation of an unfinished upgrade the current one, and reads its inputs.
 func (r *run) installGeneration() error {
-	if err := joinstate.InstallUpgrade(r.node.Dir, &r.node.State); err != nil {
+	if err := joinstate.InstallUpgrade(r.node.Run.Dir, r.state()); err != nil {
 		return err
 	}
-	r.node.Config = r.node.State.Config
+	r.node.Run.Config = r.state().Config
 	var err error
-	r.node.Inputs, err = inputs.Read(inputs.Options{Config: r.node.Config, Resume: true, StateDir: r.node.Dir},
-		r.node.State)
+	r.node.Run.Inputs, err = inputs.Read(inputs.Options{Config: r.node.Run.Config, Resume: true, StateDir: r.node.Run.Dir},
+		*r.state())
 	return err
 }
 
@@ -143,30 +142,30 @@ func startRollback(dir string, state joinstate.State, reason string) error {
 // commit records durably that the upgrade changes the host from here on, how its changes take
 // effect, and the generations before and after. An interrupted upgrade is then resumed.
 func (r *run) commit(required effects.Effects) error {
-	if u := r.node.State.Upgrade; u != nil {
+	if u := r.state().Upgrade; u != nil {
 		u.Effects = u.Effects.Merge(required)
-		return joinstate.Write(r.node.Dir, r.node.State)
+		return joinstate.Write(r.node.Run.Dir, *r.state())
 	}
 	next, err := r.newGeneration()
 	if err != nil {
 		return err
 	}
-	stored, err := joinstate.LoadSoftware(r.node.Dir)
+	stored, err := joinstate.LoadSoftware(r.node.Run.Dir)
 	if err != nil {
 		return err
 	}
-	begun, err := joinstate.BeginUpgrade(r.node.Dir, next, joinstate.Upgrade{
+	begun, err := joinstate.BeginUpgrade(r.node.Run.Dir, next, joinstate.Upgrade{
 		Started: time.Now().UTC(),
 		From:    releaseOf(stored),
-		To:      releaseOf(r.node.Software),
+		To:      releaseOf(r.node.Planner.Software),
 		Effects: required,
 		Drain:   !r.options.NoDrain,
 	})
 	if err != nil {
 		return err
 	}
-	r.node.State.Upgrade = begun
-	return joinstate.InstallUpgrade(r.node.Dir, &r.node.State)
+	r.state().Upgrade = begun
+	return joinstate.InstallUpgrade(r.node.Run.Dir, r.state())
 }
 
 // releaseOf returns the release of software, or "" if it is unknown.
@@ -179,17 +178,17 @@ func releaseOf(contents *software.Contents) string {
 
 // newGeneration returns the generation of the fetched payload.
 func (r *run) newGeneration() (joinstate.Generation, error) {
-	files := map[string][]byte{joinstate.PayloadFile: r.node.Payload.Raw}
-	overrides, err := inputs.EncodeOverrides(r.node.Inputs.Overrides)
+	files := map[string][]byte{joinstate.PayloadFile: r.node.Planner.Payload.Raw}
+	overrides, err := inputs.EncodeOverrides(r.node.Run.Inputs.Overrides)
 	if err != nil {
 		return joinstate.Generation{}, err
 	}
 	if overrides != nil {
 		files[joinstate.OverridesFile] = overrides
 	}
-	next := joinstate.NewGeneration(r.node.State, files)
-	if r.node.Software != nil {
-		err = next.SetSoftware(*r.node.Software)
+	next := joinstate.NewGeneration(*r.state(), files)
+	if r.node.Planner.Software != nil {
+		err = next.SetSoftware(*r.node.Planner.Software)
 	}
 	return next, err
 }

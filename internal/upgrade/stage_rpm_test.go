@@ -68,12 +68,11 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 		})
 		flowtest.NoError(t, err)
 		t.Cleanup(func() { book.Close() })
-		return &run{node: &bootstrap.Flow{Builder: &plan.Builder{
-			Config: config.Join{OpenShiftRelease: "4.19"}, Dir: dir, PackageHost: b.Root, Upgrading: true,
-			Machine: &machine.Machine{
-				Ledger: book, Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"},
-			},
-		}}}
+		r := &run{node: bootstrap.NewFlow(plan.Run{Config: config.Join{OpenShiftRelease: "4.19"}, Dir: dir}, &machine.Machine{
+			Ledger: book, Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"},
+		})}
+		r.node.Planner.PackageHost, r.node.Planner.Upgrading = b.Root, true
+		return r
 	}
 
 	stageOn := func(r *run) ([]string, error) {
@@ -200,10 +199,9 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		m.Facts.Arch = "amd64"
 		m.Ledger, err = ledger.Open(dir, m.Drivers())
 		flowtest.NoError(t, err)
-		r := &run{options: Options{Stage: true}, node: &bootstrap.Flow{Builder: &plan.Builder{
-			Dir: dir, State: state, Machine: m, Payload: payload, Upgrading: true,
-		}}}
-		r.node.State.PayloadDigest = digest
+		r := &run{options: Options{Stage: true}, node: bootstrap.NewFlow(plan.Run{Dir: dir, State: state}, m)}
+		r.node.Planner.Payload, r.node.Planner.Upgrading = payload, true
+		r.node.Run.State.PayloadDigest = digest
 		r.node.Validation.Software = &software.Decision{Unpack: []string{"openshift-kubelet"}}
 		return r, func() { m.Ledger.Close(); tree.Close() }
 	}
@@ -211,8 +209,8 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		t.Helper()
 		r, done := upgradeTo("B")
 		defer done()
-		if !r.node.LoadStoredSoftware() {
-			r.node.Software = &contents // which the plan step reads from the registry
+		if !r.node.Planner.LoadStoredSoftware() {
+			r.node.Planner.Software = &contents // which the plan step reads from the registry
 		}
 		outcome, err := stage(t.Context(), r, report.Log{})
 		flowtest.NoError(t, err)
@@ -246,10 +244,10 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	for _, isRequested := range []bool{true, false} {
 		stageAgain(isRequested)
 		r, done := upgradeTo("A")
-		r.node.Software = &software.Contents{Image: "quay.io/openshift/os@sha256:00"}
-		r.node.State.Upgrade = &joinstate.Upgrade{RollingBack: "kubelet does not start"}
+		r.node.Planner.Software = &software.Contents{Image: "quay.io/openshift/os@sha256:00"}
+		r.node.Run.State.Upgrade = &joinstate.Upgrade{RollingBack: "kubelet does not start"}
 		if !isRequested {
-			r.node.State.Staged = nil
+			r.node.Run.State.Staged = nil
 		}
 		flowtest.NoError(t, r.finish(t.Context(), true))
 		done()
@@ -266,7 +264,7 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	stageAgain(false)
 	r, done := upgradeTo("B")
 	defer done()
-	if !r.node.LoadStoredSoftware() {
+	if !r.node.Planner.LoadStoredSoftware() {
 		t.Fatal("the software of the staged payload is unknown without the registry")
 	}
 	if _, err := r.node.UnpackLayer(t.Context(), report.Log{}, r.node.Validation.Software.Unpack); err != nil {
@@ -278,7 +276,7 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		!strings.HasPrefix(target, osimage.DirectoryOf(pullSpec)) {
 		t.Errorf("kubelet is a link to %q, %v", target, err)
 	}
-	if _, err := r.node.Ledger.Undo(t.Context()); err != nil || isUnpacked() {
+	if _, err := r.node.Host.Ledger.Undo(t.Context()); err != nil || isUnpacked() {
 		t.Errorf("leave keeps the unpacked software: %v", err)
 	}
 }

@@ -13,8 +13,8 @@ const stagedSpecsFile = "specs"
 
 // useStagedPackages makes dnf read only what stagePackages has downloaded, if there is anything.
 func (r *run) useStagedPackages() {
-	dir := filepath.Join(r.node.Dir, joinstate.PackagesDir)
+	dir := filepath.Join(r.node.Run.Dir, joinstate.PackagesDir)
 	if specs, err := joinstate.LoadFile(dir, stagedSpecsFile); err == nil && specs != nil {
-		r.node.PackageHost.Cache, r.node.PackageHost.CacheOnly = dir, true
+		r.node.Planner.PackageHost.Cache, r.node.Planner.PackageHost.CacheOnly = dir, true
 	}
 }

@@ -26,7 +26,7 @@ func drainNode(ctx context.Context, r *run, log report.Log) (steps.Outcome, erro
 	if err := r.commit(required); err != nil {
 		return steps.Outcome{}, err
 	}
-	u := r.node.State.Upgrade
+	u := r.state().Upgrade
 	switch {
 	case !u.Effects.NeedsDrain():
 		return steps.Unchanged("not required by the changes")
@@ -41,21 +41,21 @@ func drainNode(ctx context.Context, r *run, log report.Log) (steps.Outcome, erro
 	}
 	u.Drained = began
 	return steps.Outcome{Summary: "the node is cordoned and drained", Changed: true},
-		joinstate.Write(r.node.Dir, r.node.State)
+		joinstate.Write(r.node.Run.Dir, *r.state())
 }
 
 // checkDrain fails if the upgrade requires a drain that would lose pods. It returns the node and the effects of the
 // upgrade.
 func (r *run) checkDrain(ctx context.Context, log report.Log) (*node.Node, effects.Effects, error) {
-	required, err := r.node.UpgradeEffects(ctx, r.node.Plan, r.node.Validation.ReplacedSoftware())
+	required, err := r.node.Planner.UpgradeEffects(ctx, r.node.Plan, r.node.Validation.ReplacedSoftware())
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := r.node.NodeClient(log)
+	client, err := r.node.Planner.NodeClient(log)
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.node.State.Upgrade == nil && required.NeedsDrain() && !r.options.NoDrain {
+	if r.state().Upgrade == nil && required.NeedsDrain() && !r.options.NoDrain {
 		if err := client.CheckDrain(ctx); err != nil {
 			return nil, nil, withNoDrain(err)
 		}

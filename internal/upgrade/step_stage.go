@@ -25,7 +25,7 @@ import (
 // It does not affect the node, and pods keep running. A repeated run continues an interrupted one.
 func stage(ctx context.Context, r *run, log report.Log) (steps.Outcome, error) {
 	r.mayRollBack = true
-	if slices.Contains(r.node.Config.Skip, steps.Packages) {
+	if slices.Contains(r.node.Run.Config.Skip, steps.Packages) {
 		return steps.Unchanged("the step %s is skipped", steps.Packages)
 	}
 	if err := r.removeOtherStaged(ctx); err != nil {
@@ -68,7 +68,7 @@ func stage(ctx context.Context, r *run, log report.Log) (steps.Outcome, error) {
 
 // removeOtherStaged removes what was staged for another payload, and unpacked software that nothing uses.
 func (r *run) removeOtherStaged(ctx context.Context) error {
-	if s := r.node.State.Staged; r.node.State.Upgrade == nil && s != nil && s.PayloadDigest != r.node.State.PayloadDigest {
+	if s := r.state().Staged; r.state().Upgrade == nil && s != nil && s.PayloadDigest != r.state().PayloadDigest {
 		if err := r.writeStaged(nil); err != nil {
 			return err
 		}
@@ -81,35 +81,35 @@ func (r *run) recordStaged() error {
 	if !r.options.Stage || r.isStaged() {
 		return nil
 	}
-	paths := []string{filepath.Join(r.node.Dir, joinstate.PackagesDir)}
-	if r.node.Software != nil {
-		paths = append(paths, osimage.DirectoryOf(r.node.Software.Image))
+	paths := []string{filepath.Join(r.node.Run.Dir, joinstate.PackagesDir)}
+	if r.node.Planner.Software != nil {
+		paths = append(paths, osimage.DirectoryOf(r.node.Planner.Software.Image))
 	}
 	size, err := hostfs.DiskUsage(paths...)
 	if err != nil {
 		return err
 	}
 	return r.writeStaged(&joinstate.Staged{
-		Since: time.Now().UTC(), PayloadDigest: r.node.State.PayloadDigest, Software: r.node.Software, Size: size,
+		Since: time.Now().UTC(), PayloadDigest: r.state().PayloadDigest, Software: r.node.Planner.Software, Size: size,
 	})
 }
 
 // writeStaged records what is staged in the state of the installed payload.
 func (r *run) writeStaged(staged *joinstate.Staged) error {
-	installed, err := joinstate.Read(r.node.Dir)
+	installed, err := joinstate.Read(r.node.Run.Dir)
 	if err != nil {
 		return err
 	}
-	r.node.State.Staged, installed.Staged = staged, staged
-	return joinstate.Write(r.node.Dir, installed)
+	r.state().Staged, installed.Staged = staged, staged
+	return joinstate.Write(r.node.Run.Dir, installed)
 }
 
 // isStaged reports whether the software of the payload was staged by an earlier run.
 func (r *run) isStaged() bool {
-	if u := r.node.State.Upgrade; u != nil {
+	if u := r.state().Upgrade; u != nil {
 		return u.RollingBack == ""
 	}
-	return r.node.State.Staged != nil && r.node.State.Staged.PayloadDigest == r.node.State.PayloadDigest
+	return r.state().Staged != nil && r.state().Staged.PayloadDigest == r.state().PayloadDigest
 }
 
 // stagePackages downloads the packages that dnf installs in this upgrade into a cache of the agent, and tests
@@ -117,10 +117,10 @@ func (r *run) isStaged() bool {
 // from the tested one.
 func (r *run) stagePackages(ctx context.Context, log report.Log, specs []string) error {
 	if len(specs) == 0 {
-		return joinstate.RemoveFiles(r.node.Dir, joinstate.PackagesDir)
+		return joinstate.RemoveFiles(r.node.Run.Dir, joinstate.PackagesDir)
 	}
-	on := r.node.DNF()
-	on.Cache, on.CacheOnly = filepath.Join(r.node.Dir, joinstate.PackagesDir), false
+	on := r.node.Planner.DNF()
+	on.Cache, on.CacheOnly = filepath.Join(r.node.Run.Dir, joinstate.PackagesDir), false
 	recorded, err := joinstate.LoadFile(on.Cache, stagedSpecsFile)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (r *run) stagePackages(ctx context.Context, log report.Log, specs []string)
 	cached.CacheOnly = true
 	if recorded == nil || software.Download(ctx, cached, log, specs...) != nil { // an earlier run was interrupted
 		if want := strings.Join(specs, "\n"); string(recorded) != want {
-			if err := joinstate.RemoveFiles(r.node.Dir, joinstate.PackagesDir); err != nil {
+			if err := joinstate.RemoveFiles(r.node.Run.Dir, joinstate.PackagesDir); err != nil {
 				return err
 			}
 			if err := joinstate.SaveFile(on.Cache, stagedSpecsFile, []byte(want)); err != nil {
@@ -182,8 +182,8 @@ func (r *run) stageImages(ctx context.Context, log report.Log) (int, error) {
 
 // isStagedSoftwareUnpacked reports whether the staged software includes unpacked software.
 func (r *run) isStagedSoftwareUnpacked() bool {
-	s := r.node.State.Staged
-	return s != nil && s.Software != nil && slices.ContainsFunc(r.node.Ledger.Items(), func(item ledger.Item) bool {
+	s := r.state().Staged
+	return s != nil && s.Software != nil && slices.ContainsFunc(r.node.Host.Ledger.Items(), func(item ledger.Item) bool {
 		return item.Kind == osimage.Kind && item.Target == osimage.DirectoryOf(s.Software.Image)
 	})
 }

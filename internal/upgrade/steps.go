@@ -53,43 +53,43 @@ func parts() (prepare, drain, change []Step) {
 
 // fetchPayload gets the payload of the user data, or that of an unfinished upgrade, which is installed.
 func fetchPayload(ctx context.Context, r *run, log report.Log) (steps.Outcome, error) {
-	if r.node.State.Upgrade != nil {
-		if err := r.node.LoadPayload(ctx, log); err != nil {
+	if r.state().Upgrade != nil {
+		if err := r.node.Planner.LoadPayload(ctx, log); err != nil {
 			return steps.Outcome{}, err
 		}
-		return steps.Unchanged("%s, stored by an earlier run", r.node.Loaded.Summary())
+		return steps.Unchanged("%s, stored by an earlier run", r.node.Planner.Loaded.Summary())
 	}
-	if err := r.node.LoadPayloadFrom(ctx, log, r.node.PayloadServer()); err != nil {
+	if err := r.node.Planner.LoadPayloadFrom(ctx, log, r.node.Planner.PayloadServer()); err != nil {
 		return steps.Outcome{}, err
 	}
-	for _, warning := range r.node.Payload.Warnings {
+	for _, warning := range r.node.Planner.Payload.Warnings {
 		log.Note(warning)
 	}
-	isSame := r.node.State.PayloadDigest == r.node.Payload.Digest
-	r.node.State.PayloadDigest, r.node.State.PayloadConfigHash = r.node.Payload.Digest, r.node.State.ConfigHash
+	isSame := r.state().PayloadDigest == r.node.Planner.Payload.Digest
+	r.state().PayloadDigest, r.state().PayloadConfigHash = r.node.Planner.Payload.Digest, r.state().ConfigHash
 	var err error
-	if r.node.State.PayloadSourceDigest, err = r.node.Inputs.UserData.Digest(); err != nil {
+	if r.state().PayloadSourceDigest, err = r.node.Run.Inputs.UserData.Digest(); err != nil {
 		return steps.Outcome{}, err
 	}
 	if isSame {
-		return steps.Unchanged("%s from %s, unchanged", r.node.Loaded.Summary(), r.node.Payload.Server)
+		return steps.Unchanged("%s from %s, unchanged", r.node.Planner.Loaded.Summary(), r.node.Planner.Payload.Server)
 	}
-	return steps.Changed("%s from %s", r.node.Loaded.Summary(), r.node.Payload.Server)
+	return steps.Changed("%s from %s", r.node.Planner.Loaded.Summary(), r.node.Planner.Payload.Server)
 }
 
 // validate runs the checks that need the payload. The release must be known, because the
 // software of the node must match it.
 func validate(ctx context.Context, r *run, log report.Log) (steps.Outcome, error) {
-	if r.node.SoftwareErr != nil && r.node.Config.OpenShiftRelease == config.Defaults().OpenShiftRelease {
+	if r.node.Planner.SoftwareErr != nil && r.node.Run.Config.OpenShiftRelease == config.Defaults().OpenShiftRelease {
 		return steps.Outcome{}, report.Fail(report.Refused,
 			"# make the OS image readable, or name the release of the NodePool with --openshift-release 4.Y",
-			"the release of the payload is unknown: %w", r.node.SoftwareErr)
+			"the release of the payload is unknown: %w", r.node.Planner.SoftwareErr)
 	}
 	if r.isStaged() {
 		r.useStagedPackages()
 	}
 	outcome, err := bootstrap.RunStep(ctx, steps.Validate, r.node, log)
-	if err == nil && r.node.State.Upgrade == nil && !r.options.Stage {
+	if err == nil && r.state().Upgrade == nil && !r.options.Stage {
 		_, _, err = r.checkDrain(ctx, log) // before the download
 	}
 	return outcome, err

@@ -45,6 +45,9 @@ type run struct {
 	mayRollBack bool
 }
 
+// state returns the state of the node, which contains the record of the upgrade.
+func (r *run) state() *joinstate.State { return &r.node.Run.State }
+
 // Upgrade moves a joined node to the payload of new user data, or resumes an interrupted upgrade. If
 // the node does not become schedulable with the new payload, it restores the previous one and returns
 // the cause as error. It reports whether anything changed.
@@ -73,9 +76,9 @@ func upgradeHost(ctx context.Context, m *machine.Machine, options Options) (bool
 	if cause == nil || !r.mustRollBack(ctx, cause) {
 		return changed, r.explain(cause)
 	}
-	log := report.Log{Sink: r.node.Sink, Step: "rollback"}
+	log := report.Log{Sink: r.node.Run.Sink, Step: "rollback"}
 	log.Warn("the upgrade failed; restoring the previous payload and software: "+cause.Error(), report.RemedyOf(cause))
-	if err := startRollback(r.node.Dir, r.node.State, cause.Error()); err != nil {
+	if err := startRollback(r.node.Run.Dir, *r.state(), cause.Error()); err != nil {
 		return changed, errors.Join(cause, err)
 	}
 	options.HasInput = false
@@ -94,14 +97,14 @@ func upgradeHost(ctx context.Context, m *machine.Machine, options Options) (bool
 // mustRollBack reports whether the failure of an upgrade must be rolled back. An interrupted run, or
 // one that awaits a reboot, is resumed. A repeated generation cannot be rolled back.
 func (r *run) mustRollBack(ctx context.Context, err error) bool {
-	u := r.node.State.Upgrade
+	u := r.state().Upgrade
 	return u != nil && u.RollingBack == "" && !u.Repeats && r.mayRollBack && ctx.Err() == nil &&
 		!slices.Contains([]report.Code{report.Interrupted, report.RebootNeeded}, report.CodeOf(err))
 }
 
 // explain adds how an unfinished upgrade continues to its error.
 func (r *run) explain(err error) error {
-	if err == nil || r.node.State.Upgrade == nil || report.CodeOf(err) == report.RebootNeeded {
+	if err == nil || r.state().Upgrade == nil || report.CodeOf(err) == report.RebootNeeded {
 		return err
 	}
 	return report.Fail(report.CodeOf(err), joinstate.ResumeUpgrade, "%w", err)
@@ -111,18 +114,18 @@ func (r *run) explain(err error) error {
 // it would leave the node in between.
 func (r *run) runSteps(ctx context.Context) (bool, error) {
 	r.began = time.Now()
-	report.Log{Sink: r.node.Sink}.Headline(r.headline())
+	report.Log{Sink: r.node.Run.Sink}.Headline(r.headline())
 	runner := steps.Runner{
-		Sink: r.node.Sink, Ledger: r.node.Ledger,
+		Sink: r.node.Run.Sink, Ledger: r.node.Host.Ledger,
 		// The last step uncordons the node.
-		Skip: slices.DeleteFunc(slices.Clone(r.node.Config.Skip),
+		Skip: slices.DeleteFunc(slices.Clone(r.node.Run.Config.Skip),
 			func(name string) bool { return name == steps.Schedulable }),
 		Completed: func(name, _ string, _ time.Duration) error {
-			if r.node.State.Upgrade == nil {
+			if r.state().Upgrade == nil {
 				return nil // nothing has been changed
 			}
-			r.node.State.Upgrade.Step = name
-			return joinstate.Write(r.node.Dir, r.node.State)
+			r.state().Upgrade.Step = name
+			return joinstate.Write(r.node.Run.Dir, *r.state())
 		},
 	}
 	prepare, drain, change := parts()
@@ -131,16 +134,16 @@ func (r *run) runSteps(ctx context.Context) (bool, error) {
 	defer cancel()
 	staged, err := steps.Run(limited, runner, prepare, r)
 	if err != nil {
-		return r.node.State.Upgrade != nil, err
+		return r.state().Upgrade != nil, err
 	}
 	if r.options.Stage {
-		report.Log{Sink: r.node.Sink}.Headline("the upgrade of " +
-			r.node.State.NodeName + describeReleases("", releaseOf(r.node.Software)) + " is staged; " +
+		report.Log{Sink: r.node.Run.Sink}.Headline("the upgrade of " +
+			r.state().NodeName + describeReleases("", releaseOf(r.node.Planner.Software)) + " is staged; " +
 			"start it with: hcp-node-agent upgrade --user-data " + r.node.UserDataFile())
 		return staged, nil
 	}
 	if _, err := steps.Run(ctx, runner, drain, r); err != nil {
-		return r.node.State.Upgrade != nil, err
+		return r.state().Upgrade != nil, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
@@ -152,18 +155,18 @@ func (r *run) runSteps(ctx context.Context) (bool, error) {
 }
 
 func (r *run) headline() string {
-	u := r.node.State.Upgrade
+	u := r.state().Upgrade
 	switch {
-	case r.node.State.Upgrade.IsRollingBack():
-		return "rolling back " + r.node.State.NodeName + describeReleases("", u.To)
+	case r.state().Upgrade.IsRollingBack():
+		return "rolling back " + r.state().NodeName + describeReleases("", u.To)
 	case u != nil:
-		return "resuming the upgrade of " + r.node.State.NodeName + describeReleases("", u.To)
+		return "resuming the upgrade of " + r.state().NodeName + describeReleases("", u.To)
 	}
 	verb := "upgrading"
 	if r.options.Stage {
 		verb = "staging the upgrade of"
 	}
-	return fmt.Sprintf("%s %s of NodePool %s", verb, r.node.State.NodeName, r.node.State.NodePool)
+	return fmt.Sprintf("%s %s of NodePool %s", verb, r.state().NodeName, r.state().NodePool)
 }
 
 // describeReleases returns " from OpenShift A to OpenShift B", without the releases that are unknown.
@@ -180,31 +183,31 @@ func describeReleases(from, to string) string {
 
 // finish makes the new generation permanent.
 func (r *run) finish(ctx context.Context, changed bool) error {
-	u := *r.node.State.Upgrade
+	u := *r.state().Upgrade
 	if u.RollingBack == "" || !r.isStagedSoftwareUnpacked() {
-		r.node.State.Staged = nil
+		r.state().Staged = nil
 	}
 	if err := r.node.RemoveUnusedSoftware(ctx); err != nil {
 		return err
 	}
-	if err := joinstate.RemoveFiles(r.node.Dir, joinstate.PackagesDir); err != nil {
+	if err := joinstate.RemoveFiles(r.node.Run.Dir, joinstate.PackagesDir); err != nil {
 		return err
 	}
-	if err := joinstate.FinishUpgrade(r.node.Dir, &r.node.State); err != nil {
+	if err := joinstate.FinishUpgrade(r.node.Run.Dir, r.state()); err != nil {
 		return err
 	}
-	text := r.node.State.NodeName + " is upgraded" + describeReleases(u.From, u.To)
+	text := r.state().NodeName + " is upgraded" + describeReleases(u.From, u.To)
 	switch {
 	case u.RollingBack != "":
-		text = r.node.State.NodeName + " is rolled back" + describeReleases(u.From, u.To)
+		text = r.state().NodeName + " is rolled back" + describeReleases(u.From, u.To)
 	case !changed:
-		text = r.node.State.NodeName + " is up to date, nothing was changed"
+		text = r.state().NodeName + " is up to date, nothing was changed"
 	}
 	text += fmt.Sprintf(" (%s)", time.Since(r.began).Round(time.Second))
 	if downtime := r.describeDowntime(ctx, u); downtime != "" {
 		text += "; " + downtime
 	}
-	report.Log{Sink: r.node.Sink}.Headline(text)
+	report.Log{Sink: r.node.Run.Sink}.Headline(text)
 	return nil
 }
 

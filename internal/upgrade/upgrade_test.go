@@ -84,11 +84,10 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 		Release:  software.Release{Major: 4, Minor: 20},
 		Packages: map[string]string{"cri-o": "1.33.5-1.el9", "openvswitch3.4": "3.4.1-1.el9"},
 	}))
-	r := &run{mayRollBack: true, node: &bootstrap.Flow{Builder: &plan.Builder{
-		Dir: dir, State: joinedState(), Payload: &ignition.Payload{Raw: []byte("payload B")},
-		Software: &software.Contents{Release: software.Release{Major: 4, Minor: 21}},
-	}}}
-	r.node.State.PayloadDigest, r.node.State.ConfigHash = "B", "b"
+	r := &run{mayRollBack: true, node: bootstrap.NewFlow(plan.Run{Dir: dir, State: joinedState()}, nil)}
+	r.node.Planner.Payload = &ignition.Payload{Raw: []byte("payload B")}
+	r.node.Planner.Software = &software.Contents{Release: software.Release{Major: 4, Minor: 21}}
+	r.node.Run.State.PayloadDigest, r.node.Run.State.ConfigHash = "B", "b"
 	if back := r.mustRollBack(t.Context(), errors.New("a check failed")); back {
 		t.Error("an upgrade that has changed nothing is rolled back")
 	}
@@ -118,8 +117,8 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 
 	// A resumed run finds further changes.
 	flowtest.NoError(t, r.commit(effects.Effects{{Target: "psi=0", Action: effects.Reboot}}))
-	if len(r.node.State.Upgrade.Effects) != 2 || !r.node.State.Upgrade.Requires(effects.Reboot, "") {
-		t.Errorf("effects %+v", r.node.State.Upgrade.Effects)
+	if len(r.node.Run.State.Upgrade.Effects) != 2 || !r.node.Run.State.Upgrade.Requires(effects.Reboot, "") {
+		t.Errorf("effects %+v", r.node.Run.State.Upgrade.Effects)
 	}
 	for name, test := range map[string]struct {
 		err  error
@@ -144,10 +143,10 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 		t.Error("an interrupted upgrade is rolled back")
 	}
 
-	flowtest.NoError(t, startRollback(dir, r.node.State, "kubelet does not start"))
+	flowtest.NoError(t, startRollback(dir, r.node.Run.State, "kubelet does not start"))
 	state, err := joinstate.Read(dir)
 	flowtest.NoError(t, err)
-	back := &run{mayRollBack: true, node: &bootstrap.Flow{Builder: &plan.Builder{Dir: dir, State: state}}}
+	back := &run{mayRollBack: true, node: bootstrap.NewFlow(plan.Run{Dir: dir, State: state}, nil)}
 	flowtest.NoError(t, back.installGeneration())
 	check(joinstate.PhaseUpgrading, "A", "payload A", "4.20")
 	contents, err := joinstate.LoadSoftware(dir)
@@ -156,7 +155,7 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 		contents.Packages); diff != "" {
 		t.Errorf("the packages of the rollback (-want +got):\n%s", diff)
 	}
-	if u := back.node.State.Upgrade; u.RollingBack != "kubelet does not start" || u.From != "4.21" || u.Drain ||
+	if u := back.node.Run.State.Upgrade; u.RollingBack != "kubelet does not start" || u.From != "4.21" || u.Drain ||
 		back.mustRollBack(t.Context(), errors.New("failed")) {
 		t.Errorf("rollback %+v", u)
 	}

@@ -26,7 +26,7 @@ const (
 // Input contains the desired accounts and the state of the host.
 type Input struct {
 	Passwd types.Passwd
-	Tree   *hostfs.Tree
+	Tree   hostfs.Reader
 	Live   bool          // the tree is the running host, whose users keep their keys
 	Items  []ledger.Item // of earlier runs
 	// HomesUnknown is set if the tree has no home directories although its users may have some. The
@@ -59,9 +59,11 @@ func Plan(ctx context.Context, in Input) ([]ledger.Change, error) {
 }
 
 // Apply creates groups and users, then adds the keys, and returns the changes that
-// it made. After an error, too, the ledger contains all of them.
-func Apply(ctx context.Context, l *ledger.Ledger, step string, in Input) ([]ledger.PlannedChange, error) {
-	if err := (&shadowUtils{tree: in.Tree}).CleanUp(ctx, nil); err != nil {
+// it made. After an error, too, the ledger contains all of them. tree is that of the input.
+func Apply(
+	ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree, step string, in Input,
+) ([]ledger.PlannedChange, error) {
+	if err := (&shadowUtils{tree: tree}).CleanUp(ctx, nil); err != nil {
 		return nil, err
 	}
 	in.Items = l.Items()

@@ -127,7 +127,7 @@ func (c checker) remedy(command, name, note string) report.Remedy {
 
 // rootArguments returns the arguments of shadow-utils for a tree. The commands refuse
 // a relative path.
-func rootArguments(tree *hostfs.Tree) []string {
+func rootArguments(tree hostfs.Reader) []string {
 	if tree.IsLive() {
 		return nil
 	}

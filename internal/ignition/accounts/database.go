@@ -48,7 +48,7 @@ const (
 // has no entry.
 type database map[string][]string
 
-func readDatabase(tree *hostfs.Tree) (database, error) {
+func readDatabase(tree hostfs.Reader) (database, error) {
 	db := database{}
 	for _, file := range []string{passwdFile, shadowFile, groupFile, gshadowFile, useraddFile, loginDefsFile} {
 		content, _, err := tree.ReadFile(file)
@@ -121,7 +121,7 @@ func digest(content string) string {
 
 // IDs returns the IDs of the users and groups in passwd(5) and group(5) of a tree, by name.
 // Accounts without a valid ID are skipped.
-func IDs(tree *hostfs.Tree) (users, groups map[string]int, err error) {
+func IDs(tree hostfs.Reader) (users, groups map[string]int, err error) {
 	db, err := readDatabase(tree)
 	if err != nil {
 		return nil, nil, err

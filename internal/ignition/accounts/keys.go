@@ -98,7 +98,7 @@ func refuseKeys(user string, remedy report.Remedy, format string, args ...any) e
 }
 
 // checkFutureHome refuses keys of a new user without a home directory.
-func checkFutureHome(tree *hostfs.Tree, db database, user types.PasswdUser) error {
+func checkFutureHome(tree hostfs.Reader, db database, user types.PasswdUser) error {
 	home := db.homeOf(user)
 	exists, err := tree.Exists(home)
 	if err != nil || exists || !util.IsTrue(user.NoCreateHome) {
@@ -129,7 +129,7 @@ func (db database) keyOwner(name string) (keyOwner, error) {
 
 // checkHome refuses keys if the home directory, to which a link of root can lead, does not
 // exist or belongs to another user.
-func (o keyOwner) checkHome(tree *hostfs.Tree) error {
+func (o keyOwner) checkHome(tree hostfs.Reader) error {
 	shellPath := report.ShellWord(path.Join(tree.Name(), o.home))
 	dir, err := tree.OpenDir(o.home)
 	if hostfs.IsNotExist(err) {
@@ -153,7 +153,7 @@ func (o keyOwner) checkHome(tree *hostfs.Tree) error {
 
 // planDirectory returns the change that creates the directory of the keys, or none
 // if it exists.
-func (o keyOwner) planDirectory(tree *hostfs.Tree) ([]ledger.Change, error) {
+func (o keyOwner) planDirectory(tree hostfs.Reader) ([]ledger.Change, error) {
 	target := path.Join(o.home, path.Dir(keysFile))
 	info, err := tree.Lstat(target)
 	switch {

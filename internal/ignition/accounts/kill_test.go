@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 		if os.Getenv(victimVerb) == "undo" {
 			_, err = l.Undo(context.Background())
 		} else {
-			_, err = Apply(context.Background(), l, "files", Input{Passwd: passwd, Tree: tree})
+			_, err = Apply(context.Background(), l, tree, "files", Input{Passwd: passwd, Tree: tree})
 		}
 	})
 	if err := errors.Join(err, openErr); err != nil {

@@ -219,7 +219,7 @@ func (m *machine) open(do func(l *ledger.Ledger, tree *hostfs.Tree)) error {
 func (m *machine) apply(passwd types.Passwd) (made []ledger.PlannedChange, err error) {
 	m.t.Helper()
 	m.with(func(l *ledger.Ledger, tree *hostfs.Tree) {
-		made, err = Apply(m.t.Context(), l, "files", Input{Passwd: passwd, Tree: tree, Live: m.live})
+		made, err = Apply(m.t.Context(), l, tree, "files", Input{Passwd: passwd, Tree: tree, Live: m.live})
 	})
 	return made, err
 }

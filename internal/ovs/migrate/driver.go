@@ -67,7 +67,7 @@ func (d *Driver) currentFacts(ctx context.Context, request Request) (ovs.Facts, 
 	if request.Facts != nil && request.Facts != d.outdated {
 		return *request.Facts, nil
 	}
-	return ovs.Gather(ctx, d.NM)
+	return ovs.Gather(ctx, d.NM.Reader())
 }
 
 var (
@@ -148,7 +148,7 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 		return report.Fail(report.Failed, "systemctl start NetworkManager",
 			"cannot detach %s from br-ex: NetworkManager is not running", backup.Uplink)
 	}
-	facts, err := ovs.Gather(ctx, d.NM)
+	facts, err := ovs.Gather(ctx, d.NM.Reader())
 	if err != nil {
 		return err
 	}

@@ -25,12 +25,14 @@ func (f pendingFile) path() string { return path.Join(f.dir, "network-migration.
 
 // read returns the backup of an unfinished migration, and reports whether there
 // is one.
-func (f pendingFile) read() (ovs.Backup, bool, error) {
-	exists, err := f.tree.Exists(f.path())
+func (f pendingFile) read() (ovs.Backup, bool, error) { return readPending(f.tree, f.path()) }
+
+func readPending(tree hostfs.Reader, file string) (ovs.Backup, bool, error) {
+	exists, err := tree.Exists(file)
 	if err != nil || !exists {
 		return ovs.Backup{}, false, err
 	}
-	content, _, err := f.tree.ReadFile(f.path())
+	content, _, err := tree.ReadFile(file)
 	if err != nil {
 		return ovs.Backup{}, false, err
 	}
@@ -83,11 +85,11 @@ func (f pendingFile) remove() error {
 // UnfinishedMigration reports whether a migration was started and not finished,
 // and returns its uplink. The timer, the next boot or the next run reverts it.
 // dir is the agent's state directory.
-func UnfinishedMigration(tree *hostfs.Tree, dir string) (uplink string, unfinished bool, err error) {
+func UnfinishedMigration(tree hostfs.Reader, dir string) (uplink string, unfinished bool, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return "", false, err
 	}
-	backup, unfinished, err := pendingFile{tree: tree, dir: dir}.read()
+	backup, unfinished, err := readPending(tree, pendingFile{dir: dir}.path())
 	return backup.Uplink, unfinished, err
 }

@@ -193,7 +193,7 @@ func (r *restoration) verify(ctx context.Context) error {
 // currentState returns the current addressing of br-ex, or the uplink's before
 // the migration if br-ex has none.
 func (d *Driver) currentState(ctx context.Context, backup ovs.Backup) (ovs.IPState, ovs.AddressState, error) {
-	facts, err := ovs.GatherAddresses(ctx, d.NM)
+	facts, err := ovs.GatherAddresses(ctx, d.NM.Reader())
 	if err != nil {
 		return nil, ovs.AddressState{}, err
 	}

@@ -43,7 +43,7 @@ func (d *Driver) awaitState(ctx context.Context, link string, missing func(ovs.F
 	defer cancel()
 	last := ""
 	err := poll(limited, "the addresses and the default route", func() (bool, error) {
-		facts, err := ovs.GatherAddresses(ctx, d.NM)
+		facts, err := ovs.GatherAddresses(ctx, d.NM.Reader())
 		if err == nil {
 			last = missing(facts)
 		}
