@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/servicelog"
 )
 
 // Host is the host as a source of facts for diagnosis. Empty fields are
