@@ -76,8 +76,6 @@ func (a *Approver) canApprove(ctx context.Context) (bool, error) {
 }
 
 func (a *Approver) isAllowed(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
-	ctx, cancel := withRequestTimeout(ctx)
-	defer cancel()
 	may, err := a.client.Allowed(ctx, what)
 	if err != nil {
 		return false, fmt.Errorf("checking the credential's permissions: %w", err)

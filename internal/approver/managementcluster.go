@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -22,7 +23,7 @@ func (a *Approver) checkHostedCluster(ctx context.Context) error {
 	if a.options.AllowManagementCluster {
 		return nil
 	}
-	ctx, cancel := withRequestTimeout(ctx)
+	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
 	defer cancel()
 	err := a.client.RESTClient().Get().AbsPath("/apis", hyperShiftGroup).Do(ctx).Error()
 	switch {

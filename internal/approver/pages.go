@@ -32,12 +32,11 @@ func (c connection) eachPage(
 ) (string, error) {
 	options.Limit = csrPageSize
 	for {
-		limited, cancel := withRequestTimeout(ctx)
+		limited := ctx
 		if options.Limit > csrPageSizeSmall {
 			limited = context.WithValue(limited, bodyLimit{}, int64(maxPageBytes))
 		}
 		page, err := c.client.CSRs().List(limited, options)
-		cancel()
 		if errors.Is(err, errPageTooLarge) {
 			options.Limit = csrPageSizeSmall
 			continue

@@ -101,9 +101,7 @@ func (a *Approver) startSync(ctx context.Context) (string, error) {
 	if err := a.checkHostedCluster(ctx); err != nil {
 		return "", err
 	}
-	limited, cancel := withRequestTimeout(ctx)
-	defer cancel()
-	if _, err := a.usage.read(limited); err != nil {
+	if _, err := a.usage.read(ctx); err != nil {
 		return "", err
 	}
 	return a.resync(ctx)

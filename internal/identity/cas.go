@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -104,8 +103,8 @@ func (i *Identity) checkAccepted(ctx context.Context, cluster kube.Cluster) erro
 	if err != nil {
 		return err
 	}
-	err = i.getOwnNode(ctx, connection)
-	if err == nil || apierrors.IsNotFound(err) {
+	_, err = connection.Client.Nodes().Find(ctx, i.NodeName) // every API server that accepts the certificate responds
+	if err == nil {
 		return nil
 	}
 	problem := connection.Explain(ctx, err)
@@ -129,14 +128,6 @@ func (i *Identity) connectStored(cluster kube.Cluster) (*kube.Conn, error) {
 		config.CAFile, config.CAData = "", cluster.CA
 	}
 	return kube.Connect(config, i.Proxy)
-}
-
-// getOwnNode sends one request that every API server responds to, if it accepts the node's certificate.
-func (i *Identity) getOwnNode(ctx context.Context, connection *kube.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
-	_, err := connection.Client.Nodes().Get(ctx, i.NodeName)
-	return err
 }
 
 // replaceCluster returns the kubeconfig with the cluster's URL and CAs, or nil if they are the

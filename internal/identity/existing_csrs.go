@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -43,10 +42,7 @@ func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
 	if err != nil {
 		return pending, err
 	}
-	found, err := connection.Client.CSRs().Get(ctx, expected.Name)
-	if apierrors.IsNotFound(err) {
-		found, err = nil, nil
-	}
+	found, err := connection.Client.CSRs().Find(ctx, expected.Name)
 	if err != nil {
 		return pending, connection.Explain(ctx, err).Failure("getting the client CSR")
 	}

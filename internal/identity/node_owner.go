@@ -58,8 +58,6 @@ func foreignNodeError(node *corev1.Node, machineID string, heartbeat time.Time) 
 // unknown. kubelet renews the lease every ten seconds, and reports its status
 // every five minutes.
 func leaseRenewTime(ctx context.Context, a *kube.Conn, name string) time.Time {
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
 	lease, err := a.Client.Leases(corev1.NamespaceNodeLease).Get(ctx, name)
 	if err != nil || lease.Spec.RenewTime == nil {
 		return time.Time{} // the conditions of the Node are used instead

@@ -63,11 +63,10 @@ func (s *Serving) CheckRenewal(ctx context.Context) (Renewal, error) {
 
 // listCSRs lists the serving CSRs of this node.
 func (s *Serving) listCSRs(ctx context.Context) (found map[string]*kube.CSR, err error) {
-	err = s.Conn.Retry(ctx, s.Log, "listing CSRs for the next serving certificate",
-		func(ctx context.Context) (err error) {
-			found, _, err = s.source().ListAll(ctx)
-			return err
-		})
+	err = s.Conn.Retry(ctx, s.Log, "listing CSRs for the next serving certificate", func() (err error) {
+		found, _, err = s.source().ListAll(ctx)
+		return err
+	})
 	return found, err
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -44,11 +43,8 @@ func (i *Identity) verifyStored(ctx context.Context) error {
 func (i *Identity) verify(ctx context.Context, connection *kube.Conn, fresh bool) error {
 	var node *corev1.Node
 	err := connection.Retry(ctx, i.Log, "verifying the node's certificate with the API server",
-		func(ctx context.Context) (err error) {
-			node, err = connection.Client.Nodes().Get(ctx, i.NodeName)
-			if apierrors.IsNotFound(err) {
-				node, err = nil, nil
-			}
+		func() (err error) {
+			node, err = connection.Client.Nodes().Find(ctx, i.NodeName)
 			return err
 		})
 	if err != nil {
@@ -104,7 +100,7 @@ func (i *Identity) checkClock(ctx context.Context) error {
 	}
 	// Only the Date header of the response matters. If there is no response, the
 	// request for a new certificate reports why.
-	_ = i.getOwnNode(ctx, connection)
+	_, _ = connection.Client.Nodes().Find(ctx, i.NodeName)
 	return compareClocks(leaf, connection.Clock.Now(), time.Now())
 }
 

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -32,8 +33,9 @@ func newScheme() *runtime.Scheme {
 	return s
 }
 
-// Client reads and writes objects of one cluster with one credential. Its
-// errors are those of client-go, so that apierrors classifies them.
+// Client reads and writes objects of one cluster with one credential. Every
+// request except a watch fails after RequestTimeout. The errors are those of
+// client-go, so that apierrors classifies them.
 type Client struct {
 	core, certificates, coordination, authorization *rest.RESTClient
 }
@@ -111,10 +113,20 @@ func (c *Client) CSRs() Resource[*CSR, *certificatesv1.CertificateSigningRequest
 // does not support.
 func (c *Client) RESTClient() rest.Interface { return c.core }
 
+// RequestTimeout limits one request that is not a watch.
+const RequestTimeout = 30 * time.Second
+
+// do sends a request and reads the response, within RequestTimeout.
+func do(ctx context.Context, request *rest.Request) rest.Result {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
+	return request.Do(ctx)
+}
+
 // Evict evicts the Pod that eviction names, through its eviction subresource.
 func (c *Client) Evict(ctx context.Context, eviction *policyv1.Eviction) error {
-	return c.core.Post().Namespace(eviction.Namespace).Resource("pods").Name(eviction.Name).SubResource("eviction").
-		Body(eviction).Do(ctx).Error()
+	return do(ctx, c.core.Post().Namespace(eviction.Namespace).Resource("pods").Name(eviction.Name).
+		SubResource("eviction").Body(eviction)).Error()
 }
 
 // Allowed reports whether the client's credential has the right.
@@ -122,7 +134,7 @@ func (c *Client) Allowed(ctx context.Context, right authorizationv1.ResourceAttr
 	review := &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right},
 	}
-	err := c.authorization.Post().UseProtobufAsDefault().Resource("selfsubjectaccessreviews").
-		Body(review).Do(ctx).Into(review)
+	err := do(ctx, c.authorization.Post().UseProtobufAsDefault().Resource("selfsubjectaccessreviews").
+		Body(review)).Into(review)
 	return review.Status.Allowed, err
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 
@@ -21,9 +20,6 @@ import (
 // Proxy selects the proxy for a request, as http.Transport.Proxy does. A nil
 // Proxy uses the environment (HTTPS_PROXY, NO_PROXY).
 type Proxy func(*http.Request) (*url.URL, error)
-
-// RequestTimeout limits one request that is not a watch.
-const RequestTimeout = 30 * time.Second
 
 // Conn is a connection to the API server with one credential.
 type Conn struct {
@@ -62,13 +58,11 @@ func Connect(config *rest.Config, proxy Proxy) (*Conn, error) {
 
 // Retry repeats request until it succeeds, fails permanently, or ctx ends. It
 // logs every temporary failure, and blocks between attempts.
-func (c *Conn) Retry(ctx context.Context, log report.Log, doing string, request func(context.Context) error) error {
+func (c *Conn) Retry(ctx context.Context, log report.Log, doing string, request func() error) error {
 	pause := wait.NewBackoff()
 	var last error // the last failure before ctx ended
 	for {
-		bounded, cancel := context.WithTimeout(ctx, RequestTimeout)
-		err := request(bounded)
-		cancel()
+		err := request()
 		if err == nil {
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -65,7 +66,7 @@ func (r Resource[T, L]) prepare(request *rest.Request) *rest.Request {
 
 func (r Resource[T, L]) send(ctx context.Context, request *rest.Request) (T, error) {
 	received := r.newObject()
-	err := request.Do(ctx).Into(received)
+	err := do(ctx, request).Into(received)
 	return received, err
 }
 
@@ -74,10 +75,23 @@ func (r Resource[T, L]) Get(ctx context.Context, name string) (T, error) {
 	return r.send(ctx, r.prepare(r.client.Get()).Name(name))
 }
 
+// Find returns an object, or nil if it does not exist.
+func (r Resource[T, L]) Find(ctx context.Context, name string) (T, error) {
+	found, err := r.Get(ctx, name)
+	if err == nil {
+		return found, nil
+	}
+	if apierrors.IsNotFound(err) {
+		err = nil
+	}
+	var none T
+	return none, err
+}
+
 // List returns one page of the objects that options select.
 func (r Resource[T, L]) List(ctx context.Context, options metav1.ListOptions) (L, error) {
 	received := r.newList()
-	err := r.prepare(r.client.Get()).VersionedParams(&options, parameterCodec).Do(ctx).Into(received)
+	err := do(ctx, r.prepare(r.client.Get()).VersionedParams(&options, parameterCodec)).Into(received)
 	return received, err
 }
 
@@ -109,7 +123,7 @@ func (r Resource[T, L]) Patch(ctx context.Context, name string, kind types.Patch
 
 // Delete deletes an object. Preconditions of options can select its UID.
 func (r Resource[T, L]) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
-	return r.prepare(r.client.Delete()).Name(name).Body(&options).Do(ctx).Error()
+	return do(ctx, r.prepare(r.client.Delete()).Name(name).Body(&options)).Error()
 }
 
 // Items returns the objects of a list, which they share memory with.

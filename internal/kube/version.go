@@ -54,8 +54,8 @@ func ServerVersion(ctx context.Context, kubeconfig []byte, proxy Proxy, log repo
 		return Version{}, err
 	}
 	var content []byte
-	err = connection.Retry(ctx, log, "getting the API server's version", func(ctx context.Context) error {
-		content, err = connection.Client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+	err = connection.Retry(ctx, log, "getting the API server's version", func() error {
+		content, err = do(ctx, connection.Client.RESTClient().Get().AbsPath("/version")).Raw()
 		return err
 	})
 	if err != nil {

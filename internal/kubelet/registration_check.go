@@ -88,7 +88,7 @@ func (r RegistrationCheck) Run(
 	}
 	var refusal error
 	err = connection.Retry(ctx, log, "validating the Node with its labels and taints (server-side dry run)",
-		func(ctx context.Context) error {
+		func() error {
 			_, err := connection.Client.Nodes().Create(ctx, node,
 				metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			refusal = nil

@@ -48,7 +48,7 @@ func cordonedFor(node *corev1.Node) CordonReason {
 // Cordon marks this node's Node unschedulable, which the node's own credential
 // allows. A Node that is already cordoned or does not exist remains unchanged.
 func (n *Node) Cordon(ctx context.Context, reason CordonReason) error {
-	return n.Conn.Retry(ctx, n.Log, "cordoning Node "+n.Name, func(ctx context.Context) error {
+	return n.Conn.Retry(ctx, n.Log, "cordoning Node "+n.Name, func() error {
 		node, err := n.get(ctx)
 		if err != nil || node == nil || node.Spec.Unschedulable {
 			return err
@@ -62,7 +62,7 @@ func (n *Node) uncordon(ctx context.Context) error {
 	for _, reason := range cordonReasons() {
 		annotations[string(reason)] = nil
 	}
-	return n.Conn.Retry(ctx, n.Log, "uncordoning Node "+n.Name, func(ctx context.Context) error {
+	return n.Conn.Retry(ctx, n.Log, "uncordoning Node "+n.Name, func() error {
 		return n.patch(ctx, false, annotations)
 	})
 }
@@ -70,7 +70,7 @@ func (n *Node) uncordon(ctx context.Context) error {
 // UndoCordon uncordons this node's Node if Cordon has cordoned it for the reason.
 func (n *Node) UndoCordon(ctx context.Context, reason CordonReason) error {
 	var isCordoned bool
-	err := n.Conn.Retry(ctx, n.Log, "getting Node "+n.Name, func(ctx context.Context) error {
+	err := n.Conn.Retry(ctx, n.Log, "getting Node "+n.Name, func() error {
 		node, err := n.get(ctx)
 		isCordoned = node != nil && cordonedFor(node) == reason
 		return err

@@ -114,7 +114,7 @@ func (n *Node) evictPods(ctx context.Context, pods []*corev1.Pod) (blocked []str
 		if pod.DeletionTimestamp != nil {
 			continue
 		}
-		err := n.Conn.Retry(ctx, n.Log, "evicting pod "+pod.Namespace+"/"+pod.Name, func(ctx context.Context) error {
+		err := n.Conn.Retry(ctx, n.Log, "evicting pod "+pod.Namespace+"/"+pod.Name, func() error {
 			err := n.Conn.Client.Evict(ctx, &policyv1.Eviction{
 				ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 				DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
@@ -171,7 +171,7 @@ func (n *Node) remainingPods(ctx context.Context, pods []*corev1.Pod) ([]*corev1
 
 // listPods lists this node's pods and retries until it succeeds or ctx ends.
 func (n *Node) listPods(ctx context.Context) (pods []*corev1.Pod, err error) {
-	err = n.Conn.Retry(ctx, n.Log, "listing the pods of this node", func(ctx context.Context) error {
+	err = n.Conn.Retry(ctx, n.Log, "listing the pods of this node", func() error {
 		pods, err = n.pods(ctx)
 		return err
 	})

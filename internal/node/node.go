@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -156,8 +155,6 @@ func (n *Node) pods(ctx context.Context) ([]*corev1.Pod, error) { return n.podsA
 // podsAtVersion lists this node's pods at a resource version. "0" reads them from the
 // API server's cache, which can be some seconds old and does not load etcd.
 func (n *Node) podsAtVersion(ctx context.Context, version string) ([]*corev1.Pod, error) {
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
 	pods := n.Conn.Client.Pods("")
 	list, err := pods.List(ctx, metav1.ListOptions{
 		FieldSelector: "spec.nodeName=" + n.Name, ResourceVersion: version,
@@ -179,14 +176,5 @@ func (n *Node) Exists(ctx context.Context) (bool, error) {
 
 // get returns the Node, or nil if it does not exist.
 func (n *Node) get(ctx context.Context) (*corev1.Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
-	node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // no Node is no error
-	case err != nil:
-		return nil, err
-	}
-	return node, nil
+	return n.Conn.Client.Nodes().Find(ctx, n.Name)
 }
