@@ -82,7 +82,7 @@ func (c *checker) description(tag *ast.BasicLit) {
 func isPattern(function ast.Expr) bool {
 	switch f := function.(type) {
 	case *ast.Ident:
-		return f.Name == "newPattern"
+		return f.Name == "NewPattern"
 	case *ast.SelectorExpr:
 		return strings.HasPrefix(f.Sel.Name, "MustCompile")
 	}

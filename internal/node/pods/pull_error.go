@@ -29,25 +29,20 @@ func classifyPull(image, message string, auths []string) (cause servicelog.Cause
 	if m := regexp.MustCompile(`pinging container registry ([\w.:\[\]-]+?):? `).FindStringSubmatch(message); m != nil {
 		registry = m[1]
 	}
-	try := report.Remedy("crictl pull " + image)
-	for _, pattern := range pullPatterns() {
-		match := pattern.pattern.FindStringSubmatchIndex(message)
-		if match == nil {
-			continue
-		}
-		if pattern.unauthorized {
-			return unauthorizedCause(registry, string(try), auths)
-		}
-		fill := func(template string) string {
-			text := string(pattern.pattern.ExpandString(nil, template, message, match))
-			return strings.NewReplacer("REGISTRY", registry, "PULL", string(try)).Replace(text)
-		}
-		return servicelog.Cause{Text: fill(pattern.text), Remedy: report.Remedy(fill(string(pattern.remedy)))}, ""
+	try := "crictl pull " + image
+	cause, _, known := servicelog.FindCause([]string{message}, pullPatterns)
+	switch {
+	case known && cause.Text == unauthorized:
+		return unauthorizedCause(registry, try, auths)
+	case known:
+		fill := strings.NewReplacer("REGISTRY", registry, "PULL", try)
+		return servicelog.Cause{
+			Text: fill.Replace(cause.Text), Remedy: report.Remedy(fill.Replace(string(cause.Remedy))),
+		}, ""
+	case message == "":
+		message = "kubelet has not reported a reason"
 	}
-	if message == "" {
-		return servicelog.Cause{Text: "kubelet has not reported a reason", Remedy: try}, ""
-	}
-	return servicelog.Cause{Text: servicelog.Shorten(message, servicelog.MaxExcerpt), Remedy: try}, ""
+	return servicelog.Cause{Text: servicelog.Shorten(message, servicelog.MaxExcerpt), Remedy: report.Remedy(try)}, ""
 }
 
 // clusterRegistryAuth describes where an administrator changes the pull secret of the
@@ -95,27 +90,19 @@ func registryOf(image string) string {
 	return first
 }
 
-// pullPattern matches a pull error. text and remedy are templates of
-// regexp.Expand, with REGISTRY, and PULL for the command that retries the pull.
-type pullPattern struct {
-	pattern      *regexp.Regexp
-	text         string
-	remedy       report.Remedy
-	unauthorized bool // see function unauthorizedCause
-}
+// unauthorized is the text of the pattern for registries that require a credential, which unauthorizedCause
+// explains.
+const unauthorized = "unauthorized"
 
 // pullPatterns returns patterns for errors of containers/image and kubelet. The
 // first match counts: network errors precede the responses of the registry.
-func pullPatterns() []pullPattern {
-	of := func(pattern, text string, remedy report.Remedy) pullPattern {
-		return pullPattern{pattern: regexp.MustCompile(pattern), text: text, remedy: remedy}
+// In their templates, REGISTRY stands for the registry, and PULL for the command
+// that retries the pull.
+func pullPatterns() []servicelog.Pattern {
+	of := func(pattern, text string, remedy report.Remedy) servicelog.Pattern {
+		return servicelog.NewPattern(pattern, text, remedy)
 	}
-	// A line of the journal contains only the beginning of "unable to retrieve auth token: invalid
-	// username/password: unauthorized", because the rest is masked like a token.
-	refusal := of(`(?i)unauthorized|unable to retrieve auth token|authentication required|access to the requested `+
-		`resource is not authorized|denied: |requested access|invalid username/password|no basic auth|\b40[13]\b`, "", "")
-	refusal.unauthorized = true
-	return []pullPattern{
+	return []servicelog.Pattern{
 		of(`InvalidImageName|couldn't parse image|invalid reference format`, "the image name is invalid",
 			"# correct the image name in the pod's owner"),
 		of(`not present with pull policy of Never`,
@@ -152,7 +139,11 @@ func pullPatterns() []pullPattern {
 		of(`(?i)no image found in (?:image index|manifest list)|no matching manifest`,
 			"REGISTRY does not have it for this machine's architecture",
 			"uname -m; skopeo inspect --raw docker://IMAGE"),
-		refusal,
+		// A line of the journal contains only the beginning of "unable to retrieve auth token: invalid
+		// username/password: unauthorized", because the rest is masked like a token.
+		of(`(?i)unauthorized|unable to retrieve auth token|authentication required|access to the requested `+
+			`resource is not authorized|denied: |requested access|invalid username/password|no basic auth|\b40[13]\b`,
+			unauthorized, ""),
 		of(`(?i)manifest unknown|name unknown|not found|repository name not known|\b404\b`,
 			"REGISTRY does not have it", "PULL"),
 		of(`(?i)unexpected (?:http )?status(?: code)?:? ?.*?\b(5\d\d)\b|\b(50[0234])\b`,
