@@ -33,19 +33,18 @@ func (i *Identity) CheckWithCluster(ctx context.Context) (State, error) {
 	if mismatch == nil {
 		return state, err
 	}
-	var otherCAs kube.CAMismatchError
-	var otherServer kube.ServerMismatchError
+	var difference kube.MismatchError
 	switch {
-	case err != nil:
+	case err != nil, !errors.As(mismatch, &difference):
 		return Missing, mismatch
-	case errors.As(mismatch, &otherServer):
+	case !difference.SameServer && difference.SharesCA:
 		cluster.CA = config.CAData
 		refusal := i.checkAccepted(ctx, cluster)
 		if refusal == nil || (state == Expired && report.CodeOf(refusal) == report.CredentialRefused) {
 			return state, nil
 		}
-		return Missing, i.foreignIdentityError("%w, which does not accept it: %w", otherServer, refusal)
-	case errors.As(mismatch, &otherCAs) && state == Valid && i.checkAccepted(ctx, cluster) == nil:
+		return Missing, i.foreignIdentityError("%w, which does not accept it: %w", difference, refusal)
+	case difference.SameServer && state == Valid && i.checkAccepted(ctx, cluster) == nil:
 		return Valid, nil
 	}
 	return Missing, mismatch

@@ -122,7 +122,7 @@ func (s *Serving) initialStatus(found map[string]*kube.CSR) Renewal {
 			Remedy: "systemctl restart kubelet # kubelet requests a new certificate",
 		}
 	case choice.rejected != nil:
-		return Renewal{Text: choice.rejected.text, Remedy: choice.rejected.remedy}
+		return *choice.rejected
 	}
 	return Renewal{Text: noServingCSRText, Remedy: "journalctl -b -u kubelet"}
 }
@@ -140,7 +140,7 @@ func (s *Serving) renewalStatus(leaf *x509.Certificate, found map[string]*kube.C
 			Remedy: s.Topology.approvalRemedy(csr.Name),
 		}
 	case choice.rejected != nil:
-		return Renewal{Text: expires + choice.rejected.text, Remedy: choice.rejected.remedy}
+		return Renewal{Text: expires + choice.rejected.Text, Remedy: choice.rejected.Remedy}
 	case elapsedFraction(leaf.NotBefore, leaf.NotAfter, now) >= latestRenewal:
 		return overdueRenewal("serving", leaf, "logs, exec and metrics of this node will fail then")
 	}

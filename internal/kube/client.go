@@ -75,29 +75,27 @@ func NewClient(config *rest.Config) (*Client, error) {
 
 // Nodes returns the Nodes of the cluster.
 func (c *Client) Nodes() Resource[*corev1.Node, *corev1.NodeList] {
-	return newResource(c.core, "nodes", "", func(list *corev1.NodeList) []corev1.Node { return list.Items })
+	return newResource[corev1.Node, corev1.NodeList](c.core, "nodes", "")
 }
 
 // Pods returns the Pods of a namespace, or of all namespaces for "".
 func (c *Client) Pods(namespace string) Resource[*corev1.Pod, *corev1.PodList] {
-	return newResource(c.core, "pods", namespace, func(list *corev1.PodList) []corev1.Pod { return list.Items })
+	return newResource[corev1.Pod, corev1.PodList](c.core, "pods", namespace)
 }
 
 // ConfigMaps returns the ConfigMaps of a namespace.
 func (c *Client) ConfigMaps(namespace string) Resource[*corev1.ConfigMap, *corev1.ConfigMapList] {
-	items := func(list *corev1.ConfigMapList) []corev1.ConfigMap { return list.Items }
-	return newResource(c.core, "configmaps", namespace, items)
+	return newResource[corev1.ConfigMap, corev1.ConfigMapList](c.core, "configmaps", namespace)
 }
 
 // Events returns the Events of a namespace.
 func (c *Client) Events(namespace string) Resource[*corev1.Event, *corev1.EventList] {
-	return newResource(c.core, "events", namespace, func(list *corev1.EventList) []corev1.Event { return list.Items })
+	return newResource[corev1.Event, corev1.EventList](c.core, "events", namespace)
 }
 
 // Leases returns the Leases of a namespace.
 func (c *Client) Leases(namespace string) Resource[*coordinationv1.Lease, *coordinationv1.LeaseList] {
-	items := func(list *coordinationv1.LeaseList) []coordinationv1.Lease { return list.Items }
-	return newResource(c.coordination, "leases", namespace, items)
+	return newResource[coordinationv1.Lease, coordinationv1.LeaseList](c.coordination, "leases", namespace)
 }
 
 // CSR is a CertificateSigningRequest of the API.
@@ -105,8 +103,7 @@ type CSR = certificatesv1.CertificateSigningRequest
 
 // CSRs returns the CertificateSigningRequests of the cluster.
 func (c *Client) CSRs() Resource[*CSR, *certificatesv1.CertificateSigningRequestList] {
-	items := func(list *certificatesv1.CertificateSigningRequestList) []CSR { return list.Items }
-	return newResource(c.certificates, "certificatesigningrequests", "", items)
+	return newResource[CSR, certificatesv1.CertificateSigningRequestList](c.certificates, "certificatesigningrequests", "")
 }
 
 // RESTClient returns the client of the core group, for requests that Resource

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,7 +34,6 @@ type Resource[T object, L objectList] struct {
 	namespace string
 	newObject func() T
 	newList   func() L
-	items     func(L) []T
 }
 
 func newResource[T, L any, PT interface {
@@ -42,21 +42,13 @@ func newResource[T, L any, PT interface {
 }, PL interface {
 	*L
 	objectList
-}](client rest.Interface, name, namespace string, items func(PL) []T) Resource[PT, PL] {
+}](client rest.Interface, name, namespace string) Resource[PT, PL] {
 	return Resource[PT, PL]{
 		client:    client,
 		name:      name,
 		namespace: namespace,
 		newObject: func() PT { return new(T) },
 		newList:   func() PL { return new(L) },
-		items: func(list PL) []PT {
-			values := items(list)
-			pointers := make([]PT, 0, len(values))
-			for n := range values {
-				pointers = append(pointers, &values[n])
-			}
-			return pointers
-		},
 	}
 }
 
@@ -127,7 +119,14 @@ func (r Resource[T, L]) Delete(ctx context.Context, name string, options metav1.
 }
 
 // Items returns the objects of a list, which they share memory with.
-func (r Resource[T, L]) Items(list L) []T { return r.items(list) }
+func (r Resource[T, L]) Items(list L) []T {
+	all := make([]T, 0, meta.LenList(list))
+	_ = meta.EachListItem(list, func(item runtime.Object) error { // fails only for a type that is no list
+		all = append(all, item.(T))
+		return nil
+	})
+	return all
+}
 
 // Source selects objects by a field selector, for [Follow]. activity is the text
 // for messages, such as "watching Node worker-1".
