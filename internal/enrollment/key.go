@@ -14,35 +14,24 @@ const (
 	publicKeyType  = "PUBLIC KEY"
 )
 
-// decodePEM returns the content of the only PEM block in text.
-func decodePEM(text, kind string) ([]byte, error) {
-	block, rest := pem.Decode([]byte(text))
-	if block == nil || block.Type != kind || len(block.Headers) > 0 || strings.TrimSpace(string(rest)) != "" {
-		return nil, errInvalidKey
-	}
-	return block.Bytes, nil
-}
-
 func parsePrivateKey(text string) (ed25519.PrivateKey, error) {
-	der, err := decodePEM(text, privateKeyType)
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := x509.ParsePKCS8PrivateKey(der)
-	if key, fits := parsed.(ed25519.PrivateKey); err == nil && fits {
-		return key, nil
-	}
-	return nil, errInvalidKey
+	return parseKey[ed25519.PrivateKey](text, privateKeyType, x509.ParsePKCS8PrivateKey)
 }
 
 func parsePublicKey(text string) (ed25519.PublicKey, error) {
-	der, err := decodePEM(text, publicKeyType)
-	if err != nil {
-		return nil, err
+	return parseKey[ed25519.PublicKey](text, publicKeyType, x509.ParsePKIXPublicKey)
+}
+
+// parseKey returns the key of type K in the only PEM block of text.
+func parseKey[K any](text, kind string, parse func([]byte) (any, error)) (key K, err error) {
+	block, rest := pem.Decode([]byte(text))
+	if block == nil || block.Type != kind || len(block.Headers) > 0 || strings.TrimSpace(string(rest)) != "" {
+		return key, errInvalidKey
 	}
-	parsed, err := x509.ParsePKIXPublicKey(der)
-	if key, fits := parsed.(ed25519.PublicKey); err == nil && fits {
-		return key, nil
+	parsed, err := parse(block.Bytes)
+	key, fits := parsed.(K)
+	if err != nil || !fits {
+		return key, errInvalidKey
 	}
-	return nil, errInvalidKey
+	return key, nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -156,17 +156,9 @@ func (n *Node) remainingPods(ctx context.Context, pods []*corev1.Pod) ([]*corev1
 	if err != nil {
 		return nil, err
 	}
-	now := map[types.UID]*corev1.Pod{}
-	for _, pod := range all {
-		now[pod.UID] = pod
-	}
-	var left []*corev1.Pod
-	for _, pod := range pods {
-		if current := now[pod.UID]; current != nil {
-			left = append(left, current)
-		}
-	}
-	return left, nil
+	return slices.DeleteFunc(all, func(current *corev1.Pod) bool {
+		return !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.UID == current.UID })
+	}), nil
 }
 
 // listPods lists this node's pods and retries until it succeeds or ctx ends.

@@ -5,7 +5,10 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,10 +133,8 @@ func (h Host) networkConfigs() []string {
 	entries, _ := os.ReadDir(h.CNIDirectory) // a missing directory contains no configurations
 	var names []string
 	for _, entry := range entries {
-		for _, suffix := range []string{".conf", ".conflist", ".json"} {
-			if strings.HasSuffix(entry.Name(), suffix) {
-				names = append(names, entry.Name())
-			}
+		if slices.Contains([]string{".conf", ".conflist", ".json"}, filepath.Ext(entry.Name())) {
+			names = append(names, entry.Name())
 		}
 	}
 	return names
@@ -155,9 +156,5 @@ func (h Host) pullSecretRegistries() []string {
 	if json.Unmarshal(content, &secret) != nil {
 		return nil
 	}
-	names := make([]string, 0, len(secret.Auths))
-	for name := range secret.Auths {
-		names = append(names, name)
-	}
-	return names
+	return slices.AppendSeq([]string{}, maps.Keys(secret.Auths))
 }
