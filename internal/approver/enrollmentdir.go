@@ -59,7 +59,7 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 	}
 	var problems []error
 	if info, err := os.Stat(d.path); err == nil {
-		problems = appendError(problems, checkOwnership(d.path, info))
+		problems = append(problems, checkOwnership(d.path, info))
 	}
 	from := map[string]string{} // token ID to file name
 	var list []*enrollment.Enrollment
@@ -69,7 +69,7 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 		}
 		path := filepath.Join(d.path, entry.Name())
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			problems = appendError(problems, checkOwnership(path, info))
+			problems = append(problems, checkOwnership(path, info))
 		}
 		record, err := readEnrollment(path)
 		if err != nil {
@@ -86,14 +86,7 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 		from[record.ID] = entry.Name()
 		list = append(list, record)
 	}
-	return newEnrollments(list), problems
-}
-
-func appendError(list []error, err error) []error {
-	if err == nil {
-		return list
-	}
-	return append(list, err)
+	return newEnrollments(list), slices.DeleteFunc(problems, func(err error) bool { return err == nil })
 }
 
 const maxEnrollmentBytes = 64 << 10 // above the limit of ParseEnrollment, which reports a larger file
