@@ -54,21 +54,20 @@ func NewClient(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
 	}
-	client := &Client{}
-	for _, group := range []struct {
-		client  **rest.RESTClient
-		path    string
-		version schema.GroupVersion
-	}{
-		{client: &client.core, path: "/api", version: corev1.SchemeGroupVersion},
-		{client: &client.certificates, path: "/apis", version: certificatesv1.SchemeGroupVersion},
-		{client: &client.coordination, path: "/apis", version: coordinationv1.SchemeGroupVersion},
-		{client: &client.authorization, path: "/apis", version: authorizationv1.SchemeGroupVersion},
-	} {
-		config.APIPath, config.GroupVersion = group.path, &group.version
-		if *group.client, err = rest.RESTClientForConfigAndClient(config, shared); err != nil {
-			return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
-		}
+	group := func(path string, version schema.GroupVersion) *rest.RESTClient {
+		config.APIPath, config.GroupVersion = path, &version
+		client, failed := rest.RESTClientForConfigAndClient(config, shared)
+		err = cmp.Or(err, failed)
+		return client
+	}
+	client := &Client{
+		core:          group("/api", corev1.SchemeGroupVersion),
+		certificates:  group("/apis", certificatesv1.SchemeGroupVersion),
+		coordination:  group("/apis", coordinationv1.SchemeGroupVersion),
+		authorization: group("/apis", authorizationv1.SchemeGroupVersion),
+	}
+	if err != nil {
+		return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
 	}
 	return client, nil
 }
