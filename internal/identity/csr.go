@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -240,14 +241,8 @@ func (i *Identity) reconnectBootstrap() (*kube.Conn, error) {
 
 // newestFirst returns the CSRs of a requestor, the newest first.
 func newestFirst(found map[string]*kube.CSR, requestor string) []*kube.CSR {
-	var all []*kube.CSR
-	for _, csr := range found {
-		if csr.Spec.Username == requestor {
-			all = append(all, csr)
-		}
-	}
-	slices.SortFunc(all, func(a, b *kube.CSR) int {
+	all := slices.SortedFunc(maps.Values(found), func(a, b *kube.CSR) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(b.Name, a.Name))
 	})
-	return all
+	return slices.DeleteFunc(all, func(csr *kube.CSR) bool { return csr.Spec.Username != requestor })
 }

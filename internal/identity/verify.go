@@ -44,12 +44,8 @@ func (i *Identity) verifyStored(ctx context.Context) error {
 // (ClusterRole system:node-bootstrapper). A Node of another host is an error.
 // Then the cluster checks in a dry run whether kubelet may create the Node.
 func (i *Identity) verify(ctx context.Context, connection *kube.Conn, fresh bool) error {
-	var node *corev1.Node
-	err := connection.Retry(ctx, i.Log, "verifying the node's certificate with the API server",
-		func() (err error) {
-			node, err = connection.Client.Nodes().Find(ctx, i.NodeName)
-			return err
-		})
+	node, err := kube.Fetch(ctx, connection, i.Log, "verifying the node's certificate with the API server",
+		func() (*corev1.Node, error) { return connection.Client.Nodes().Find(ctx, i.NodeName) })
 	if err != nil {
 		return i.explainRejection(connection, err)
 	}

@@ -84,6 +84,16 @@ func (c *Conn) Retry(ctx context.Context, log report.Log, doing string, request 
 	}
 }
 
+// Fetch returns the result of get, which it repeats like Retry.
+func Fetch[T any](ctx context.Context, c *Conn, log report.Log, doing string, get func() (T, error)) (T, error) {
+	var result T
+	err := c.Retry(ctx, log, doing, func() (err error) {
+		result, err = get()
+		return err
+	})
+	return result, err
+}
+
 // proxyURL returns the proxy for requests to the server, selected as client-go does.
 // It returns nil if there is none.
 func (c *Conn) proxyURL() *url.URL {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -69,13 +70,9 @@ func (n *Node) uncordon(ctx context.Context) error {
 
 // UndoCordon uncordons this node's Node if Cordon has cordoned it for the reason.
 func (n *Node) UndoCordon(ctx context.Context, reason CordonReason) error {
-	var isCordoned bool
-	err := n.Conn.Retry(ctx, n.Log, "getting Node "+n.Name, func() error {
-		node, err := n.get(ctx)
-		isCordoned = node != nil && cordonedFor(node) == reason
-		return err
-	})
-	if err != nil || !isCordoned {
+	node, err := kube.Fetch(ctx, n.Conn, n.Log, "getting Node "+n.Name,
+		func() (*corev1.Node, error) { return n.get(ctx) })
+	if err != nil || node == nil || cordonedFor(node) != reason {
 		return err
 	}
 	return n.uncordon(ctx)

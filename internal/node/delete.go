@@ -44,11 +44,8 @@ func OpenDeleter(ctx context.Context, kubeconfig []byte, name, machineID string,
 		return nil, err
 	}
 	right := authorizationv1.ResourceAttributes{Verb: "delete", Resource: "nodes", Name: name}
-	var allowed bool
-	err = connection.Retry(ctx, log, "checking the permission to delete Node "+name, func() (err error) {
-		allowed, err = connection.Client.Allowed(ctx, right)
-		return err
-	})
+	allowed, err := kube.Fetch(ctx, connection, log, "checking the permission to delete Node "+name,
+		func() (bool, error) { return connection.Client.Allowed(ctx, right) })
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +74,9 @@ func (d *Deleter) Delete(ctx context.Context) error {
 
 // uid returns the UID of the Node, "" if the Node does not exist. It fails if the Node is that of
 // another host.
-func (d *Deleter) uid(ctx context.Context) (uid string, err error) {
-	var node *corev1.Node
-	err = d.conn.Retry(ctx, d.log, "getting Node "+d.name, func() (err error) {
-		node, err = d.conn.Client.Nodes().Find(ctx, d.name)
-		return err
-	})
+func (d *Deleter) uid(ctx context.Context) (string, error) {
+	node, err := kube.Fetch(ctx, d.conn, d.log, "getting Node "+d.name,
+		func() (*corev1.Node, error) { return d.conn.Client.Nodes().Find(ctx, d.name) })
 	if err != nil || node == nil {
 		return "", err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 
 	corev1 "k8s.io/api/core/v1"
@@ -162,12 +163,9 @@ func (n *Node) remainingPods(ctx context.Context, pods []*corev1.Pod) ([]*corev1
 }
 
 // listPods lists this node's pods and retries until it succeeds or ctx ends.
-func (n *Node) listPods(ctx context.Context) (pods []*corev1.Pod, err error) {
-	err = n.Conn.Retry(ctx, n.Log, "listing the pods of this node", func() error {
-		pods, err = n.pods(ctx)
-		return err
-	})
-	return pods, err
+func (n *Node) listPods(ctx context.Context) ([]*corev1.Pod, error) {
+	return kube.Fetch(ctx, n.Conn, n.Log, "listing the pods of this node",
+		func() ([]*corev1.Pod, error) { return n.pods(ctx) })
 }
 
 func qualifiedPodNames(pods []*corev1.Pod) []string {

@@ -215,9 +215,6 @@ func (h Host) networkConfigs() []string {
 // pullSecretRegistries returns the registries in the node's pull secret, some with a path. The
 // credentials are not kept.
 func (h Host) pullSecretRegistries() []string {
-	if h.PullSecret == "" {
-		return nil
-	}
 	content, err := os.ReadFile(h.PullSecret)
 	if err != nil {
 		return nil

@@ -201,14 +201,10 @@ func (p *Problem) explainPauseImage(lines []string, e Evidence) bool {
 
 // linesAboutPod returns kubelet's log lines about one pod.
 func linesAboutPod(lines []string, pod *corev1.Pod) []string {
-	var about []string
-	for _, line := range lines {
-		if strings.Contains(line, `pod="`+pod.Namespace+"/"+pod.Name+`"`) ||
-			(pod.UID != "" && strings.Contains(line, string(pod.UID))) {
-			about = append(about, line)
-		}
-	}
-	return about
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		return !strings.Contains(line, `pod="`+pod.Namespace+"/"+pod.Name+`"`) &&
+			(pod.UID == "" || !strings.Contains(line, string(pod.UID)))
+	})
 }
 
 // explainMissingObject reports whether one of kubelet's messages names a Secret or ConfigMap that the pod
