@@ -13,7 +13,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 func (r *csrRequester) pendingText(found *kube.CSR) string {
@@ -83,10 +82,14 @@ func (r *csrRequester) explainRejection(err error) error {
 	switch now := r.conn.Clock.Now(); {
 	case !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err):
 		return err
-	case certificate != nil && (now.After(certificate.NotAfter) || now.Before(certificate.NotBefore)):
+	case certificate != nil && now.After(certificate.NotAfter):
 		return report.Fail(report.CredentialRefused, fresh,
-			"the bootstrap credential %s; the API server's clock shows %s%s: %w",
-			transport.ValidityText(certificate, now), report.Timestamp(now), r.conn.Clock.SkewNote(time.Now()), err)
+			"the bootstrap credential expired at %s; the API server's clock shows %s%s: %w",
+			report.Timestamp(certificate.NotAfter), report.Timestamp(now), r.conn.Clock.SkewNote(time.Now()), err)
+	case certificate != nil && now.Before(certificate.NotBefore):
+		return report.Fail(report.CredentialRefused, fresh,
+			"the bootstrap credential is not valid before %s; the API server's clock shows %s%s: %w",
+			report.Timestamp(certificate.NotBefore), report.Timestamp(now), r.conn.Clock.SkewNote(time.Now()), err)
 	case apierrors.IsUnauthorized(err), anonymous:
 		return report.Fail(report.CredentialRefused, fresh,
 			"the API server rejects the bootstrap credential%s: %w",

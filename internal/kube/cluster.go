@@ -51,8 +51,9 @@ func ClusterFromConfig(config *rest.Config) (Cluster, error) {
 	return Cluster{Server: config.Host, CA: config.CAData}, nil
 }
 
-// CheckSame returns a MismatchError unless other is the same cluster. The URL must be equal, and the CA bundles must share at least one
-// certificate, because a bundle grows and shrinks during a CA rotation.
+// CheckSame returns a MismatchError unless other is the same cluster. The URL
+// must be equal, and the CA bundles must share at least one certificate, because
+// a bundle grows and shrinks during a CA rotation.
 func (c Cluster) CheckSame(other Cluster) error {
 	expected, err := ParsePEMCertificates(c.CA)
 	if err != nil {

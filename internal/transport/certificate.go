@@ -67,15 +67,11 @@ func CertificateNames(certificate *x509.Certificate) []string {
 // DescribeValidity returns a clause that states whether a certificate of a server has expired at a
 // time, or is not valid yet.
 func DescribeValidity(server string, certificate *x509.Certificate, at time.Time) string {
-	return fmt.Sprintf("the certificate %q of %s %s", certificate.Subject, server, ValidityText(certificate, at))
-}
-
-// ValidityText is like DescribeValidity, without the subject of the clause.
-func ValidityText(certificate *x509.Certificate, at time.Time) string {
+	state := "expired at " + report.Timestamp(certificate.NotAfter)
 	if at.Before(certificate.NotBefore) {
-		return "is not valid before " + report.Timestamp(certificate.NotBefore)
+		state = "is not valid before " + report.Timestamp(certificate.NotBefore)
 	}
-	return "expired at " + report.Timestamp(certificate.NotAfter)
+	return fmt.Sprintf("the certificate %q of %s %s", certificate.Subject, server, state)
 }
 
 // ClockRemedy is the command that prints and sets the clock.

@@ -84,7 +84,7 @@ func isPattern(function ast.Expr) bool {
 	case *ast.Ident:
 		return f.Name == "NewPattern"
 	case *ast.SelectorExpr:
-		return strings.HasPrefix(f.Sel.Name, "MustCompile")
+		return strings.HasPrefix(f.Sel.Name, "MustCompile") || f.Sel.Name == "NewPattern"
 	}
 	return false
 }

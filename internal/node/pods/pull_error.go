@@ -103,54 +103,56 @@ const unauthorized = "unauthorized"
 // In their templates, REGISTRY stands for the registry, and PULL for the command
 // that retries the pull.
 func pullPatterns() []servicelog.Pattern {
-	of := func(pattern, text string, remedy report.Remedy) servicelog.Pattern {
-		return servicelog.NewPattern(pattern, text, remedy)
-	}
 	return []servicelog.Pattern{
-		of(`InvalidImageName|couldn't parse image|invalid reference format`, "the image name is invalid",
+		servicelog.NewPattern(`InvalidImageName|couldn't parse image|invalid reference format`, "the image name is invalid",
 			"# correct the image name in the pod's owner"),
-		of(`not present with pull policy of Never`,
+		servicelog.NewPattern(`not present with pull policy of Never`,
 			"it does not exist on this host, and the pod's pull policy is Never", "PULL"),
-		of(`(?i)no space left on device`, "this host has no free space for it",
+		servicelog.NewPattern(`(?i)no space left on device`, "this host has no free space for it",
 			"df -h /var/lib/containers; crictl rmi --prune"),
-		of(`proxyconnect tcp`, "the proxy does not allow CRI-O to connect to REGISTRY",
+		servicelog.NewPattern(`proxyconnect tcp`, "the proxy does not allow CRI-O to connect to REGISTRY",
 			"systemctl show -P Environment crio"),
-		of(`lookup ([\w.-]+)(?: on (\S+?))?: (no such host|server misbehaving|i/o timeout|Temporary failure[\w `+
-			`]*|connection refused|.{3,60})`,
+		servicelog.NewPattern(
+			`lookup ([\w.-]+)(?: on (\S+?))?: (no such host|server misbehaving|i/o timeout|Temporary failure[\w `+
+				`]*|connection refused|.{3,60})`,
 			"this host's DNS does not resolve $1 ($2 $3)", "getent ahosts $1; cat /etc/resolv.conf"),
-		of(`x509: certificate has expired or is not yet valid: current time (\S+?) is before`,
+		servicelog.NewPattern(`x509: certificate has expired or is not yet valid: current time (\S+?) is before`,
 			"the certificate of REGISTRY is not valid yet; this host's clock shows $1", "chronyc makestep # or: "+
 				"timedatectl set-ntp true"),
-		of(`x509: certificate has expired`, "the certificate of REGISTRY has expired, or this host's clock is ahead",
+		servicelog.NewPattern(`x509: certificate has expired`,
+			"the certificate of REGISTRY has expired, or this host's clock is ahead",
 			"date -u; openssl s_client -connect REGISTRY:443 </dev/null | openssl x509 -noout -dates"),
-		of(`x509: certificate signed by unknown authority`, "this host does not trust the certificate of REGISTRY",
+		servicelog.NewPattern(`x509: certificate signed by unknown authority`,
+			"this host does not trust the certificate of REGISTRY",
 			"# add its CA to the cluster (HostedCluster spec.additionalTrustBundle), or to this host: "+
 				"/etc/containers/certs.d/REGISTRY/ca.crt"),
-		of(`x509: (.{3,100})`, "the certificate of REGISTRY is not valid for it: $1",
+		servicelog.NewPattern(`x509: (.{3,100})`, "the certificate of REGISTRY is not valid for it: $1",
 			"openssl s_client -connect REGISTRY:443 -showcerts </dev/null"),
-		of(`server gave HTTP response to HTTPS client`, "REGISTRY does not use TLS",
+		servicelog.NewPattern(`server gave HTTP response to HTTPS client`, "REGISTRY does not use TLS",
 			"# configure TLS for the registry. If others cannot change the traffic to it, permit HTTP instead: set "+
 				"insecure = true for it in /etc/containers/registries.conf"),
-		of(`connection refused`, "no service listens at REGISTRY (connection refused)", "curl -kv https://REGISTRY/v2/"),
-		of(`no route to host|network is unreachable`, "this host has no route to REGISTRY",
+		servicelog.NewPattern(`connection refused`,
+			"no service listens at REGISTRY (connection refused)", "curl -kv https://REGISTRY/v2/"),
+		servicelog.NewPattern(`no route to host|network is unreachable`, "this host has no route to REGISTRY",
 			"curl -kv https://REGISTRY/v2/; ip route"),
-		of(`(?i)i/o timeout|deadline exceeded|TLS handshake timeout|Client\.Timeout`,
+		servicelog.NewPattern(`(?i)i/o timeout|deadline exceeded|TLS handshake timeout|Client\.Timeout`,
 			"REGISTRY did not respond in time", "curl -kv https://REGISTRY/v2/"),
-		of(`(?i)toomanyrequests|\b429\b`, "REGISTRY limits the number of requests from this host",
+		servicelog.NewPattern(`(?i)toomanyrequests|\b429\b`, "REGISTRY limits the number of requests from this host",
 			"# retry later, or use a credential or a mirror"),
-		of(`(?i)SignatureValidationFailed|Source image rejected|signature`,
+		servicelog.NewPattern(`(?i)SignatureValidationFailed|Source image rejected|signature`,
 			"its signature does not meet the policy of /etc/containers/policy.json", "cat /etc/containers/policy.json"),
-		of(`(?i)no image found in (?:image index|manifest list)|no matching manifest`,
+		servicelog.NewPattern(`(?i)no image found in (?:image index|manifest list)|no matching manifest`,
 			"REGISTRY does not have it for this machine's architecture",
 			"uname -m; skopeo inspect --raw docker://IMAGE"),
 		// A line of the journal contains only the beginning of "unable to retrieve auth token: invalid
 		// username/password: unauthorized", because the rest is masked like a token.
-		of(`(?i)unauthorized|unable to retrieve auth token|authentication required|access to the requested `+
-			`resource is not authorized|denied: |requested access|invalid username/password|no basic auth|\b40[13]\b`,
+		servicelog.NewPattern(
+			`(?i)unauthorized|unable to retrieve auth token|authentication required|access to the requested `+
+				`resource is not authorized|denied: |requested access|invalid username/password|no basic auth|\b40[13]\b`,
 			unauthorized, ""),
-		of(`(?i)manifest unknown|name unknown|not found|repository name not known|\b404\b`,
+		servicelog.NewPattern(`(?i)manifest unknown|name unknown|not found|repository name not known|\b404\b`,
 			"REGISTRY does not have it", "PULL"),
-		of(`(?i)unexpected (?:http )?status(?: code)?:? ?.*?\b(5\d\d)\b|\b(50[0234])\b`,
+		servicelog.NewPattern(`(?i)unexpected (?:http )?status(?: code)?:? ?.*?\b(5\d\d)\b|\b(50[0234])\b`,
 			"REGISTRY failed (HTTP $1$2)", "curl -kv https://REGISTRY/v2/"),
 	}
 }
