@@ -34,7 +34,7 @@ var layers = []layer{
 		"preflight software/..."},
 	{"kinds of resources", "ledger/resource"},
 	{"effects", "effects"},
-	{"ledger, configuration, cluster", "config enrollment kube ledger servicelog"},
+	{"ledger, configuration, cluster", "config enrollment kube ledger"},
 	{"steps and requests", "steps transport"},
 	{"report", "report"},
 	{"host", "host/..."},

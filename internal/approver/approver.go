@@ -3,7 +3,6 @@
 package approver
 
 import (
-	"context"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -146,11 +145,4 @@ func (a *Approver) loadEnrollments() {
 		}
 	}
 	a.enrollments, a.enrollmentErrors = enrollments, broken
-}
-
-// requestTimeout limits one request that is not a watch.
-const requestTimeout = 30 * time.Second
-
-func withRequestTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, requestTimeout)
 }

@@ -43,14 +43,12 @@ func (f *clusterFacts) complete(ctx context.Context, csr *kube.CSR, node string,
 
 // getNodeState returns the state of a Node, which is never nil without an error.
 func getNodeState(ctx context.Context, c connection, name string) (*NodeState, error) {
-	ctx, cancel := withRequestTimeout(ctx)
-	defer cancel()
-	node, err := c.client.Nodes().Get(ctx, name)
-	if apierrors.IsNotFound(err) {
-		return &NodeState{}, nil
-	}
+	node, err := c.client.Nodes().Find(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("getting Node %s: %w", name, err)
+	}
+	if node == nil {
+		return &NodeState{}, nil
 	}
 	state := &NodeState{Exists: true, IsReady: kube.IsReady(node), Created: node.CreationTimestamp.Time}
 	if ready := kube.NodeCondition(node, corev1.NodeReady); ready != nil {
@@ -71,8 +69,6 @@ const (
 // fact too, because it must not stop other decisions.
 func (f *clusterFacts) addClientCAs(ctx context.Context, facts Facts) (Facts, error) {
 	if f.clientCAs == nil && f.clientCAsError == nil {
-		ctx, cancel := withRequestTimeout(ctx)
-		defer cancel()
 		object, err := f.client.ConfigMaps(metav1.NamespaceSystem).Get(ctx, clientCAConfigMap)
 		switch {
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
@@ -101,9 +97,7 @@ func listNodesByAddress(ctx context.Context, c connection) (map[netip.Addr][]str
 	nodesOf := map[netip.Addr][]string{}
 	options := metav1.ListOptions{Limit: nodePageSize}
 	for {
-		limited, cancel := withRequestTimeout(ctx)
-		page, err := c.client.Nodes().List(limited, options)
-		cancel()
+		page, err := c.client.Nodes().List(ctx, options)
 		if err != nil {
 			return nil, fmt.Errorf("listing the addresses of the Nodes: %w", err)
 		}

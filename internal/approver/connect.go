@@ -3,8 +3,12 @@
 package approver
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -71,4 +75,52 @@ func ClusterCA(kubeconfig []byte) ([]byte, error) {
 			"no CA of the cluster")
 	}
 	return config.CAData, nil
+}
+
+const rightsRemedy = "oc --kubeconfig hosted.kubeconfig apply -f deploy/approver-rbac.yaml # hosted.kubeconfig is " +
+	"that of the hosted cluster's administrator; then use the credential of its service account"
+
+// explain returns err with a message and a remedy for the administrator of an approver.
+func (a *Approver) explain(err error) error {
+	var recorded *report.Failure
+	switch {
+	case err == nil, errors.As(err, &recorded):
+		return err
+	case apierrors.IsUnauthorized(err):
+		return report.Fail(report.CredentialRefused, rightsRemedy, "%s rejects the approver's credential: %w", a.server, err)
+	case apierrors.IsForbidden(err):
+		return report.Fail(report.CredentialRefused, rightsRemedy, "the approver's credential lacks a permission "+
+			"on %s: %w", a.server, err)
+	}
+	return report.Fail(report.Failed, report.Remedy("curl -k "+a.server+"/livez"), "%s: %w", a.server, err)
+}
+
+// isPermanent reports whether a retry fails with the same error.
+func isPermanent(err error) bool { return report.CodeOf(err) != report.Failed }
+
+// hyperShiftGroup is the API group of HostedClusters and NodePools, which a management cluster
+// serves and a hosted cluster does not.
+const hyperShiftGroup = "hypershift.openshift.io"
+
+// checkHostedCluster returns an error if the kubeconfig is that of a management cluster. The nodes
+// of a NodePool are never approved there, and the right to approve would admit hosts to the cluster
+// that runs the control planes.
+func (a *Approver) checkHostedCluster(ctx context.Context) error {
+	if a.options.AllowManagementCluster {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
+	defer cancel()
+	err := a.client.RESTClient().Get().AbsPath("/apis", hyperShiftGroup).Do(ctx).Error()
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err): // ClusterRole system:discovery, which can be removed
+		return nil
+	case err != nil:
+		return fmt.Errorf("checking whether %s is a hosted cluster: %w", a.server, err)
+	}
+	return report.Fail(report.Refused, "oc -n NAMESPACE extract secret/NAME-admin-kubeconfig --keys kubeconfig --to - "+
+		"> hosted.kubeconfig # on the management cluster; then create the approver's kubeconfig with hosted.kubeconfig\n"+
+		"oc delete -f deploy/approver-rbac.yaml # on the management cluster, if you have created the permissions there",
+		"%s is a management cluster, which serves %s; the approver needs a kubeconfig of the hosted cluster "+
+			"(--allow-management-cluster approves nodes of the management cluster itself)", a.server, hyperShiftGroup)
 }

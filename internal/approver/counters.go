@@ -59,7 +59,7 @@ func (a *Approver) canApprove(ctx context.Context) (bool, error) {
 	right := authorizationv1.ResourceAttributes{
 		Group: certificatesv1.GroupName, Resource: "certificatesigningrequests", Subresource: "approval", Verb: "update",
 	}
-	if may, err := a.isAllowed(ctx, right); !may || err != nil {
+	if may, err := a.client.Allowed(ctx, right); !may || err != nil {
 		return false, err
 	}
 	for _, signer := range []string{
@@ -68,21 +68,11 @@ func (a *Approver) canApprove(ctx context.Context) (bool, error) {
 		right = authorizationv1.ResourceAttributes{
 			Group: certificatesv1.GroupName, Resource: "signers", Name: signer, Verb: "approve",
 		}
-		if may, err := a.isAllowed(ctx, right); may || err != nil {
+		if may, err := a.client.Allowed(ctx, right); may || err != nil {
 			return may, err
 		}
 	}
 	return false, nil
-}
-
-func (a *Approver) isAllowed(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
-	ctx, cancel := withRequestTimeout(ctx)
-	defer cancel()
-	may, err := a.client.Allowed(ctx, what)
-	if err != nil {
-		return false, fmt.Errorf("checking the credential's permissions: %w", err)
-	}
-	return may, nil
 }
 
 // checkCanApprove returns an error if nothing was approved because the credential has no right to approve
@@ -93,8 +83,11 @@ func (a *Approver) checkCanApprove(ctx context.Context) error {
 		return nil
 	}
 	may, unknown := a.canApprove(ctx)
-	if may {
+	switch {
+	case may:
 		return nil
+	case unknown != nil:
+		return errors.Join(err, fmt.Errorf("checking the credential's permissions: %w", unknown))
 	}
-	return errors.Join(err, unknown)
+	return err
 }

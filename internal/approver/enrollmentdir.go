@@ -6,12 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // enrollmentDir is a directory of enrollment files. It is read again when a file is added, changed or
@@ -59,7 +64,7 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 	}
 	var problems []error
 	if info, err := os.Stat(d.path); err == nil {
-		problems = appendError(problems, checkOwnership(d.path, info))
+		problems = append(problems, checkOwnership(d.path, info))
 	}
 	from := map[string]string{} // token ID to file name
 	var list []*enrollment.Enrollment
@@ -69,7 +74,7 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 		}
 		path := filepath.Join(d.path, entry.Name())
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			problems = appendError(problems, checkOwnership(path, info))
+			problems = append(problems, checkOwnership(path, info))
 		}
 		record, err := readEnrollment(path)
 		if err != nil {
@@ -86,14 +91,7 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 		from[record.ID] = entry.Name()
 		list = append(list, record)
 	}
-	return newEnrollments(list), problems
-}
-
-func appendError(list []error, err error) []error {
-	if err == nil {
-		return list
-	}
-	return append(list, err)
+	return newEnrollments(list), slices.DeleteFunc(problems, func(err error) bool { return err == nil })
 }
 
 const maxEnrollmentBytes = 64 << 10 // above the limit of ParseEnrollment, which reports a larger file
@@ -113,3 +111,70 @@ func readEnrollment(path string) (*enrollment.Enrollment, error) {
 	}
 	return enrollment.ParseEnrollment(content)
 }
+
+// Enrollments are the enrollments of an approver, indexed by token ID and by node name.
+type Enrollments struct {
+	byID   map[string]*enrollment.Enrollment
+	byNode map[string][]*enrollment.Enrollment
+}
+
+// newEnrollments indexes enrollments. A node can have several, for example after a new join token was
+// created.
+func newEnrollments(list []*enrollment.Enrollment) Enrollments {
+	c := Enrollments{byID: map[string]*enrollment.Enrollment{}, byNode: map[string][]*enrollment.Enrollment{}}
+	for _, record := range list {
+		c.byID[record.ID] = record
+		c.byNode[record.NodeName] = append(c.byNode[record.NodeName], record)
+	}
+	for _, of := range c.byNode { // newest first
+		slices.SortFunc(of, func(a, b *enrollment.Enrollment) int { return b.Expires.Compare(a.Expires) })
+	}
+	return c
+}
+
+// Len returns the number of enrollments.
+func (e Enrollments) Len() int { return len(e.byID) }
+
+// ownership contains the owner and the mode of a file or a directory.
+type ownership struct {
+	owner int // user ID
+	mode  fs.FileMode
+}
+
+func ownershipOf(info fs.FileInfo) ownership {
+	found := ownership{owner: -1, mode: info.Mode()}
+	if status, known := info.Sys().(*syscall.Stat_t); known {
+		found.owner = int(status.Uid)
+	}
+	return found
+}
+
+// check returns an error if users other than root and the caller can write to path. An enrollment
+// permits a host to become a node.
+func (o ownership) check(path string, caller int) error {
+	const writableByOthers = 0o022
+	word := report.ShellWord(path)
+	var remedy []string
+	if o.owner != 0 && o.owner != caller {
+		remedy = append(remedy, "chown root: "+word)
+	}
+	if o.mode.Perm()&writableByOthers != 0 {
+		remedy = append(remedy, "chmod go-w "+word)
+	}
+	if len(remedy) == 0 {
+		return nil
+	}
+	return report.Fail(report.Failed, report.Remedy(strings.Join(remedy, " && ")),
+		"users other than root can write to %s (owner %d, mode %#o): they can admit nodes", path, o.owner, o.mode.Perm())
+}
+
+// checkOwnership is like check, but accepts everything on a read-only mount, such as a ConfigMap in
+// a pod, whose directory is writable by all users.
+func checkOwnership(path string, info fs.FileInfo) error {
+	if errors.Is(unix.Access(path, unix.W_OK), unix.EROFS) {
+		return nil
+	}
+	return ownershipOf(info).check(path, os.Geteuid())
+}
+
+func (o ownership) String() string { return fmt.Sprintf("%d %v", o.owner, o.mode) }

@@ -32,9 +32,7 @@ func (a *Approver) process(ctx context.Context, batch []*kube.CSR) error {
 			return err
 		}
 		if len(fresh) > 0 {
-			limited, cancel := withRequestTimeout(ctx)
-			err := a.usage.add(limited, was, fresh)
-			cancel()
+			err := a.usage.add(ctx, was, fresh)
 			if apierrors.IsConflict(err) {
 				// Another approver has changed the ConfigMap. The jitter keeps the two from conflicting again.
 				if err := wait.Sleep(ctx,
@@ -63,10 +61,7 @@ func (a *Approver) decideBatch(
 			continue
 		}
 		if was.keys == nil && isRelevant(csr, a.enrollments) {
-			limited, cancel := withRequestTimeout(ctx)
-			was, err = a.usage.read(limited)
-			cancel()
-			if err != nil {
+			if was, err = a.usage.read(ctx); err != nil {
 				return nil, was, nil, err
 			}
 			facts.UsedKeys = maps.Clone(was.keys)
@@ -110,9 +105,7 @@ func (a *Approver) applyDecisions(ctx context.Context, all []decidedCSR) error {
 		if d.Reason != "" {
 			message += "; " + d.Reason
 		}
-		limited, cancel := withRequestTimeout(ctx)
-		err := updateApproval(limited, a.client, one.csr, message)
-		cancel()
+		err := updateApproval(ctx, a.client, one.csr, message)
 		a.stats.attempted++
 		switch {
 		case apierrors.IsConflict(err):

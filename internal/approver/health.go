@@ -9,7 +9,7 @@ import (
 )
 
 // stallTimeout is the time without progress after which a watching approver is not live. Each request takes
-// requestTimeout at most, and the pause between retries 15 s.
+// kube.RequestTimeout at most, and the pause between retries 15 s.
 const stallTimeout = 5 * time.Minute
 
 // health is the state that the probes of a watching approver report.

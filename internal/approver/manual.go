@@ -140,8 +140,6 @@ func (a *Approver) emitAlreadyApproved(csr *kube.CSR, d Decision) {
 }
 
 func (a *Approver) approveChecked(ctx context.Context, csr *kube.CSR, d Decision) error {
-	ctx, cancel := withRequestTimeout(ctx)
-	defer cancel()
 	message := "hcp-node-admin approve: " + d.Node + " manually, key " + d.Key
 	if err := updateApproval(ctx, a.client, csr, message); err != nil {
 		return err

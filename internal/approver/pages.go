@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,8 +22,6 @@ const (
 	maxPageBytes     = 4 << 20
 )
 
-var errPageTooLarge = errors.New("the page is too large")
-
 // eachPage passes the CSRs that options select to do, page by page. It returns the resource
 // version of the list.
 func (c connection) eachPage(
@@ -32,13 +29,12 @@ func (c connection) eachPage(
 ) (string, error) {
 	options.Limit = csrPageSize
 	for {
-		limited, cancel := withRequestTimeout(ctx)
+		limited := ctx
 		if options.Limit > csrPageSizeSmall {
 			limited = context.WithValue(limited, bodyLimit{}, int64(maxPageBytes))
 		}
 		page, err := c.client.CSRs().List(limited, options)
-		cancel()
-		if errors.Is(err, errPageTooLarge) {
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 			options.Limit = csrPageSizeSmall
 			continue
 		}
@@ -68,20 +64,7 @@ func (t limitedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	t.onRequest()
 	response, err := t.RoundTripper.RoundTrip(request)
 	if limit, limited := request.Context().Value(bodyLimit{}).(int64); limited && err == nil {
-		response.Body = &limitedBody{ReadCloser: response.Body, left: limit}
+		response.Body = http.MaxBytesReader(nil, response.Body, limit)
 	}
 	return response, err
-}
-
-type limitedBody struct {
-	io.ReadCloser
-	left int64
-}
-
-func (b *limitedBody) Read(into []byte) (int, error) {
-	n, err := b.ReadCloser.Read(into)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, errPageTooLarge
-	}
-	return n, err
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -169,12 +170,7 @@ func checkUsages(csr *kube.CSR, purpose certificatesv1.KeyUsage) error {
 	return nil
 }
 
-func sameSet[T ~string](a, b []T) bool {
-	a, b = slices.Clone(a), slices.Clone(b)
-	slices.Sort(a)
-	slices.Sort(b)
-	return slices.Equal(slices.Compact(a), slices.Compact(b))
-}
+func sameSet[T comparable](a, b []T) bool { return sets.New(a...).Equal(sets.New(b...)) }
 
 func requestedNames(request *x509.CertificateRequest) []string {
 	names := slices.Concat(request.DNSNames, request.EmailAddresses)

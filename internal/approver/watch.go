@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -101,9 +103,7 @@ func (a *Approver) startSync(ctx context.Context) (string, error) {
 	if err := a.checkHostedCluster(ctx); err != nil {
 		return "", err
 	}
-	limited, cancel := withRequestTimeout(ctx)
-	defer cancel()
-	if _, err := a.usage.read(limited); err != nil {
+	if _, err := a.usage.read(ctx); err != nil {
 		return "", err
 	}
 	return a.resync(ctx)
@@ -227,9 +227,5 @@ func (a *Approver) processEvents(ctx context.Context, watcher watch.Interface, e
 			break
 		}
 	}
-	list := make([]*kube.CSR, 0, len(batch))
-	for _, csr := range batch {
-		list = append(list, csr)
-	}
-	return a.process(ctx, list)
+	return a.process(ctx, slices.Collect(maps.Values(batch)))
 }

@@ -4,11 +4,15 @@ package enrollment
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/netip"
 	"path"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -178,4 +182,31 @@ func hasMultipleDocuments(content []byte) bool {
 		}
 	}
 	return false
+}
+
+const (
+	privateKeyType = "PRIVATE KEY"
+	publicKeyType  = "PUBLIC KEY"
+)
+
+func parsePrivateKey(text string) (ed25519.PrivateKey, error) {
+	return parseKey[ed25519.PrivateKey](text, privateKeyType, x509.ParsePKCS8PrivateKey)
+}
+
+func parsePublicKey(text string) (ed25519.PublicKey, error) {
+	return parseKey[ed25519.PublicKey](text, publicKeyType, x509.ParsePKIXPublicKey)
+}
+
+// parseKey returns the key of type K in the only PEM block of text.
+func parseKey[K any](text, kind string, parse func([]byte) (any, error)) (key K, err error) {
+	block, rest := pem.Decode([]byte(text))
+	if block == nil || block.Type != kind || len(block.Headers) > 0 || strings.TrimSpace(string(rest)) != "" {
+		return key, errInvalidKey
+	}
+	parsed, err := parse(block.Bytes)
+	key, fits := parsed.(K)
+	if err != nil || !fits {
+		return key, errInvalidKey
+	}
+	return key, nil
 }

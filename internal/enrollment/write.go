@@ -3,11 +3,83 @@
 package enrollment
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
+
+// Encode returns the YAML document of the token, including its secrets.
+func (t *Token) Encode() ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(t.key)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the join token's key: %w", err)
+	}
+	d := t.document(KindToken)
+	d.Labels, d.Taints, d.UserData = t.Labels, t.Taints, string(t.UserData)
+	d.PrivateKey = encodePEM(privateKeyType, der)
+	return encode(d, "# Secret: any host with this file can join as node "+t.NodeName+".\n"+
+		"# Usage on the host: hcp-node-agent join --join-token FILE\n")
+}
+
+// Encode returns the YAML document of the enrollment.
+func (e *Enrollment) Encode() ([]byte, error) {
+	der, err := x509.MarshalPKIXPublicKey(e.key)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the enrollment's key: %w", err)
+	}
+	d := e.document(KindEnrollment)
+	d.PublicKey = encodePEM(publicKeyType, der)
+	if len(e.Addresses) > 0 {
+		addresses := make([]string, 0, len(e.Addresses))
+		for _, address := range e.Addresses {
+			addresses = append(addresses, address.String())
+		}
+		d.Addresses = &addresses
+	}
+	return encode(d, "# Not a secret. Allows the approver to admit node "+e.NodeName+
+		": hcp-node-admin approve --enrollments DIR\n")
+}
+
+// encodeBoth encodes a token, which is a secret, and its enrollment.
+func encodeBoth(t *Token, e *Enrollment) (secret, public []byte, err error) {
+	if secret, err = t.Encode(); err != nil {
+		return nil, nil, err
+	}
+	public, err = e.Encode()
+	return secret, public, err
+}
+
+func encode(d document, comment string) ([]byte, error) {
+	body, err := yaml.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the %s: %w", d.Kind, err)
+	}
+	return append([]byte(comment), body...), nil
+}
+
+func (t Terms) document(kind Kind) document {
+	return document{
+		TypeMeta:  report.Meta(string(kind)),
+		ID:        t.ID,
+		NodeName:  t.NodeName,
+		Expires:   formatTime(t.Expires),
+		ClusterCA: t.ClusterCA,
+	}
+}
+
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func encodePEM(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}
 
 // Write creates the files of a token and its enrollment in dir and returns their paths. Only the
 // owner can read the token file. Write creates dir, accessible only to the owner, if dir does not

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -34,19 +33,18 @@ func (i *Identity) CheckWithCluster(ctx context.Context) (State, error) {
 	if mismatch == nil {
 		return state, err
 	}
-	var otherCAs kube.CAMismatchError
-	var otherServer kube.ServerMismatchError
+	var difference kube.MismatchError
 	switch {
-	case err != nil:
+	case err != nil, !errors.As(mismatch, &difference):
 		return Missing, mismatch
-	case errors.As(mismatch, &otherServer):
+	case !difference.SameServer && difference.SharesCA:
 		cluster.CA = config.CAData
 		refusal := i.checkAccepted(ctx, cluster)
 		if refusal == nil || (state == Expired && report.CodeOf(refusal) == report.CredentialRefused) {
 			return state, nil
 		}
-		return Missing, i.foreignIdentityError("%w, which does not accept it: %w", otherServer, refusal)
-	case errors.As(mismatch, &otherCAs) && state == Valid && i.checkAccepted(ctx, cluster) == nil:
+		return Missing, i.foreignIdentityError("%w, which does not accept it: %w", difference, refusal)
+	case difference.SameServer && state == Valid && i.checkAccepted(ctx, cluster) == nil:
 		return Valid, nil
 	}
 	return Missing, mismatch
@@ -104,8 +102,8 @@ func (i *Identity) checkAccepted(ctx context.Context, cluster kube.Cluster) erro
 	if err != nil {
 		return err
 	}
-	err = i.getOwnNode(ctx, connection)
-	if err == nil || apierrors.IsNotFound(err) {
+	_, err = connection.Client.Nodes().Find(ctx, i.NodeName) // every API server that accepts the certificate responds
+	if err == nil {
 		return nil
 	}
 	problem := connection.Explain(ctx, err)
@@ -129,14 +127,6 @@ func (i *Identity) connectStored(cluster kube.Cluster) (*kube.Conn, error) {
 		config.CAFile, config.CAData = "", cluster.CA
 	}
 	return kube.Connect(config, i.Proxy)
-}
-
-// getOwnNode sends one request that every API server responds to, if it accepts the node's certificate.
-func (i *Identity) getOwnNode(ctx context.Context, connection *kube.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
-	_, err := connection.Client.Nodes().Get(ctx, i.NodeName)
-	return err
 }
 
 // replaceCluster returns the kubeconfig with the cluster's URL and CAs, or nil if they are the

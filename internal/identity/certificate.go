@@ -52,20 +52,6 @@ func ReadCertificate(file string) (*Certificate, error) {
 	return &c, nil
 }
 
-// ParseCertificates parses the certificates of a PEM file. It fails if there
-// are none.
-func ParseCertificates(content []byte) ([]Certificate, error) {
-	chain, err := kube.ParsePEMCertificates(content)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]Certificate, 0, len(chain))
-	for _, one := range chain {
-		all = append(all, newCertificate(one))
-	}
-	return all, nil
-}
-
 func newCertificate(c *x509.Certificate) Certificate {
 	return Certificate{
 		Subject:     c.Subject.String(),

@@ -3,12 +3,17 @@
 package identity
 
 import (
+	"cmp"
+	"context"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -184,4 +189,60 @@ func parseRequest(content []byte) (*x509.CertificateRequest, error) {
 		return nil, fmt.Errorf("parsing certificate request: %w", err)
 	}
 	return request, nil
+}
+
+// PendingCSR describes the client CSR of a key without a certificate.
+type PendingCSR struct {
+	Name        string `json:"name"`
+	Fingerprint string `json:"fingerprint"` // of the public key
+	// absent, pending, approved, issued, denied, failed, ...; "" if the cluster was not queried
+	Phase  string    `json:"phase,omitempty"`
+	Detail string    `json:"detail,omitempty"` // reason and message of a denial
+	Since  time.Time `json:"since,omitzero"`   // when it was submitted
+}
+
+// FindPendingCSR returns the client CSR that an earlier run has submitted, or nil if
+// there is no pending key. It creates nothing. If the cluster cannot be
+// queried, it returns the name of the CSR and an error.
+func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
+	key, err := loadKey(i.KeyDir)
+	if err != nil || key.private == nil {
+		return nil, err
+	}
+	expected, err := newClientCSR(key, i.NodeName)
+	if err != nil {
+		return nil, err
+	}
+	pending := &PendingCSR{Name: expected.Name, Fingerprint: fingerprint(&key.private.PublicKey)}
+	connection, err := i.reconnectBootstrap()
+	if err != nil {
+		return pending, err
+	}
+	found, err := connection.Client.CSRs().Find(ctx, expected.Name)
+	if err != nil {
+		return pending, connection.Explain(ctx, err).Failure("getting the client CSR")
+	}
+	at := evaluateCSR(found, expected, metav1.Now())
+	pending.Phase, pending.Detail = string(at.phase), at.detail
+	if found != nil {
+		pending.Since = found.CreationTimestamp.Time
+	}
+	return pending, nil
+}
+
+// reconnectBootstrap returns a connection with the bootstrap credential, which is removed after the join.
+func (i *Identity) reconnectBootstrap() (*kube.Conn, error) {
+	if i.BootstrapKubeconfig == nil {
+		return nil, errors.New("this host has no bootstrap credential any more")
+	}
+	connection, _, err := i.connectBootstrap()
+	return connection, err
+}
+
+// newestFirst returns the CSRs of a requestor, the newest first.
+func newestFirst(found map[string]*kube.CSR, requestor string) []*kube.CSR {
+	all := slices.SortedFunc(maps.Values(found), func(a, b *kube.CSR) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(b.Name, a.Name))
+	})
+	return slices.DeleteFunc(all, func(csr *kube.CSR) bool { return csr.Spec.Username != requestor })
 }

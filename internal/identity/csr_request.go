@@ -91,7 +91,7 @@ func (r *csrRequester) submit(ctx context.Context) error {
 		// The CSR of an earlier run can be approved by now; if it is not, handleCSR returns the error.
 		return nil //nolint:nilerr // see above
 	}
-	return r.conn.Retry(ctx, r.identity.Log, "submitting the client CSR", func(ctx context.Context) error {
+	return r.conn.Retry(ctx, r.identity.Log, "submitting the client CSR", func() error {
 		_, err := r.conn.Client.CSRs().Create(ctx, r.desired, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
 			r.existedBefore = true

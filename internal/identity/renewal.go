@@ -63,11 +63,10 @@ func (s *Serving) CheckRenewal(ctx context.Context) (Renewal, error) {
 
 // listCSRs lists the serving CSRs of this node.
 func (s *Serving) listCSRs(ctx context.Context) (found map[string]*kube.CSR, err error) {
-	err = s.Conn.Retry(ctx, s.Log, "listing CSRs for the next serving certificate",
-		func(ctx context.Context) (err error) {
-			found, _, err = s.source().ListAll(ctx)
-			return err
-		})
+	err = s.Conn.Retry(ctx, s.Log, "listing CSRs for the next serving certificate", func() (err error) {
+		found, _, err = s.source().ListAll(ctx)
+		return err
+	})
 	return found, err
 }
 
@@ -123,7 +122,7 @@ func (s *Serving) initialStatus(found map[string]*kube.CSR) Renewal {
 			Remedy: "systemctl restart kubelet # kubelet requests a new certificate",
 		}
 	case choice.rejected != nil:
-		return Renewal{Text: choice.rejected.text, Remedy: choice.rejected.remedy}
+		return *choice.rejected
 	}
 	return Renewal{Text: noServingCSRText, Remedy: "journalctl -b -u kubelet"}
 }
@@ -141,7 +140,7 @@ func (s *Serving) renewalStatus(leaf *x509.Certificate, found map[string]*kube.C
 			Remedy: s.Topology.approvalRemedy(csr.Name),
 		}
 	case choice.rejected != nil:
-		return Renewal{Text: expires + choice.rejected.text, Remedy: choice.rejected.remedy}
+		return Renewal{Text: expires + choice.rejected.Text, Remedy: choice.rejected.Remedy}
 	case elapsedFraction(leaf.NotBefore, leaf.NotAfter, now) >= latestRenewal:
 		return overdueRenewal("serving", leaf, "logs, exec and metrics of this node will fail then")
 	}

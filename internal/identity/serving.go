@@ -105,8 +105,8 @@ func (w *servingWait) handleCSRs(ctx context.Context, found map[string]*kube.CSR
 		return false, nil
 	}
 	if rejected := choice.rejected; rejected != nil {
-		w.timeoutErr = report.Fail(report.ApprovalMissing, rejected.remedy, "%s", rejected.text)
-		w.Log.Wait("waiting for a valid serving CSR: "+rejected.text, rejected.remedy)
+		w.timeoutErr = report.Fail(report.ApprovalMissing, rejected.Remedy, "%s", rejected.Text)
+		w.Log.Wait("waiting for a valid serving CSR: "+rejected.Text, rejected.Remedy)
 	}
 	if choice.csr == nil {
 		return false, nil

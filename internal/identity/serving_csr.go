@@ -20,14 +20,8 @@ const servingCSRTimeout = 15 * time.Minute
 
 // csrChoice is the result of selecting among the serving CSRs of a node.
 type csrChoice struct {
-	csr      *kube.CSR    // the selected CSR; nil if no CSR is acceptable
-	rejected *rejectedCSR // why the newest CSR was rejected; nil if it is acceptable
-}
-
-// rejectedCSR describes why a CSR must not be approved.
-type rejectedCSR struct {
-	text   string
-	remedy report.Remedy
+	csr      *kube.CSR // the selected CSR; nil if no CSR is acceptable
+	rejected *Renewal  // why the newest CSR was rejected; nil if it is acceptable
 }
 
 // selectCSR selects the newest acceptable serving CSR. Older CSRs count only while
@@ -54,7 +48,7 @@ func (s *Serving) selectCSR(found map[string]*kube.CSR) csrChoice {
 // explainMismatch returns why a serving CSR of this node must not be approved, or nil if
 // it may be. Wrong names and addresses are explained; for all other reasons the
 // error of Validate is used.
-func (s *Serving) explainMismatch(csr *kube.CSR) *rejectedCSR {
+func (s *Serving) explainMismatch(csr *kube.CSR) *Renewal {
 	refused := s.Validate(csr)
 	if refused == nil {
 		return nil
@@ -71,8 +65,8 @@ func (s *Serving) explainMismatch(csr *kube.CSR) *rejectedCSR {
 				"restart kubelet # kubelet requests a new certificate with the current names and addresses")
 		}
 	}
-	return &rejectedCSR{text: fmt.Sprintf("serving CSR %s does not match this machine, do not approve it: %s",
-		csr.Name, reason), remedy: remedy}
+	return &Renewal{Text: fmt.Sprintf("serving CSR %s does not match this machine, do not approve it: %s",
+		csr.Name, reason), Remedy: remedy}
 }
 
 // explainNames explains which DNS name or IP address is wrong. known is false if

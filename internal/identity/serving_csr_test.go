@@ -99,7 +99,7 @@ func TestSelectServingCSR(t *testing.T) {
 				t.Errorf("selectCSR() = %v, want %q", got.csr, test.want)
 			}
 			if (got.rejected == nil) != (test.misfit == "") ||
-				(got.rejected != nil && !strings.Contains(got.rejected.text, test.misfit)) {
+				(got.rejected != nil && !strings.Contains(got.rejected.Text, test.misfit)) {
 				t.Errorf("selectCSR() misfit = %v, want %q", got.rejected, test.misfit)
 			}
 		})
@@ -139,7 +139,7 @@ func TestServingCSRMismatchIsExplained(t *testing.T) {
 	}
 	for name, test := range tests {
 		got := newServing(t).explainMismatch(servingCSR(t, "bad", ownUser, 0, test.names, test.addresses...))
-		if got == nil || got.text != intro+test.want || got.remedy == "" {
+		if got == nil || got.Text != intro+test.want || got.Remedy == "" {
 			t.Errorf("%s: misfit() = %+v, want %q", name, got, intro+test.want)
 		}
 	}

@@ -5,10 +5,12 @@ package identity
 import (
 	"context"
 	"crypto/x509"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -42,15 +44,8 @@ func (i *Identity) verifyStored(ctx context.Context) error {
 // (ClusterRole system:node-bootstrapper). A Node of another host is an error.
 // Then the cluster checks in a dry run whether kubelet may create the Node.
 func (i *Identity) verify(ctx context.Context, connection *kube.Conn, fresh bool) error {
-	var node *corev1.Node
-	err := connection.Retry(ctx, i.Log, "verifying the node's certificate with the API server",
-		func(ctx context.Context) (err error) {
-			node, err = connection.Client.Nodes().Get(ctx, i.NodeName)
-			if apierrors.IsNotFound(err) {
-				node, err = nil, nil
-			}
-			return err
-		})
+	node, err := kube.Fetch(ctx, connection, i.Log, "verifying the node's certificate with the API server",
+		func() (*corev1.Node, error) { return connection.Client.Nodes().Find(ctx, i.NodeName) })
 	if err != nil {
 		return i.explainRejection(connection, err)
 	}
@@ -104,7 +99,7 @@ func (i *Identity) checkClock(ctx context.Context) error {
 	}
 	// Only the Date header of the response matters. If there is no response, the
 	// request for a new certificate reports why.
-	_ = i.getOwnNode(ctx, connection)
+	_, _ = connection.Client.Nodes().Find(ctx, i.NodeName)
 	return compareClocks(leaf, connection.Clock.Now(), time.Now())
 }
 
@@ -118,4 +113,64 @@ func compareClocks(leaf *x509.Certificate, server, local time.Time) error {
 		"this host's clock is wrong: it shows %s, at which this node's certificate has expired (at %s); the API "+
 			"server's clock shows %s",
 		report.Timestamp(local), report.Timestamp(leaf.NotAfter), report.Timestamp(server))
+}
+
+// errForeignNode means that the Node belongs to another host.
+var errForeignNode = errors.New("another machine already uses this Node name")
+
+// checkOwner fails if the Node belongs to another host: two kubelets with one name
+// would remove each other's pods. A Node without a machine ID was never
+// reported by a kubelet and is accepted. With fresh, an existing Node of this
+// host is logged.
+func (i *Identity) checkOwner(ctx context.Context, connection *kube.Conn, node *corev1.Node, fresh bool) error {
+	machineID := node.Status.NodeInfo.MachineID
+	switch {
+	case i.MachineID == "" || machineID == "":
+		return nil
+	case strings.EqualFold(machineID, i.MachineID):
+		if fresh {
+			i.Log.Note(fmt.Sprintf("Node %s, created at %s, belongs to this machine (machine-id %s) and is kept",
+				node.Name, report.Timestamp(node.CreationTimestamp.Time), machineID))
+		}
+		return nil
+	}
+	return foreignNodeError(node, i.MachineID, lastHeartbeat(node, leaseRenewTime(ctx, connection, node.Name)))
+}
+
+// foreignNodeError returns the error for a Node that belongs to another host.
+func foreignNodeError(node *corev1.Node, machineID string, heartbeat time.Time) error {
+	lastReport := "it has never reported to the cluster"
+	if !heartbeat.IsZero() {
+		lastReport = "it last reported to the cluster at " + report.Timestamp(heartbeat)
+	}
+	state := "not Ready"
+	if kube.IsReady(node) {
+		state = "Ready"
+	}
+	return report.Fail(report.Refused,
+		report.Remedy("hostnamectl set-hostname ANOTHER-NAME # then run join again\n# or, if the other machine no "+
+			"longer exists, run on the hosted cluster before the next join:\noc delete node "+node.Name),
+		"%w: the machine-id of Node %s is %s, this machine's is %s; %s, %s",
+		errForeignNode, node.Name, node.Status.NodeInfo.MachineID, machineID, lastReport, state)
+}
+
+// leaseRenewTime returns when kubelet last renewed its lease, or zero if that is
+// unknown. kubelet renews the lease every ten seconds, and reports its status
+// every five minutes.
+func leaseRenewTime(ctx context.Context, a *kube.Conn, name string) time.Time {
+	lease, err := a.Client.Leases(corev1.NamespaceNodeLease).Get(ctx, name)
+	if err != nil || lease.Spec.RenewTime == nil {
+		return time.Time{} // the conditions of the Node are used instead
+	}
+	return lease.Spec.RenewTime.Time
+}
+
+// lastHeartbeat returns the latest heartbeat of a Node's kubelet.
+func lastHeartbeat(node *corev1.Node, lease time.Time) time.Time {
+	for _, condition := range node.Status.Conditions {
+		if condition.LastHeartbeatTime.After(lease) {
+			lease = condition.LastHeartbeatTime.Time
+		}
+	}
+	return lease
 }

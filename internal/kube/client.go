@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -32,8 +33,9 @@ func newScheme() *runtime.Scheme {
 	return s
 }
 
-// Client reads and writes objects of one cluster with one credential. Its
-// errors are those of client-go, so that apierrors classifies them.
+// Client reads and writes objects of one cluster with one credential. Every
+// request except a watch fails after RequestTimeout. The errors are those of
+// client-go, so that apierrors classifies them.
 type Client struct {
 	core, certificates, coordination, authorization *rest.RESTClient
 }
@@ -52,50 +54,47 @@ func NewClient(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
 	}
-	client := &Client{}
-	for _, group := range []struct {
-		client  **rest.RESTClient
-		path    string
-		version schema.GroupVersion
-	}{
-		{client: &client.core, path: "/api", version: corev1.SchemeGroupVersion},
-		{client: &client.certificates, path: "/apis", version: certificatesv1.SchemeGroupVersion},
-		{client: &client.coordination, path: "/apis", version: coordinationv1.SchemeGroupVersion},
-		{client: &client.authorization, path: "/apis", version: authorizationv1.SchemeGroupVersion},
-	} {
-		config.APIPath, config.GroupVersion = group.path, &group.version
-		if *group.client, err = rest.RESTClientForConfigAndClient(config, shared); err != nil {
-			return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
-		}
+	group := func(path string, version schema.GroupVersion) *rest.RESTClient {
+		config.APIPath, config.GroupVersion = path, &version
+		client, failed := rest.RESTClientForConfigAndClient(config, shared)
+		err = cmp.Or(err, failed)
+		return client
+	}
+	client := &Client{
+		core:          group("/api", corev1.SchemeGroupVersion),
+		certificates:  group("/apis", certificatesv1.SchemeGroupVersion),
+		coordination:  group("/apis", coordinationv1.SchemeGroupVersion),
+		authorization: group("/apis", authorizationv1.SchemeGroupVersion),
+	}
+	if err != nil {
+		return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
 	}
 	return client, nil
 }
 
 // Nodes returns the Nodes of the cluster.
 func (c *Client) Nodes() Resource[*corev1.Node, *corev1.NodeList] {
-	return newResource(c.core, "nodes", "", func(list *corev1.NodeList) []corev1.Node { return list.Items })
+	return newResource[corev1.Node, corev1.NodeList](c.core, "nodes", "")
 }
 
 // Pods returns the Pods of a namespace, or of all namespaces for "".
 func (c *Client) Pods(namespace string) Resource[*corev1.Pod, *corev1.PodList] {
-	return newResource(c.core, "pods", namespace, func(list *corev1.PodList) []corev1.Pod { return list.Items })
+	return newResource[corev1.Pod, corev1.PodList](c.core, "pods", namespace)
 }
 
 // ConfigMaps returns the ConfigMaps of a namespace.
 func (c *Client) ConfigMaps(namespace string) Resource[*corev1.ConfigMap, *corev1.ConfigMapList] {
-	items := func(list *corev1.ConfigMapList) []corev1.ConfigMap { return list.Items }
-	return newResource(c.core, "configmaps", namespace, items)
+	return newResource[corev1.ConfigMap, corev1.ConfigMapList](c.core, "configmaps", namespace)
 }
 
 // Events returns the Events of a namespace.
 func (c *Client) Events(namespace string) Resource[*corev1.Event, *corev1.EventList] {
-	return newResource(c.core, "events", namespace, func(list *corev1.EventList) []corev1.Event { return list.Items })
+	return newResource[corev1.Event, corev1.EventList](c.core, "events", namespace)
 }
 
 // Leases returns the Leases of a namespace.
 func (c *Client) Leases(namespace string) Resource[*coordinationv1.Lease, *coordinationv1.LeaseList] {
-	items := func(list *coordinationv1.LeaseList) []coordinationv1.Lease { return list.Items }
-	return newResource(c.coordination, "leases", namespace, items)
+	return newResource[coordinationv1.Lease, coordinationv1.LeaseList](c.coordination, "leases", namespace)
 }
 
 // CSR is a CertificateSigningRequest of the API.
@@ -103,18 +102,27 @@ type CSR = certificatesv1.CertificateSigningRequest
 
 // CSRs returns the CertificateSigningRequests of the cluster.
 func (c *Client) CSRs() Resource[*CSR, *certificatesv1.CertificateSigningRequestList] {
-	items := func(list *certificatesv1.CertificateSigningRequestList) []CSR { return list.Items }
-	return newResource(c.certificates, "certificatesigningrequests", "", items)
+	return newResource[CSR, certificatesv1.CertificateSigningRequestList](c.certificates, "certificatesigningrequests", "")
 }
 
 // RESTClient returns the client of the core group, for requests that Resource
 // does not support.
 func (c *Client) RESTClient() rest.Interface { return c.core }
 
+// RequestTimeout limits one request that is not a watch.
+const RequestTimeout = 30 * time.Second
+
+// do sends a request and reads the response, within RequestTimeout.
+func do(ctx context.Context, request *rest.Request) rest.Result {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
+	return request.Do(ctx)
+}
+
 // Evict evicts the Pod that eviction names, through its eviction subresource.
 func (c *Client) Evict(ctx context.Context, eviction *policyv1.Eviction) error {
-	return c.core.Post().Namespace(eviction.Namespace).Resource("pods").Name(eviction.Name).SubResource("eviction").
-		Body(eviction).Do(ctx).Error()
+	return do(ctx, c.core.Post().Namespace(eviction.Namespace).Resource("pods").Name(eviction.Name).
+		SubResource("eviction").Body(eviction)).Error()
 }
 
 // Allowed reports whether the client's credential has the right.
@@ -122,7 +130,7 @@ func (c *Client) Allowed(ctx context.Context, right authorizationv1.ResourceAttr
 	review := &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right},
 	}
-	err := c.authorization.Post().UseProtobufAsDefault().Resource("selfsubjectaccessreviews").
-		Body(review).Do(ctx).Into(review)
+	err := do(ctx, c.authorization.Post().UseProtobufAsDefault().Resource("selfsubjectaccessreviews").
+		Body(review)).Into(review)
 	return review.Status.Allowed, err
 }

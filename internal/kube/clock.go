@@ -7,7 +7,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -16,28 +16,24 @@ import (
 
 // ServerClock records the time of the server from the Date header of its
 // responses.
-type ServerClock struct {
-	mu         sync.Mutex
-	serverDate time.Time
-	receivedAt time.Time
-}
+type ServerClock struct{ skew atomic.Pointer[clockSkew] }
+
+// clockSkew is the time of the server, and the local time at which it was received.
+type clockSkew struct{ serverDate, receivedAt time.Time }
 
 // Now returns the time of the server, or the local time if no response had a
 // Date header.
 func (c *ServerClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.serverDate.IsZero() {
+	last := c.skew.Load()
+	if last == nil {
 		return time.Now()
 	}
-	return c.serverDate.Add(time.Since(c.receivedAt))
+	return last.serverDate.Add(time.Since(last.receivedAt))
 }
 
 // Set records the time of the server.
 func (c *ServerClock) Set(date time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.serverDate, c.receivedAt = date, time.Now()
+	c.skew.Store(&clockSkew{serverDate: date, receivedAt: time.Now()})
 }
 
 func (c *ServerClock) wrap(next http.RoundTripper) http.RoundTripper {
@@ -62,10 +58,7 @@ func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 // server's. It returns "" if the difference is small or the time of the server is
 // unknown.
 func (c *ServerClock) SkewNote(local time.Time) string {
-	c.mu.Lock()
-	known := !c.serverDate.IsZero()
-	c.mu.Unlock()
-	if note := transport.SkewNote(c.Now().Sub(local)); known && note != "" {
+	if note := transport.SkewNote(c.Now().Sub(local)); note != "" && c.skew.Load() != nil {
 		return note + " (if it is wrong: " + transport.ClockRemedy + ")"
 	}
 	return ""

@@ -119,7 +119,8 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 
 func TestSkewNote(t *testing.T) {
 	now := time.Now()
-	clock := &ServerClock{serverDate: now, receivedAt: now}
+	clock := &ServerClock{}
+	clock.Set(now)
 	if got := clock.SkewNote(now.Add(30 * time.Second)); got != "" {
 		t.Errorf("half a minute is worth a word: %q", got)
 	}

@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Cluster identifies a cluster by its API server URL and the CAs of that
@@ -49,9 +51,9 @@ func ClusterFromConfig(config *rest.Config) (Cluster, error) {
 	return Cluster{Server: config.Host, CA: config.CAData}, nil
 }
 
-// CheckSame returns an error that states the difference unless other is the same
-// cluster. The URL must be equal, and the CA bundles must share at least one
-// certificate, because a bundle grows and shrinks during a CA rotation.
+// CheckSame returns a MismatchError unless other is the same cluster. The URL
+// must be equal, and the CA bundles must share at least one certificate, because
+// a bundle grows and shrinks during a CA rotation.
 func (c Cluster) CheckSame(other Cluster) error {
 	expected, err := ParsePEMCertificates(c.CA)
 	if err != nil {
@@ -64,15 +66,15 @@ func (c Cluster) CheckSame(other Cluster) error {
 	sharesCA := slices.ContainsFunc(actual, func(certificate *x509.Certificate) bool {
 		return slices.ContainsFunc(expected, certificate.Equal)
 	})
-	switch sameServer := NormalizeServer(c.Server) == NormalizeServer(other.Server); {
-	case !sameServer && sharesCA:
-		return ServerMismatchError{server: other.Server, expected: c.Server}
-	case !sameServer:
-		return fmt.Errorf("it is for %s, not for %s", other.Server, c.Server)
-	case !sharesCA:
-		return CAMismatchError{server: other.Server}
+	sameServer := NormalizeServer(c.Server) == NormalizeServer(other.Server)
+	if sameServer && sharesCA {
+		return nil
 	}
-	return nil
+	text := fmt.Sprintf("it is for %s, not for %s", other.Server, c.Server)
+	if sameServer {
+		text = "it trusts other CAs for " + other.Server + "; the cluster may have been reinstalled"
+	}
+	return MismatchError{SameServer: sameServer, SharesCA: sharesCA, text: text}
 }
 
 // NormalizeServer returns server in a form in which https://Host and
@@ -117,20 +119,34 @@ func ParsePEMCertificates(bundle []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// CAMismatchError means that two CA bundles for one server have no certificate
-// in common.
-type CAMismatchError struct{ server string }
-
-// Error states the mismatch.
-func (e CAMismatchError) Error() string {
-	return "it trusts other CAs for " + e.server + "; the cluster may have been reinstalled"
+// MismatchError is the difference between two clusters. The same server with other CAs can be a cluster that was
+// reinstalled. Another server with a common CA can be another endpoint of the same cluster.
+type MismatchError struct {
+	SameServer bool
+	SharesCA   bool // the CA bundles have a certificate in common
+	text       string
 }
 
-// ServerMismatchError means that the URLs of two clusters differ, and their CA bundles have
-// a certificate in common: the API server may have another endpoint.
-type ServerMismatchError struct{ server, expected string }
-
 // Error states the mismatch.
-func (e ServerMismatchError) Error() string {
-	return "it is for " + e.server + ", not for " + e.expected
+func (e MismatchError) Error() string { return e.text }
+
+// ParseKubeconfig returns the client configuration of an administrator's kubeconfig. It refuses a
+// kubeconfig that runs a command to obtain its credential, or that does not verify the server.
+func ParseKubeconfig(kubeconfig []byte) (*rest.Config, error) {
+	const remedy = "oc -n HOSTED_CLUSTER_NAMESPACE extract secret/HOSTED_CLUSTER-admin-kubeconfig --to=- " +
+		"# prints a usable kubeconfig"
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, report.Fail(report.Usage, remedy, "reading the kubeconfig: %w", err)
+	}
+	if config.ExecProvider != nil || config.AuthProvider != nil {
+		return nil, report.Fail(report.Usage, remedy,
+			"the kubeconfig runs a command to obtain its credential, which is not supported")
+	}
+	if config.Insecure {
+		return nil, report.Fail(report.Usage, remedy,
+			"the kubeconfig does not verify the server (insecure-skip-tls-verify), so that another server could "+
+				"receive its credential")
+	}
+	return config, nil
 }

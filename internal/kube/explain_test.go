@@ -136,7 +136,7 @@ func TestRetrySurvivesServerRestartAndEnds(t *testing.T) {
 	a := &Conn{Server: "https://api.example.com:6443", Clock: &ServerClock{}}
 	var sink reporttest.Recorder
 	tries := 0
-	err := a.Retry(t.Context(), sink.Log(), "asking", func(context.Context) error {
+	err := a.Retry(t.Context(), sink.Log(), "asking", func() error {
 		tries++
 		if tries == 1 {
 			return &net.DNSError{Name: "api.example.com", IsNotFound: true}
@@ -151,7 +151,7 @@ func TestRetrySurvivesServerRestartAndEnds(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	err = a.Retry(ctx, sink.Log(), "asking",
-		func(context.Context) error { return &net.DNSError{Name: "api.example.com", IsNotFound: true} })
+		func() error { return &net.DNSError{Name: "api.example.com", IsNotFound: true} })
 	if err == nil || !strings.Contains(err.Error(), "does not exist in DNS") ||
 		report.RemedyOf(err) != "getent ahosts api.example.com" {
 		t.Errorf("Retry() at the deadline = %v (%s), want the last thing seen", err, report.RemedyOf(err))

@@ -61,7 +61,7 @@ func Follow[T metav1.Object](ctx context.Context, connection *Conn, log report.L
 	var objects map[string]T
 	for {
 		if version == "" {
-			err := connection.Retry(ctx, log, s.Activity, func(ctx context.Context) (err error) {
+			err := connection.Retry(ctx, log, s.Activity, func() (err error) {
 				objects, version, err = s.ListAll(ctx)
 				return err
 			})

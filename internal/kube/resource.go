@@ -6,6 +6,8 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,7 +34,6 @@ type Resource[T object, L objectList] struct {
 	namespace string
 	newObject func() T
 	newList   func() L
-	items     func(L) []T
 }
 
 func newResource[T, L any, PT interface {
@@ -41,21 +42,13 @@ func newResource[T, L any, PT interface {
 }, PL interface {
 	*L
 	objectList
-}](client rest.Interface, name, namespace string, items func(PL) []T) Resource[PT, PL] {
+}](client rest.Interface, name, namespace string) Resource[PT, PL] {
 	return Resource[PT, PL]{
 		client:    client,
 		name:      name,
 		namespace: namespace,
 		newObject: func() PT { return new(T) },
 		newList:   func() PL { return new(L) },
-		items: func(list PL) []PT {
-			values := items(list)
-			pointers := make([]PT, 0, len(values))
-			for n := range values {
-				pointers = append(pointers, &values[n])
-			}
-			return pointers
-		},
 	}
 }
 
@@ -65,7 +58,7 @@ func (r Resource[T, L]) prepare(request *rest.Request) *rest.Request {
 
 func (r Resource[T, L]) send(ctx context.Context, request *rest.Request) (T, error) {
 	received := r.newObject()
-	err := request.Do(ctx).Into(received)
+	err := do(ctx, request).Into(received)
 	return received, err
 }
 
@@ -74,10 +67,23 @@ func (r Resource[T, L]) Get(ctx context.Context, name string) (T, error) {
 	return r.send(ctx, r.prepare(r.client.Get()).Name(name))
 }
 
+// Find returns an object, or nil if it does not exist.
+func (r Resource[T, L]) Find(ctx context.Context, name string) (T, error) {
+	found, err := r.Get(ctx, name)
+	if err == nil {
+		return found, nil
+	}
+	if apierrors.IsNotFound(err) {
+		err = nil
+	}
+	var none T
+	return none, err
+}
+
 // List returns one page of the objects that options select.
 func (r Resource[T, L]) List(ctx context.Context, options metav1.ListOptions) (L, error) {
 	received := r.newList()
-	err := r.prepare(r.client.Get()).VersionedParams(&options, parameterCodec).Do(ctx).Into(received)
+	err := do(ctx, r.prepare(r.client.Get()).VersionedParams(&options, parameterCodec)).Into(received)
 	return received, err
 }
 
@@ -109,11 +115,18 @@ func (r Resource[T, L]) Patch(ctx context.Context, name string, kind types.Patch
 
 // Delete deletes an object. Preconditions of options can select its UID.
 func (r Resource[T, L]) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
-	return r.prepare(r.client.Delete()).Name(name).Body(&options).Do(ctx).Error()
+	return do(ctx, r.prepare(r.client.Delete()).Name(name).Body(&options)).Error()
 }
 
 // Items returns the objects of a list, which they share memory with.
-func (r Resource[T, L]) Items(list L) []T { return r.items(list) }
+func (r Resource[T, L]) Items(list L) []T {
+	all := make([]T, 0, meta.LenList(list))
+	_ = meta.EachListItem(list, func(item runtime.Object) error { // fails only for a type that is no list
+		all = append(all, item.(T))
+		return nil
+	})
+	return all
+}
 
 // Source selects objects by a field selector, for [Follow]. activity is the text
 // for messages, such as "watching Node worker-1".

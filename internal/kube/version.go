@@ -53,10 +53,8 @@ func ServerVersion(ctx context.Context, kubeconfig []byte, proxy Proxy, log repo
 	if err != nil {
 		return Version{}, err
 	}
-	var content []byte
-	err = connection.Retry(ctx, log, "getting the API server's version", func(ctx context.Context) error {
-		content, err = connection.Client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
-		return err
+	content, err := Fetch(ctx, connection, log, "getting the API server's version", func() ([]byte, error) {
+		return do(ctx, connection.Client.RESTClient().Get().AbsPath("/version")).Raw()
 	})
 	if err != nil {
 		return Version{}, err

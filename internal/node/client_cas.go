@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/servicelog"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 )
 
 // ClientCAPath is where a payload stores the CAs that kubelet verifies its
@@ -54,11 +55,7 @@ func (h Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([
 // used the current CAs. It reloads changed CAs within a minute (FileRefreshDuration in
 // k8s.io/apiserver/pkg/server/dynamiccertificates).
 func rejectionsSince(changed, now time.Time) time.Time {
-	since, loaded := now.Add(-time.Hour), changed.Add(time.Minute)
-	if loaded.After(since) {
-		return loaded
-	}
-	return since
+	return slices.MaxFunc([]time.Time{now.Add(-time.Hour), changed.Add(time.Minute)}, time.Time.Compare)
 }
 
 // clientCAFindings returns the findings about kubelet's client CAs. A rejected request
@@ -76,12 +73,7 @@ func clientCAFindings(cas []*x509.Certificate, kubeletErrors []string, file stri
 			return []report.Finding{f}
 		}
 	}
-	newest := cas[0]
-	for _, authority := range cas[1:] {
-		if authority.NotAfter.After(newest.NotAfter) {
-			newest = authority
-		}
-	}
+	newest := slices.MaxFunc(cas, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) })
 	switch {
 	case now.After(newest.NotAfter):
 		f.Severity, f.Reason = report.SeverityProblem, report.ClientCAExpired

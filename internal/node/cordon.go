@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -48,7 +49,7 @@ func cordonedFor(node *corev1.Node) CordonReason {
 // Cordon marks this node's Node unschedulable, which the node's own credential
 // allows. A Node that is already cordoned or does not exist remains unchanged.
 func (n *Node) Cordon(ctx context.Context, reason CordonReason) error {
-	return n.Conn.Retry(ctx, n.Log, "cordoning Node "+n.Name, func(ctx context.Context) error {
+	return n.Conn.Retry(ctx, n.Log, "cordoning Node "+n.Name, func() error {
 		node, err := n.get(ctx)
 		if err != nil || node == nil || node.Spec.Unschedulable {
 			return err
@@ -62,20 +63,16 @@ func (n *Node) uncordon(ctx context.Context) error {
 	for _, reason := range cordonReasons() {
 		annotations[string(reason)] = nil
 	}
-	return n.Conn.Retry(ctx, n.Log, "uncordoning Node "+n.Name, func(ctx context.Context) error {
+	return n.Conn.Retry(ctx, n.Log, "uncordoning Node "+n.Name, func() error {
 		return n.patch(ctx, false, annotations)
 	})
 }
 
 // UndoCordon uncordons this node's Node if Cordon has cordoned it for the reason.
 func (n *Node) UndoCordon(ctx context.Context, reason CordonReason) error {
-	var isCordoned bool
-	err := n.Conn.Retry(ctx, n.Log, "getting Node "+n.Name, func(ctx context.Context) error {
-		node, err := n.get(ctx)
-		isCordoned = node != nil && cordonedFor(node) == reason
-		return err
-	})
-	if err != nil || !isCordoned {
+	node, err := kube.Fetch(ctx, n.Conn, n.Log, "getting Node "+n.Name,
+		func() (*corev1.Node, error) { return n.get(ctx) })
+	if err != nil || node == nil || cordonedFor(node) != reason {
 		return err
 	}
 	return n.uncordon(ctx)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -43,12 +44,8 @@ func OpenDeleter(ctx context.Context, kubeconfig []byte, name, machineID string,
 		return nil, err
 	}
 	right := authorizationv1.ResourceAttributes{Verb: "delete", Resource: "nodes", Name: name}
-	var allowed bool
-	err = connection.Retry(ctx, log, "checking the permission to delete Node "+name,
-		func(ctx context.Context) (err error) {
-			allowed, err = connection.Client.Allowed(ctx, right)
-			return err
-		})
+	allowed, err := kube.Fetch(ctx, connection, log, "checking the permission to delete Node "+name,
+		func() (bool, error) { return connection.Client.Allowed(ctx, right) })
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +63,7 @@ func (d *Deleter) Delete(ctx context.Context) error {
 		return err
 	}
 	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(uid)}
-	return d.conn.Retry(ctx, d.log, "deleting Node "+d.name, func(ctx context.Context) error {
+	return d.conn.Retry(ctx, d.log, "deleting Node "+d.name, func() error {
 		err := d.conn.Client.Nodes().Delete(ctx, d.name, options)
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // deleted, or replaced by another Node of this name
 			return nil
@@ -77,25 +74,15 @@ func (d *Deleter) Delete(ctx context.Context) error {
 
 // uid returns the UID of the Node, "" if the Node does not exist. It fails if the Node is that of
 // another host.
-func (d *Deleter) uid(ctx context.Context) (uid string, err error) {
-	var foreign error
-	err = d.conn.Retry(ctx, d.log, "getting Node "+d.name, func(ctx context.Context) error {
-		node, err := d.conn.Client.Nodes().Get(ctx, d.name)
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		uid = string(node.UID)
-		if id := node.Status.NodeInfo.MachineID; id != "" && d.machineID != "" && !strings.EqualFold(id, d.machineID) {
-			foreign = report.Fail(report.Refused, "# use the kubeconfig of the cluster that this host has joined",
-				"Node %s belongs to another host (machine-id %s, this host's is %s)", d.name, id, d.machineID)
-		}
-		return nil
-	})
-	if err != nil {
+func (d *Deleter) uid(ctx context.Context) (string, error) {
+	node, err := kube.Fetch(ctx, d.conn, d.log, "getting Node "+d.name,
+		func() (*corev1.Node, error) { return d.conn.Client.Nodes().Find(ctx, d.name) })
+	if err != nil || node == nil {
 		return "", err
 	}
-	return uid, foreign
+	if id := node.Status.NodeInfo.MachineID; id != "" && d.machineID != "" && !strings.EqualFold(id, d.machineID) {
+		return "", report.Fail(report.Refused, "# use the kubeconfig of the cluster that this host has joined",
+			"Node %s belongs to another host (machine-id %s, this host's is %s)", d.name, id, d.machineID)
+	}
+	return string(node.UID), nil
 }

@@ -7,16 +7,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -114,7 +115,7 @@ func (n *Node) evictPods(ctx context.Context, pods []*corev1.Pod) (blocked []str
 		if pod.DeletionTimestamp != nil {
 			continue
 		}
-		err := n.Conn.Retry(ctx, n.Log, "evicting pod "+pod.Namespace+"/"+pod.Name, func(ctx context.Context) error {
+		err := n.Conn.Retry(ctx, n.Log, "evicting pod "+pod.Namespace+"/"+pod.Name, func() error {
 			err := n.Conn.Client.Evict(ctx, &policyv1.Eviction{
 				ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 				DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
@@ -156,26 +157,15 @@ func (n *Node) remainingPods(ctx context.Context, pods []*corev1.Pod) ([]*corev1
 	if err != nil {
 		return nil, err
 	}
-	now := map[types.UID]*corev1.Pod{}
-	for _, pod := range all {
-		now[pod.UID] = pod
-	}
-	var left []*corev1.Pod
-	for _, pod := range pods {
-		if current := now[pod.UID]; current != nil {
-			left = append(left, current)
-		}
-	}
-	return left, nil
+	return slices.DeleteFunc(all, func(current *corev1.Pod) bool {
+		return !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.UID == current.UID })
+	}), nil
 }
 
 // listPods lists this node's pods and retries until it succeeds or ctx ends.
-func (n *Node) listPods(ctx context.Context) (pods []*corev1.Pod, err error) {
-	err = n.Conn.Retry(ctx, n.Log, "listing the pods of this node", func(ctx context.Context) error {
-		pods, err = n.pods(ctx)
-		return err
-	})
-	return pods, err
+func (n *Node) listPods(ctx context.Context) ([]*corev1.Pod, error) {
+	return kube.Fetch(ctx, n.Conn, n.Log, "listing the pods of this node",
+		func() ([]*corev1.Pod, error) { return n.pods(ctx) })
 }
 
 func qualifiedPodNames(pods []*corev1.Pod) []string {

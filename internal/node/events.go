@@ -10,9 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/servicelog"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 )
 
 // eventComponent is the source of the Events.
@@ -22,8 +21,6 @@ const eventComponent = "hcp-node-agent"
 // shows. A node may create Events but not read them. The cluster deletes them
 // after some hours.
 func (n *Node) RecordEvent(ctx context.Context, warning bool, reason, message string) error {
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
 	now := metav1.Now()
 	event := &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: n.Name + ".", Namespace: metav1.NamespaceDefault},

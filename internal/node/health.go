@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/servicelog"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 

@@ -69,8 +69,6 @@ func (n *Node) MissingCAs(ctx context.Context, cluster kube.Cluster) (MissingCAs
 // rootCAs returns the ConfigMap of the CAs in a namespace, or nil if the pod that mounts it was deleted in
 // the meantime.
 func (n *Node) rootCAs(ctx context.Context, namespace string) (*corev1.ConfigMap, error) {
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
 	bundle, err := n.Conn.Client.ConfigMaps(namespace).Get(ctx, rootCAConfigMap)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil, nil //nolint:nilnil // no ConfigMap is no error

@@ -10,8 +10,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/servicelog"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 )
 
 // isNetworkMissing reports whether the Node is not Ready because it has no pod
@@ -51,7 +51,7 @@ func (f facts) networkFindings(problems []*pods.Problem) (all []report.Finding, 
 		return []report.Finding{finding}, nil
 	case len(causes) == 0 && !slices.ContainsFunc(f.pods, pods.IsNetworkPlugin):
 		finding.Message += "; no pod of a network plugin is assigned to this node, only " +
-			joinFirst(sortedPodNames(f.pods), 3)
+			joinFirst(slices.Sorted(slices.Values(qualifiedPodNames(f.pods))), 3)
 		finding.Remedy = "oc get clusteroperator network; oc -n openshift-ovn-kubernetes get daemonsets"
 		return []report.Finding{finding}, nil
 	case f.isSubnetMissing():
@@ -64,12 +64,6 @@ func (f facts) networkFindings(problems []*pods.Problem) (all []report.Finding, 
 	finding.Remedy, finding.Details, finding.Temporary = namedPod.Remedy(), append(finding.Details,
 		namedPod.Details...), !namedPod.CauseKnown
 	return []report.Finding{finding}, namedPod
-}
-
-func sortedPodNames(all []*corev1.Pod) []string {
-	names := qualifiedPodNames(all)
-	slices.Sort(names)
-	return names
 }
 
 // isSubnetMissing reports whether OVN-Kubernetes runs on this node and waits for

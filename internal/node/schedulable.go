@@ -142,8 +142,8 @@ func explainTaint(node *corev1.Node, taint corev1.Taint) report.Finding {
 		if f.Remedy, f.Temporary = report.Remedy(fill.Replace(string(known.remedy))), known.temporary; f.Temporary {
 			f.Subject = ""
 		}
-		if known.details != nil {
-			f.Details = known.details(node)
+		if taint.Key == machineConfigTaint {
+			f.Details = machineConfigState(node)
 		}
 		return f
 	}

@@ -150,6 +150,8 @@ func (s *sourcePackage) addRemedies(node ast.Node) bool {
 			at, takes = 1, true
 		case slices.Contains([]string{"Warn", "Wait", "Again"}, name) && len(node.Args) > 1:
 			at, takes = 1, true
+		case name == "NewPattern" && len(node.Args) == 3: // of package servicelog
+			at, takes = 2, true
 		case name == "Remedy" && len(node.Args) == 1:
 			at, takes = 0, true
 		case name == "Remedyf":

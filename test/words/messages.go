@@ -82,9 +82,9 @@ func (c *checker) description(tag *ast.BasicLit) {
 func isPattern(function ast.Expr) bool {
 	switch f := function.(type) {
 	case *ast.Ident:
-		return f.Name == "newPattern"
+		return f.Name == "NewPattern"
 	case *ast.SelectorExpr:
-		return strings.HasPrefix(f.Sel.Name, "MustCompile")
+		return strings.HasPrefix(f.Sel.Name, "MustCompile") || f.Sel.Name == "NewPattern"
 	}
 	return false
 }

@@ -32,11 +32,9 @@ func FindCause(lines []string, patterns func() []Pattern) (found Cause, line str
 				fill := func(template string) string {
 					return strings.TrimSpace(string(candidate.pattern.ExpandString(nil, template, line, match)))
 				}
-				return Cause{
-						Text:   Shorten(fill(candidate.text), MaxMessage),
-						Remedy: report.Remedy(fill(string(candidate.remedy))),
-					},
-					line, true
+				found.Text = Shorten(fill(candidate.text), MaxMessage)
+				found.Remedy = report.Remedy(fill(string(candidate.remedy)))
+				return found, line, true
 			}
 		}
 	}
@@ -92,7 +90,8 @@ func knownCauses() []Pattern {
 	return slices.Concat(unitCauses(), RuntimeCauses(), HostCauses(), clusterCauses())
 }
 
-func newPattern(pattern, text string, remedy report.Remedy) Pattern {
+// NewPattern returns the pattern of a regular expression and two templates.
+func NewPattern(pattern, text string, remedy report.Remedy) Pattern {
 	return Pattern{pattern: regexp.MustCompile(pattern), text: text, remedy: remedy}
 }
 
@@ -102,56 +101,56 @@ func unitCauses() []Pattern {
 		"restart kubelet"
 	return []Pattern{
 		// systemd
-		newPattern(`Unit (\S+) not found`, "$1, which it requires, does not exist on this host",
+		NewPattern(`Unit (\S+) not found`, "$1, which it requires, does not exist on this host",
 			"dnf provides '*/$1' # shows the package to install"),
-		newPattern(`status=203/EXEC`, "its binary cannot be executed: it is not installed, or SELinux or fapolicyd denies it",
+		NewPattern(`status=203/EXEC`, "its binary cannot be executed: it is not installed, or SELinux or fapolicyd denies it",
 			"ausearch -m avc,fanotify -ts recent; systemctl cat kubelet"),
-		newPattern(`status=226/NAMESPACE`, "systemd cannot set up the directories that the unit lists",
+		NewPattern(`status=226/NAMESPACE`, "systemd cannot set up the directories that the unit lists",
 			"journalctl -b -u kubelet"),
 
 		// kubelet's flags and configuration
-		newPattern(`unknown (?:shorthand )?flag: (\S+?)"?(?:\s|$)`,
+		NewPattern(`unknown (?:shorthand )?flag: (\S+?)"?(?:\s|$)`,
 			"it does not support the flag $1 of its unit: "+releaseMismatch, sameRelease),
-		newPattern(`unrecognized feature gate: (\w+)`,
+		NewPattern(`unrecognized feature gate: (\w+)`,
 			"it does not support the feature gate $1 of its configuration: "+releaseMismatch, sameRelease),
-		newPattern(`no kind \\*"KubeletConfiguration\\*" is registered for version \\*"([^"\\]+)`,
+		NewPattern(`no kind \\*"KubeletConfiguration\\*" is registered for version \\*"([^"\\]+)`,
 			"it does not support version $1 of its configuration: "+releaseMismatch, sameRelease),
-		newPattern(`strict decoding error: unknown field \\*"([^"\\]+)`,
+		NewPattern(`strict decoding error: unknown field \\*"([^"\\]+)`,
 			"it does not support the setting $1 of its configuration: "+releaseMismatch, sameRelease),
-		newPattern(`running with swap on is not supported`, "swap is enabled, and this kubelet does not start with swap",
+		NewPattern(`running with swap on is not supported`, "swap is enabled, and this kubelet does not start with swap",
 			"swapoff -a # and remove swap from /etc/fstab"),
-		newPattern(`not run on a host using cgroup v1`, "this release does not support cgroup v1",
+		NewPattern(`not run on a host using cgroup v1`, "this release does not support cgroup v1",
 			"grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 # then drain the node and reboot it"),
-		newPattern(`invalid kernel flag: ([\w./-]+), expected value: (\d+), actual value: (\d+)`,
+		NewPattern(`invalid kernel flag: ([\w./-]+), expected value: (\d+), actual value: (\d+)`,
 			"sysctl $1 is $3 and must be $2", "hcp-node-agent join # sets the sysctl again; to show it: sysctl $1"),
-		newPattern(`failed to (?:load|validate) [kK]ubelet config(?:uration)?(?: file)?, (?:path: ([^,]+), `+
+		NewPattern(`failed to (?:load|validate) [kK]ubelet config(?:uration)?(?: file)?, (?:path: ([^,]+), `+
 			`)?error: (.+?)"?$`,
 			"it cannot use its configuration $1: $2", "hcp-node-agent status # shows whether the file was changed"),
-		newPattern(`unable to load client CA file ([^:]+): (.+?)"?$`, "it cannot read the cluster's CA $1: $2",
+		NewPattern(`unable to load client CA file ([^:]+): (.+?)"?$`, "it cannot read the cluster's CA $1: $2",
 			"hcp-node-agent join # writes the file again"),
-		newPattern(`unable to load bootstrap kubeconfig: stat ([^:]+): no such file`,
+		NewPattern(`unable to load bootstrap kubeconfig: stat ([^:]+): no such file`,
 			"it has no client certificate and no bootstrap credential ($1 does not exist)",
 			"hcp-node-agent join --user-data USER_DATA"),
-		newPattern(`listen tcp (\S+?): bind: address already in use`, "another process listens on $1", "ss -ltnp"),
+		NewPattern(`listen tcp (\S+?): bind: address already in use`, "another process listens on $1", "ss -ltnp"),
 	}
 }
 
 // RuntimeCauses returns patterns for errors between kubelet and CRI-O.
 func RuntimeCauses() []Pattern {
 	return []Pattern{
-		newPattern(`hostPath type check failed: (\S+) is not an? (\w+)`,
+		NewPattern(`hostPath type check failed: (\S+) is not an? (\w+)`,
 			"$1, which it mounts from this host, does not exist or is not a $2",
 			"hcp-node-agent status # shows whether the file was removed; hcp-node-agent join writes the payload's "+
 				"files again"),
-		newPattern(`references non-existent (secret|config) key: ([^\s"\\]+)`,
+		NewPattern(`references non-existent (secret|config) key: ([^\s"\\]+)`,
 			"the $1 that it mounts has no key $2", "oc get pods -A -o wide | grep ContainerCreating"),
-		newPattern(`cri-o configured with (\w+) cgroup manager, but (?:did not receive|received systemd) slice `+
+		NewPattern(`cri-o configured with (\w+) cgroup manager, but (?:did not receive|received systemd) slice `+
 			`as parent`,
 			"kubelet and CRI-O use different cgroup drivers (CRI-O's is $1)", "crio config 2>/dev/null | grep "+
 				"cgroup_manager; grep cgroupDriver /etc/kubernetes/kubelet.conf"),
-		newPattern(`expected cgroupsPath to be of format`, "kubelet and CRI-O use different cgroup drivers",
+		NewPattern(`expected cgroupsPath to be of format`, "kubelet and CRI-O use different cgroup drivers",
 			"crio config 2>/dev/null | grep cgroup_manager; grep cgroupDriver /etc/kubernetes/kubelet.conf"),
-		newPattern(`dial unix \S*crio\.sock: connect: (no such file or directory|connection refused)`,
+		NewPattern(`dial unix \S*crio\.sock: connect: (no such file or directory|connection refused)`,
 			"CRI-O does not respond on its socket ($1)", "systemctl status crio"),
 	}
 }
@@ -160,30 +159,30 @@ func RuntimeCauses() []Pattern {
 // can affect every process, also in pods.
 func HostCauses() []Pattern {
 	return []Pattern{
-		newPattern(`no space left on device`, "a file system of this host is full",
+		NewPattern(`no space left on device`, "a file system of this host is full",
 			"df -h /var/lib/kubelet /var/lib/containers /var/log; df -i /var"),
-		newPattern(`too many open files|inotify_(?:init|add_watch)\S*: no space`,
+		NewPattern(`too many open files|inotify_(?:init|add_watch)\S*: no space`,
 			"the kernel's limit of open files or inotify watches is reached",
 			"sysctl fs.inotify fs.file-nr"),
-		newPattern(`proxyconnect tcp: (.+?)"?$`, "the proxy does not forward its requests: $1",
+		NewPattern(`proxyconnect tcp: (.+?)"?$`, "the proxy does not forward its requests: $1",
 			"systemctl show -P Environment kubelet crio | grep -io 'https*_proxy=[^ ]*'"),
-		newPattern(`current time (\S+?) is before ([\dTZ:.+-]+)`,
+		NewPattern(`current time (\S+?) is before ([\dTZ:.+-]+)`,
 			"this host's clock is behind: it shows $1, but a certificate is not valid before $2",
 			"chronyc makestep # or: timedatectl set-ntp true"),
-		newPattern(`current time (\S+?) is after ([\dTZ:.+-]+)`,
+		NewPattern(`current time (\S+?) is after ([\dTZ:.+-]+)`,
 			"a certificate expired at $2, and this host's clock shows $1", "date -u; chronyc makestep # if the "+
 				"clock is "+
 				"ahead"),
-		newPattern(`(?:lookup ([\w.-]+)(?: on (\S+?))?: )(no such host|server misbehaving|i/o timeout|Temporary `+
+		NewPattern(`(?:lookup ([\w.-]+)(?: on (\S+?))?: )(no such host|server misbehaving|i/o timeout|Temporary `+
 			`failure in name resolution|connection refused)`,
 			"DNS does not resolve $1 ($2 $3)", "getent ahosts $1; cat /etc/resolv.conf"),
-		newPattern(`dial tcp (172\.20\.0\.1:\d+|\[fd00::1\]:\d+): (?:connect: )?(connection refused|i/o `+
+		NewPattern(`dial tcp (172\.20\.0\.1:\d+|\[fd00::1\]:\d+): (?:connect: )?(connection refused|i/o `+
 			`timeout|no route to host|network is unreachable)`,
 			"it cannot reach the API server through kube-apiserver-proxy, the pod on this host that listens on $1 "+
 				"($2)",
 			"crictl ps -a --name 'haproxy|kubernetes-default-proxy'; "+
 				"ip address show lo; systemctl status apiserver-ip"),
-		newPattern(`dial tcp (\S+?): (?:connect: )?(connection refused|i/o timeout|no route to host|network is `+
+		NewPattern(`dial tcp (\S+?): (?:connect: )?(connection refused|i/o timeout|no route to host|network is `+
 			`unreachable)`,
 			"it cannot reach $1 ($2)", "curl -kv https://$1/version"),
 	}
@@ -193,15 +192,15 @@ func HostCauses() []Pattern {
 // rejects.
 func clusterCauses() []Pattern {
 	return []Pattern{
-		newPattern(`is not allowed to modify (?:node|labels|taints)|not allowed to set the following labels`,
+		NewPattern(`is not allowed to modify (?:node|labels|taints)|not allowed to set the following labels`,
 			"the API server rejects kubelet's updates of its Node (name, labels or taints)",
 			"journalctl -b -u kubelet | grep forbidden"),
-		newPattern(`Unable to register node with API server" err="([^"\\]+)`,
+		NewPattern(`Unable to register node with API server" err="([^"\\]+)`,
 			"the API server rejects its Node: $1", "journalctl -b -u kubelet | grep register"),
-		newPattern(`/apis?/.*certificate signed by unknown authority`,
+		NewPattern(`/apis?/.*certificate signed by unknown authority`,
 			"it does not trust the API server's certificate, or the API server does not trust its certificate",
 			"hcp-node-agent join # compares the cluster with the kubeconfig"),
-		newPattern(`Unauthorized`, "the API server rejects its certificate",
+		NewPattern(`Unauthorized`, "the API server rejects its certificate",
 			"hcp-node-agent join --user-data USER_DATA # requests a new certificate"),
 	}
 }
