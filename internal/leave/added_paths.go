@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -120,9 +122,5 @@ func (f *Flow) reportAddedPaths(document *Document, found []addedPaths, log repo
 
 // removeCommand returns the shell command that removes the files.
 func removeCommand(paths []string) report.Remedy {
-	command := "rm --"
-	for _, p := range paths {
-		command += " " + report.ShellWord(p)
-	}
-	return report.Remedy(command)
+	return report.Remedy("rm -- " + strings.Join(lists.Map(paths, report.ShellWord), " "))
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 // Contents describes the software of a payload: its release, and the versions of the packages in
@@ -43,11 +44,7 @@ var imagePackages = regexp.MustCompile(`^(openshift-kubelet|cri-o|cri-tools|open
 
 // Versions returns packages with their versions, such as cri-o-1.32.4-1.el9.
 func (s *Contents) Versions(names []string) []string {
-	versions := make([]string, 0, len(names))
-	for _, name := range names {
-		versions = append(versions, name+"-"+s.Packages[name])
-	}
-	return versions
+	return lists.Map(names, func(name string) string { return name + "-" + s.Packages[name] })
 }
 
 // Unpackable returns the packages of the OS image that can be unpacked, in order.
