@@ -131,13 +131,9 @@ func readUserData(o Options, source userDataSource, token *enrollment.Token) (*i
 // checkStandardInput fails if more than one input is to be read from standard
 // input.
 func checkStandardInput(c config.Join) error {
-	var readers []string
-	for _, one := range slices.Concat([]string{c.UserData, c.ApproveWith, c.JoinToken}, c.IgnitionOverrides) {
-		if one == "-" {
-			readers = append(readers, one)
-		}
-	}
-	if len(readers) > 1 {
+	names := slices.Concat([]string{c.UserData, c.ApproveWith, c.JoinToken}, c.IgnitionOverrides)
+	isFile := func(name string) bool { return name != "-" }
+	if readers := slices.DeleteFunc(names, isFile); len(readers) > 1 {
 		return UsageError("only one of --user-data, --approve-with, --join-token and --ignition-override can read standard " +
 			"input")
 	}

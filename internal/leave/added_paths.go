@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -76,11 +78,8 @@ func (f *Flow) onlyFiles(paths []string) ([]string, error) {
 
 // topmost returns the paths that are not below another one.
 func topmost(paths []string) []string {
-	known := map[string]bool{}
-	for _, p := range paths {
-		known[p] = true
-	}
-	return slices.DeleteFunc(paths, func(p string) bool { return known[path.Dir(p)] })
+	known := sets.New(paths...)
+	return slices.DeleteFunc(paths, func(p string) bool { return known.Has(path.Dir(p)) })
 }
 
 // reportAddedPaths adds the paths that an undo removed or kept to the document. It
