@@ -38,7 +38,8 @@ var layers = []layer{
 	{"steps and requests", "steps transport"},
 	{"report", "report"},
 	{"host", "host/..."},
-	{"base", "lists redact schema wait"},
+	{"base", "redact schema wait"},
+	{"functions for slices", "lists"},
 }
 
 // exceptions lists the imports that layers does not permit.

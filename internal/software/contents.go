@@ -49,14 +49,8 @@ func (s *Contents) Versions(names []string) []string {
 
 // Unpackable returns the packages of the OS image that can be unpacked, in order.
 func (s *Contents) Unpackable() []string {
-	var names []string
-	for name := range s.Packages {
-		if imagePackages.MatchString(name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	names := slices.Sorted(maps.Keys(s.Packages))
+	return slices.DeleteFunc(names, func(name string) bool { return !imagePackages.MatchString(name) })
 }
 
 // version returns the version of the package in the OS image that meets a need, or "".
@@ -115,12 +109,7 @@ func (s *Contents) KubernetesMinor(table Table, release Release) int {
 func (t Table) OnlyNodePackages(versions map[string]string) map[string]string {
 	versions = maps.Clone(versions)
 	maps.DeleteFunc(versions, func(name, _ string) bool {
-		for _, p := range t.Packages {
-			if p.matches(name) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(t.Packages, func(p Package) bool { return p.matches(name) })
 	})
 	return versions
 }
