@@ -39,6 +39,7 @@ var layers = []layer{
 	{"report", "report"},
 	{"host", "host/..."},
 	{"base", "redact schema wait"},
+	{"functions for slices", "lists"},
 }
 
 // exceptions lists the imports that layers does not permit.

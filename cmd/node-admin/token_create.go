@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -97,8 +98,7 @@ func (o tokenOptions) create(document *tokensDocument) error {
 	for _, node := range nodes {
 		for _, suffix := range []string{enrollment.TokenSuffix, enrollment.EnrollmentSuffix} {
 			if path := filepath.Join(o.dir, node.name+suffix); exists(path) {
-				return usageError(
-					"%s already exists and is not overwritten: move it, or use another --output-dir", path)
+				return usageError("%s already exists and is not overwritten: move it, or use another --output-dir", path)
 			}
 		}
 	}
@@ -163,10 +163,7 @@ func (o tokenOptions) tokenNodes() ([]tokenNode, error) {
 	if err != nil {
 		return nil, usageError("--address: %w", err)
 	}
-	var nodes []tokenNode
-	for _, name := range o.names {
-		nodes = append(nodes, tokenNode{name: name, addresses: addresses})
-	}
+	nodes := lists.Map(o.names, func(name string) tokenNode { return tokenNode{name: name, addresses: addresses} })
 	if o.nodes != "" {
 		content, err := os.ReadFile(o.nodes)
 		if err != nil {

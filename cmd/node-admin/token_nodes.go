@@ -3,8 +3,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -21,9 +19,8 @@ type tokenNode struct {
 // parseNodes parses lines with the name of a node and its addresses. Text after # is a comment.
 func parseNodes(content []byte) ([]tokenNode, error) {
 	var nodes []tokenNode
-	lines := bufio.NewScanner(bytes.NewReader(content))
-	for number := 1; lines.Scan(); number++ {
-		text, _, _ := strings.Cut(lines.Text(), "#")
+	for i, line := range strings.Split(string(content), "\n") {
+		text, _, _ := strings.Cut(line, "#")
 		words := strings.Fields(text)
 		if len(words) == 0 {
 			continue
@@ -33,12 +30,9 @@ func parseNodes(content []byte) ([]tokenNode, error) {
 			err = enrollment.CheckNodeName(words[0])
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", number, err)
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
 		nodes = append(nodes, tokenNode{name: words[0], addresses: addresses})
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("reading lines: %w", err)
 	}
 	return nodes, nil
 }

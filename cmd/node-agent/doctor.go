@@ -3,10 +3,14 @@
 package main
 
 import (
+	"cmp"
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/doctor"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -29,23 +33,16 @@ func newDoctorCommand(p *cli.Printer) *cobra.Command {
 		Args: cli.NoArgs,
 	}
 	file := settingFlags(c, userDataSettings...)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		options, err := optionsFrom(c, *file, p)
-		if err != nil {
-			return err
-		}
-		document, err := doctor.Run(c.Context(), options)
+	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
+		document, err := doctor.Run(ctx, options)
 		if err != nil {
 			document.CommandResult = report.ResultOf(err)
 		}
-		if writeErr := p.Document(document, document.Print); writeErr != nil && err == nil {
-			err = writeErr
+		if err = cmp.Or(err, p.Document(document, document.Print)); err != nil {
+			return err
 		}
-		if err == nil {
-			err = document.Err()
-			p.StepReported = true // printed as part of the findings
-		}
-		return err
-	}
+		p.StepReported = true // printed as part of the findings
+		return document.Err()
+	})
 	return c
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -78,9 +79,6 @@ func settingFlagSet() *pflag.FlagSet {
 
 func completeInterfaces(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	interfaces, _ := net.Interfaces() // without them nothing is completed
-	var names []cobra.Completion
-	for _, one := range interfaces {
-		names = append(names, one.Name)
-	}
+	names := lists.Map(interfaces, func(one net.Interface) cobra.Completion { return one.Name })
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -62,20 +63,15 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 	only := c.Flags().StringSlice("only", nil,
 		"run only these `STEPS`, whether or not the host has joined: network needs no user data")
 	cli.CompleteFlag(c, "only", cli.CompleteList(steps.IndependentSteps()))
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		options, err := optionsFrom(c, *file, p)
-		if err != nil {
-			return err
-		}
+	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
 		options.Resume = *resume
-		var changed bool
 		if len(*only) > 0 {
-			changed, err = bootstrap.RunOnly(c.Context(), options, *only)
-		} else {
-			changed, err = bootstrap.Join(c.Context(), options)
+			changed, err := bootstrap.RunOnly(ctx, options, *only)
+			return finishSteps(p, "JoinResult", changed, err)
 		}
+		changed, err := bootstrap.Join(ctx, options)
 		return finishSteps(p, "JoinResult", changed, err)
-	}
+	})
 	return c
 }
 
@@ -106,6 +102,19 @@ func stepTable[T any](list []steps.Step[T]) string {
 		fmt.Fprintf(&out, "    %-19s  %s\n", step.Name, step.Description)
 	}
 	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// withOptions returns a function for RunE that calls run with the options of a join.
+func withOptions(
+	p *cli.Printer, file *string, run func(context.Context, inputs.Options) error,
+) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, _ []string) error {
+		options, err := optionsFrom(c, *file, p)
+		if err != nil {
+			return err
+		}
+		return run(c.Context(), options)
+	}
 }
 
 // optionsFrom returns the options of a join from the configuration and the flags of c.

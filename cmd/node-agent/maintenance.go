@@ -3,9 +3,12 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/maintenance"
 )
 
@@ -34,18 +37,14 @@ func newMaintenanceCommand(p *cli.Printer) *cobra.Command {
 	reboot := flags.Bool("reboot", false, "reboot the host even if no update requires it")
 	drainTimeout := flags.Duration("drain-timeout", maintenance.DefaultDrainTimeout,
 		"maximum time to evict the pods; a drain that takes longer is undone")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		options, err := optionsFrom(c, *file, p)
-		if err != nil {
-			return err
-		}
-		changed, err := maintenance.Run(c.Context(), maintenance.Options{
+	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
+		changed, err := maintenance.Run(ctx, maintenance.Options{
 			Options:      options,
 			NoUpdate:     *noUpdate,
 			Reboot:       *reboot,
 			DrainTimeout: *drainTimeout,
 		})
 		return finishSteps(p, "MaintenanceResult", changed, err)
-	}
+	})
 	return c
 }

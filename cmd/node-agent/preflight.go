@@ -4,10 +4,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -19,17 +21,13 @@ func newPreflightCommand(p *cli.Printer) *cobra.Command {
 		Args:  cli.NoArgs,
 	}
 	file := settingFlags(c, planSettings...)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		options, err := optionsFrom(c, *file, p)
-		if err != nil {
-			return err
-		}
-		document, err := plan.Preflight(c.Context(), options)
+	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
+		document, err := plan.Preflight(ctx, options)
 		if err != nil {
 			return err
 		}
 		return cmp.Or(p.Document(document, func(page *report.Page) { printPreflight(page, document) }), document.Err())
-	}
+	})
 	return c
 }
 

@@ -3,12 +3,14 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 )
 
@@ -35,15 +37,11 @@ the journal and is an Event.`,
 	}
 	file := settingFlags(c, "timeout", "repair")
 	metrics := c.Flags().String("metrics-file", metricsFile, "write Prometheus metrics to `FILE`; \"\" writes none")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		options, err := optionsFrom(c, *file, p)
-		if err != nil {
-			return err
-		}
-		return service.Run(c.Context(), service.Options{
+	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
+		return service.Run(ctx, service.Options{
 			Options: options, Version: version, Metrics: *metrics,
 			AutoJoin: autojoin.Files{Dir: autojoin.DefaultDir, Credentials: os.Getenv("CREDENTIALS_DIRECTORY")},
 		})
-	}
+	})
 	return c
 }

@@ -3,9 +3,12 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
@@ -41,15 +44,11 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 	for _, name := range userDataSettings {
 		c.MarkFlagsMutuallyExclusive("rollback", name)
 	}
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		options, err := optionsFrom(c, *file, p)
-		if err != nil {
-			return err
-		}
+	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
 		if *stage && !flags.Changed("timeout") {
 			options.Config.Timeout = 0
 		}
-		changed, err := upgrade.Upgrade(c.Context(), upgrade.Options{
+		changed, err := upgrade.Upgrade(ctx, upgrade.Options{
 			Options:      options,
 			HasInput:     flags.Changed("user-data") || flags.Changed("endpoint"),
 			Rollback:     *rollback,
@@ -58,6 +57,6 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 			DrainTimeout: *drainTimeout,
 		})
 		return finishSteps(p, "UpgradeResult", changed, err)
-	}
+	})
 	return c
 }

@@ -4,32 +4,16 @@ package cli
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-// enum is the value of a flag that has one of a few values.
-type enum struct {
-	value  *string
-	values []string
-}
-
-func (e enum) String() string { return *e.value }
-
-func (e enum) Type() string { return "string" }
-
-func (e enum) Set(value string) error {
-	if !slices.Contains(e.values, value) {
-		return errors.New("must be one of " + strings.Join(e.values, ", "))
-	}
-	*e.value = value
-	return nil
-}
 
 // flagError returns the error for a flag that was parsed with err. The message for an invalid value
 // is the same as for the environment and configuration files.
@@ -48,10 +32,10 @@ func flagError(_ *cobra.Command, err error) error {
 // EnumFlag binds a flag of c and its subcommands that has one of a few values,
 // the first by default.
 func EnumFlag(c *cobra.Command, name, shorthand, usage string, values ...string) *string {
-	value := values[0]
-	c.PersistentFlags().VarP(enum{value: &value, values: values}, name, shorthand, usage)
+	value := c.PersistentFlags().StringP(name, shorthand, values[0], usage)
+	config.AddCheck(c.PersistentFlags().Lookup(name), config.OneOf(values))
 	CompleteFlag(c, name, CompleteValue(values))
-	return &value
+	return value
 }
 
 // CompleteFlag registers the completion of a flag. It exits if the flag does not exist or already has a completion.
@@ -87,16 +71,13 @@ func CompleteFiles() cobra.CompletionFunc {
 // their usage: files, directories, and those in functions.
 func registerCompletions(c *cobra.Command, functions map[string]cobra.CompletionFunc) {
 	directories := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
-	common := map[string]cobra.CompletionFunc{
+	all := map[string]cobra.CompletionFunc{
 		"FILE": CompleteFiles(), "KUBECONFIG": CompleteFiles(), "DIR": directories, "DIRECTORY": directories,
 	}
+	maps.Copy(all, functions)
 	c.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 		value, _ := pflag.UnquoteUsage(flag)
-		complete := common[value]
-		if complete == nil {
-			complete = functions[value]
-		}
-		if complete != nil {
+		if complete := all[value]; complete != nil {
 			CompleteFlag(c, flag.Name, complete)
 		}
 	})

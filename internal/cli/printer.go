@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -193,11 +194,7 @@ func (p *Printer) Confirm(question string) bool {
 	}
 	fmt.Fprintf(p.Err, "%s [y/N] ", question)
 	answer, _ := bufio.NewReader(p.In).ReadString('\n') // the end of the input is a no
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
 }
 
 // stopRewriting ends the line that is updated in place on a terminal.

@@ -3,18 +3,14 @@
 package cli
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 // JoinAddresses returns a list of addresses for a sentence.
 func JoinAddresses(list []netip.Addr) string {
-	texts := make([]string, 0, len(list))
-	for _, address := range list {
-		texts = append(texts, address.String())
-	}
-	if len(texts) == 0 {
-		return "no address"
-	}
-	return strings.Join(texts, " and ")
+	return cmp.Or(strings.Join(lists.Map(list, netip.Addr.String), " and "), "no address")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,12 +68,9 @@ func (d *VersionDocument) addSource(settings []debug.BuildSetting) {
 
 // details returns the fields after the version, as text.
 func (d *VersionDocument) details() string {
-	var fields []string
+	fields := []string{d.CommitDate, d.Go, d.Platform}
 	if d.Commit != "" {
-		fields = append(fields, "commit "+d.Commit)
+		fields = slices.Insert(fields, 0, "commit "+d.Commit)
 	}
-	if d.CommitDate != "" {
-		fields = append(fields, d.CommitDate)
-	}
-	return strings.Join(append(fields, d.Go, d.Platform), ", ")
+	return strings.Join(slices.DeleteFunc(fields, func(field string) bool { return field == "" }), ", ")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -45,10 +46,7 @@ func argumentText(flag *pflag.Flag) string {
 	name, value := "--"+flag.Name, repeatableValue(flag, flag.Value.String())
 	if list, isList := flag.Value.(pflag.SliceValue); isList {
 		var text strings.Builder
-		elements := slices.Clone(list.GetSlice())
-		for i := range elements {
-			elements[i] = repeatableValue(flag, elements[i])
-		}
+		elements := lists.Map(list.GetSlice(), func(element string) string { return repeatableValue(flag, element) })
 		writer := csv.NewWriter(&text) // as pflag reads it
 		_ = writer.Write(elements)     // a string builder does not fail
 		writer.Flush()

@@ -32,13 +32,13 @@ var checks = map[string]func(text string) error{
 	"node-label":        checkLabel,
 	"node-taint":        checkTaint,
 	"openshift-release": optional(checkRelease),
-	"software":          oneOf(SoftwareSources()),
+	"software":          OneOf(SoftwareSources()),
 
-	"apply-host-settings": oneOf(HostSettingsValues()),
+	"apply-host-settings": OneOf(HostSettingsValues()),
 
-	"until":   oneOf(steps.UntilValues()),
+	"until":   OneOf(steps.UntilValues()),
 	"timeout": checkTimeout,
-	"skip":    oneOf(steps.SkipValues()),
+	"skip":    OneOf(steps.SkipValues()),
 }
 
 // optional returns a check that also accepts "", the value of a setting that is not set.
@@ -51,7 +51,8 @@ func optional(check func(string) error) func(string) error {
 	}
 }
 
-func oneOf(values []string) func(string) error {
+// OneOf returns a check that accepts one of a few values.
+func OneOf(values []string) func(string) error {
 	return func(text string) error {
 		if !slices.Contains(values, text) {
 			return errors.New("must be one of " + strings.Join(values, ", "))
@@ -150,15 +151,8 @@ func (l checkedList) Append(element string) error {
 	return l.SliceValue.Append(element)
 }
 
-// addCheck makes a flag accept only values that pass the check of the setting.
-func addCheck(flag *pflag.Flag) {
-	check := checks[flag.Name]
-	if flag.Value.Type() == "bool" {
-		check = checkBool
-	}
-	if check == nil {
-		return
-	}
+// AddCheck makes a flag accept only values, or elements of a list, that pass a check.
+func AddCheck(flag *pflag.Flag, check func(text string) error) {
 	if list, isList := flag.Value.(pflag.SliceValue); isList {
 		flag.Value = checkedList{Value: flag.Value, SliceValue: list, check: check}
 		flag.DefValue = "" // pflag omits [] from the help only for its own types

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -114,11 +115,7 @@ func (e *Explanation) addSettings() {
 		}
 		value := any(redact.Text(text))
 		if list, isList := flag.Value.(pflag.SliceValue); isList {
-			var elements []string
-			for _, element := range list.GetSlice() {
-				elements = append(elements, redact.Text(element))
-			}
-			value = elements
+			value = lists.Map(list.GetSlice(), redact.Text)
 		} else if flag.Value.Type() == "bool" {
 			value = true
 		}

@@ -75,7 +75,13 @@ func FlagSet(j *Join) *pflag.FlagSet {
 		"keep the bootstrap credential on the node after the node is Ready")
 	flags.BoolVar(&j.Repair, "repair", j.Repair,
 		"repair the node after the join: a deleted Node, a changed node address, drift, a new CA of the API server")
-	flags.VisitAll(addCheck)
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Value.Type() == "bool" {
+			AddCheck(flag, checkBool)
+		} else if check := checks[flag.Name]; check != nil {
+			AddCheck(flag, check)
+		}
+	})
 	return flags
 }
 

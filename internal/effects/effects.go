@@ -9,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
@@ -69,8 +70,8 @@ func (e Effects) Requires(action Action, unit string) bool {
 func (e Effects) UnitsToRestart() []string {
 	var units []string
 	for _, effect := range e {
-		if effect.Action == Restart && !slices.Contains(units, effect.Unit) {
-			units = append(units, effect.Unit)
+		if effect.Action == Restart {
+			units = lists.AppendMissing(units, effect.Unit)
 		}
 	}
 	return units
@@ -90,15 +91,7 @@ func (e Effects) InJoin() Effects {
 }
 
 // Merge returns e and the effects of more that e does not contain.
-func (e Effects) Merge(more Effects) Effects {
-	merged := slices.Clone(e)
-	for _, effect := range more {
-		if !slices.Contains(merged, effect) {
-			merged = append(merged, effect)
-		}
-	}
-	return merged
-}
+func (e Effects) Merge(more Effects) Effects { return lists.AppendMissing(slices.Clone(e), more...) }
 
 // OfPath returns the effect of a change of a file or link, whether it is added, changed or removed.
 func OfPath(target string) Effect {

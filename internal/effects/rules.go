@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 // rule is the effect of changes of some paths.
@@ -126,21 +127,12 @@ func (r rule) matches(target string) bool {
 	})
 }
 
-// cleanPaths returns the paths of the rule without their last slashes.
-func (r rule) cleanPaths() []string {
-	clean := make([]string, 0, len(r.paths))
-	for _, p := range r.paths {
-		clean = append(clean, path.Clean(p))
-	}
-	return clean
-}
-
 // Inputs returns the files and directories whose changes take effect by the action on the unit.
 func Inputs(action Action, unit string) []string {
 	var inputs []string
 	for _, r := range rules {
 		if r.action == action && r.unit == unit {
-			inputs = append(inputs, r.cleanPaths()...)
+			inputs = append(inputs, lists.Map(r.paths, path.Clean)...)
 		}
 	}
 	return inputs
@@ -157,7 +149,7 @@ func StaticPods() []StaticPod {
 	var pods []StaticPod
 	for _, r := range rules {
 		if r.action == RestartStaticPod {
-			r.pod.Paths = r.cleanPaths()
+			r.pod.Paths = lists.Map(r.paths, path.Clean)
 			pods = append(pods, r.pod)
 		}
 	}
@@ -176,7 +168,7 @@ type Loader struct {
 func FindLoader(name string) (Loader, bool) {
 	for _, r := range rules {
 		if r.action == Load && r.loader.Name == name {
-			r.loader.Paths = r.cleanPaths()
+			r.loader.Paths = lists.Map(r.paths, path.Clean)
 			return r.loader, true
 		}
 	}

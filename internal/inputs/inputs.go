@@ -61,53 +61,27 @@ func ReadOptional(o Options, state joinstate.State) (Inputs, error) {
 		}
 	}
 	in.NewUserData = !o.Resume && (c.UserData != "" || c.Endpoint != "" || !state.Finished.IsZero())
-	in.UserData, err = readUserData(o, findUserData(o, state, in.JoinToken), in.JoinToken)
+	in.UserData, err = readUserData(o, state, in.JoinToken)
 	return in, err
 }
 
-// userDataSource is a source of user data.
-type userDataSource int
-
-// The sources of user data.
-const (
-	noUserData     userDataSource = iota
-	savedUserData                 // of the unfinished join; a finished join needs none
-	userDataFile                  // --user-data
-	endpointValues                // --endpoint, --token-file and other single values
-	tokenUserData                 // in the join token
-)
-
-// findUserData returns the source of the user data: what this run was given takes precedence.
-func findUserData(o Options, state joinstate.State, token *enrollment.Token) userDataSource {
-	switch {
-	case o.Resume:
-		return savedUserData
-	case o.Config.UserData != "":
-		return userDataFile
-	case o.Config.Endpoint != "":
-		return endpointValues
-	case token != nil && token.UserData != nil:
-		return tokenUserData
-	case state.Exists():
-		return savedUserData
-	}
-	return noUserData
-}
-
-// readUserData reads the user data of a source, nil if there is none. Single values that are given in addition
-// replace its values, except in a resumed run: the saved user data contains them, and their files may no longer
-// exist.
-func readUserData(o Options, source userDataSource, token *enrollment.Token) (*ignition.UserData, error) {
+// readUserData returns the user data, nil if there is none. What this run was given takes precedence: user data, then
+// an endpoint, then a join token. Otherwise it is that of the unfinished join; a finished join needs none. Single
+// values that are given in addition replace its values, except in a resumed run: the saved user data contains them,
+// and their files may no longer exist.
+func readUserData(o Options, state joinstate.State, token *enrollment.Token) (*ignition.UserData, error) {
 	var raw []byte
 	var err error
-	switch source {
-	case savedUserData:
+	switch c := o.Config; {
+	case o.Resume:
 		raw, err = joinstate.LoadFile(o.StateDir, joinstate.UserDataFile)
-	case userDataFile:
-		raw, err = ReadFile(o.Config.UserData, o.Stdin, "--user-data")
-	case tokenUserData:
+	case c.UserData != "":
+		raw, err = ReadFile(c.UserData, o.Stdin, "--user-data")
+	case c.Endpoint != "": // the single values are the user data
+	case token != nil && token.UserData != nil:
 		raw = token.UserData
-	case noUserData, endpointValues:
+	case state.Exists():
+		raw, err = joinstate.LoadFile(o.StateDir, joinstate.UserDataFile)
 	}
 	var values ignition.Values
 	if err == nil && !o.Resume {
@@ -116,7 +90,7 @@ func readUserData(o Options, source userDataSource, token *enrollment.Token) (*i
 	switch {
 	case err != nil:
 		return nil, err
-	case source == endpointValues:
+	case raw == nil && o.Config.Endpoint != "" && !o.Resume:
 		return ignition.NewUserData(values)
 	case raw == nil:
 		return nil, nil //nolint:nilnil // there is none
@@ -131,13 +105,9 @@ func readUserData(o Options, source userDataSource, token *enrollment.Token) (*i
 // checkStandardInput fails if more than one input is to be read from standard
 // input.
 func checkStandardInput(c config.Join) error {
-	var readers []string
-	for _, one := range slices.Concat([]string{c.UserData, c.ApproveWith, c.JoinToken}, c.IgnitionOverrides) {
-		if one == "-" {
-			readers = append(readers, one)
-		}
-	}
-	if len(readers) > 1 {
+	names := slices.Concat([]string{c.UserData, c.ApproveWith, c.JoinToken}, c.IgnitionOverrides)
+	isFile := func(name string) bool { return name != "-" }
+	if readers := slices.DeleteFunc(names, isFile); len(readers) > 1 {
 		return UsageError("only one of --user-data, --approve-with, --join-token and --ignition-override can read standard " +
 			"input")
 	}

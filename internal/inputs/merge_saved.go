@@ -31,19 +31,20 @@ func MergeSaved(c config.Join, state joinstate.State) config.Join {
 	inheritDefault(&c.Software, saved.Software, defaults.Software)
 	inheritDefault(&c.InstallPackages, saved.InstallPackages, defaults.InstallPackages)
 	inheritDefault(&c.KeepBootstrap, saved.KeepBootstrap, defaults.KeepBootstrap)
-	for _, list := range []struct{ now, saved *[]string }{
-		{&c.IgnitionOverrides, &saved.IgnitionOverrides},
-		{&c.Payload.Exclude, &saved.Payload.Exclude},
-		{&c.Labels, &saved.Labels},
-		{&c.Taints, &saved.Taints},
-		{&c.RequiredEndpoints, &saved.RequiredEndpoints},
-		{&c.Skip, &saved.Skip},
-	} {
-		if len(*list.now) == 0 {
-			*list.now = *list.saved
-		}
-	}
+	inheritList(&c.IgnitionOverrides, saved.IgnitionOverrides)
+	inheritList(&c.Payload.Exclude, saved.Payload.Exclude)
+	inheritList(&c.Labels, saved.Labels)
+	inheritList(&c.Taints, saved.Taints)
+	inheritList(&c.RequiredEndpoints, saved.RequiredEndpoints)
+	inheritList(&c.Skip, saved.Skip)
 	return c
+}
+
+// inheritList sets *now to the saved list if *now is empty.
+func inheritList(now *[]string, saved []string) {
+	if len(*now) == 0 {
+		*now = saved
+	}
 }
 
 // inheritDefault sets *now to the saved value if *now still has its default.

@@ -7,7 +7,6 @@ package kinds
 
 import (
 	"context"
-	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
@@ -18,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
@@ -159,11 +159,7 @@ func constant(action effects.Action, drain bool, reason string) func(string) eff
 
 // Of returns the kind of a change. A kind that no registry entry describes is the zero Kind.
 func Of(name ledger.Kind) Kind {
-	all := All()
-	if at := slices.IndexFunc(all, func(kind Kind) bool { return kind.Name == name }); at >= 0 {
-		return all[at]
-	}
-	return Kind{}
+	return lists.Find(All(), func(kind Kind) bool { return kind.Name == name })
 }
 
 // EffectOf returns the effect of a change of an object, whether it is added, changed or removed.

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -74,11 +78,8 @@ func (f *Flow) onlyFiles(paths []string) ([]string, error) {
 
 // topmost returns the paths that are not below another one.
 func topmost(paths []string) []string {
-	known := map[string]bool{}
-	for _, p := range paths {
-		known[p] = true
-	}
-	return slices.DeleteFunc(paths, func(p string) bool { return known[path.Dir(p)] })
+	known := sets.New(paths...)
+	return slices.DeleteFunc(paths, func(p string) bool { return known.Has(path.Dir(p)) })
 }
 
 // reportAddedPaths adds the paths that an undo removed or kept to the document. It
@@ -120,9 +121,5 @@ func (f *Flow) reportAddedPaths(document *Document, found []addedPaths, log repo
 
 // removeCommand returns the shell command that removes the files.
 func removeCommand(paths []string) report.Remedy {
-	command := "rm --"
-	for _, p := range paths {
-		command += " " + report.ShellWord(p)
-	}
-	return report.Remedy(command)
+	return report.Remedy("rm -- " + strings.Join(lists.Map(paths, report.ShellWord), " "))
 }

@@ -10,11 +10,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // PreviewDocument describes what a leave would do.
@@ -95,9 +97,8 @@ func Preview(ctx context.Context, options Options) (PreviewDocument, error) {
 		return document, nil
 	}
 	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Purge: options.Purge}
-	for _, step := range leaveSteps(&Document{}, options.Drain, options.Purge) {
-		document.Steps = append(document.Steps, step.Description)
-	}
+	document.Steps = lists.Map(leaveSteps(&Document{}, options.Drain, options.Purge),
+		func(step steps.Step[*Flow]) string { return step.Description })
 	if state.NodeName != "" && state.LastStep != "" {
 		if options.DeleteNode == nil {
 			document.Next = node.DeleteCommand(state.NodeName)
@@ -153,9 +154,7 @@ func (f *Flow) previewPurge(ctx context.Context, document *PreviewDocument) erro
 		if err != nil {
 			return err
 		}
-		for _, image := range images {
-			document.Images = append(document.Images, image.Name)
-		}
+		document.Images = lists.Map(images, func(image cri.Image) string { return image.Name })
 	}
 	removal, err := f.findPackages(ctx)
 	for _, kept := range removal.Kept {

@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -62,12 +63,9 @@ func foreignBridge(ctx context.Context, joined bool) string {
 	if err != nil {
 		return ""
 	}
-	for _, bridge := range database.Bridges {
-		if !joined || (bridge.Name != "br-ex" && bridge.Name != "br-int") {
-			return bridge.Name
-		}
-	}
-	return ""
+	return lists.Find(database.Bridges, func(b openvswitch.Bridge) bool {
+		return !joined || (b.Name != "br-ex" && b.Name != "br-int")
+	}).Name
 }
 
 // purgePackages returns the step that removes the packages that the agent installed. The undo has
@@ -97,12 +95,10 @@ func purgePackages(document *Document) func(context.Context, *Flow, report.Log) 
 // storageItem returns the record of the image storage if the storage existed before the join. An undo
 // removes any other storage.
 func (f *Flow) storageItem() (ledger.Item, bool) {
-	for _, item := range f.Machine.Ledger.Items() {
-		if item.Kind == crio.StorageKind && len(item.Before.Names) > 0 {
-			return item, true
-		}
-	}
-	return ledger.Item{}, false
+	storage := lists.Find(f.Machine.Ledger.Items(), func(item ledger.Item) bool {
+		return item.Kind == crio.StorageKind && len(item.Before.Names) > 0
+	})
+	return storage, storage.Kind != ""
 }
 
 // purgeImages returns the step that removes the images that were pulled since the join from an image

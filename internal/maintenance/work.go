@@ -5,10 +5,12 @@ package maintenance
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
@@ -41,15 +43,10 @@ func (w work) isNothing() bool { return len(w.updates) == 0 && len(w.pending) ==
 
 // notes returns a message about the updates, and one for each pending update.
 func (w work) notes() []string {
-	var notes, names []string
-	for _, p := range w.updates {
-		names = append(names, p.String())
-	}
-	if len(names) > 0 {
-		notes = append(notes, w.countUpdates()+": "+strings.Join(names, ", "))
-	}
-	for _, finding := range w.pending {
-		notes = append(notes, finding.Message)
+	notes := lists.Map(w.pending, func(finding report.Finding) string { return finding.Message })
+	if len(w.updates) > 0 {
+		names := strings.Join(lists.Map(w.updates, dnf.Package.String), ", ")
+		notes = slices.Insert(notes, 0, w.countUpdates()+": "+names)
 	}
 	return notes
 }
@@ -94,10 +91,7 @@ func decideReboot(
 	case record.RebootedFrom != "" && record.RebootedFrom != boot:
 		return isRebooted, ""
 	case len(pending) > 0:
-		var names []string
-		for _, finding := range pending {
-			names = append(names, finding.Subject)
-		}
+		names := lists.Map(pending, func(finding report.Finding) string { return finding.Subject })
 		return rebootNow, "to run the installed update of " + strings.Join(names, ", ")
 	case record.Reboot:
 		return rebootNow, "as requested"

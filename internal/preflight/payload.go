@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -184,9 +185,7 @@ func checkPrograms(f PayloadFacts) []report.Finding {
 	var names, packages []string
 	for _, program := range f.MissingPrograms {
 		names = append(names, program.Name)
-		if !slices.Contains(packages, program.Package) {
-			packages = append(packages, program.Package)
-		}
+		packages = lists.AppendMissing(packages, program.Package)
 	}
 	return errorFinding(report.Remedy("dnf install "+strings.Join(packages, " ")+
 		" # some packages are in the rhocp repository of the cluster's release"),

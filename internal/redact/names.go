@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 var (
@@ -21,12 +23,9 @@ var (
 // isSecretName reports whether the value of a name is a secret, based on the words of the name:
 // client_secret, ADMIN-PASSWORD and apiToken are secret, tokenFile is not.
 func isSecretName(name string) bool {
-	words := word.FindAllString(name, -1)
+	words := lists.Map(word.FindAllString(name, -1), strings.ToLower)
 	if len(words) == 0 {
 		return false
-	}
-	for i := range words {
-		words[i] = strings.ToLower(words[i])
 	}
 	switch words[len(words)-1] {
 	case "file", "files", "path", "dir", "directory", "name", "names", "type", "ref", "url", "uri", "endpoint",

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
@@ -59,8 +60,8 @@ func Refusal(findings []Finding) error {
 			continue
 		}
 		messages = append(messages, finding.Message)
-		if remedy := string(finding.Remedy); remedy != "" && !slices.Contains(remedies, remedy) {
-			remedies = append(remedies, remedy)
+		if finding.Remedy != "" {
+			remedies = lists.AppendMissing(remedies, string(finding.Remedy))
 		}
 		if own := cmp.Or(finding.Code, Refused); code == Success {
 			code = own

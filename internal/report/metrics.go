@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 // Metric is a gauge in the Prometheus text format, for node_exporter's textfile collector.
@@ -33,12 +35,11 @@ func WriteMetrics(w io.Writer, metrics []Metric) error {
 		}
 		fmt.Fprintf(&out, "# HELP %s %s\n# TYPE %[1]s gauge\n", metric.Name, escapeHelp.Replace(metric.Help))
 		for _, sample := range metric.Samples {
-			var labels []string
-			for _, label := range sample.Labels {
-				labels = append(labels, fmt.Sprintf(`%s="%s"`, label[0], escapeLabel.Replace(label[1])))
-			}
 			name := metric.Name
-			if len(labels) > 0 {
+			if len(sample.Labels) > 0 {
+				labels := lists.Map(sample.Labels, func(label [2]string) string {
+					return fmt.Sprintf(`%s="%s"`, label[0], escapeLabel.Replace(label[1]))
+				})
 				name += "{" + strings.Join(labels, ",") + "}"
 			}
 			fmt.Fprintln(&out, name, strconv.FormatFloat(sample.Value, 'f', -1, 64))

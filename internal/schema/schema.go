@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 // Schema is a JSON Schema in the form that encoding/json encodes.
@@ -24,11 +26,7 @@ type Enum interface {
 
 // Strings returns the values of a string type as strings.
 func Strings[T ~string](values ...T) []string {
-	texts := make([]string, 0, len(values))
-	for _, value := range values {
-		texts = append(texts, string(value))
-	}
-	return texts
+	return lists.Map(values, func(value T) string { return string(value) })
 }
 
 // Of returns the schema of a document, which is a struct. Unknown fields are valid, because later

@@ -10,6 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
@@ -67,10 +69,7 @@ func (m *nodeMonitor) checkDrift(ctx context.Context) ([]report.Finding, error) 
 	if count == 0 {
 		return nil, nil
 	}
-	names := make([]string, 0, count)
-	for _, d := range drift {
-		names = append(names, d.Target)
-	}
+	names := lists.Map(drift, func(d ledger.Difference) string { return d.Target })
 	return []report.Finding{newWarning(report.ConfigurationDrift, "drift",
 		"drift: "+report.AbbreviateList(names),
 		"hcp-node-agent status # shows all drift; hcp-node-agent join restores the joined state")}, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -50,10 +51,9 @@ func (m *nodeMonitor) checkCAs(ctx context.Context) ([]report.Finding, error) {
 	if err != nil || len(missing) == 0 {
 		return found, err
 	}
-	var unknown []string
-	for _, ca := range missing {
-		unknown = append(unknown, fmt.Sprintf("%q of %s", ca.Subject, report.Timestamp(ca.NotBefore)))
-	}
+	unknown := lists.Map(missing, func(ca *x509.Certificate) string {
+		return fmt.Sprintf("%q of %s", ca.Subject, report.Timestamp(ca.NotBefore))
+	})
 	text := fmt.Sprintf("the cluster has a new CA that this node does not trust (%s): the node will lose its "+
 		"connection when the API server uses a certificate of that CA", strings.Join(unknown, "; "))
 	return append(found, newWarning(report.ClusterCANotTrusted, "the cluster's CAs", text, joinForCAs)), nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 // Contents describes the software of a payload: its release, and the versions of the packages in
@@ -43,23 +44,13 @@ var imagePackages = regexp.MustCompile(`^(openshift-kubelet|cri-o|cri-tools|open
 
 // Versions returns packages with their versions, such as cri-o-1.32.4-1.el9.
 func (s *Contents) Versions(names []string) []string {
-	versions := make([]string, 0, len(names))
-	for _, name := range names {
-		versions = append(versions, name+"-"+s.Packages[name])
-	}
-	return versions
+	return lists.Map(names, func(name string) string { return name + "-" + s.Packages[name] })
 }
 
 // Unpackable returns the packages of the OS image that can be unpacked, in order.
 func (s *Contents) Unpackable() []string {
-	var names []string
-	for name := range s.Packages {
-		if imagePackages.MatchString(name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	names := slices.Sorted(maps.Keys(s.Packages))
+	return slices.DeleteFunc(names, func(name string) bool { return !imagePackages.MatchString(name) })
 }
 
 // version returns the version of the package in the OS image that meets a need, or "".
@@ -118,12 +109,7 @@ func (s *Contents) KubernetesMinor(table Table, release Release) int {
 func (t Table) OnlyNodePackages(versions map[string]string) map[string]string {
 	versions = maps.Clone(versions)
 	maps.DeleteFunc(versions, func(name, _ string) bool {
-		for _, p := range t.Packages {
-			if p.matches(name) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(t.Packages, func(p Package) bool { return p.matches(name) })
 	})
 	return versions
 }

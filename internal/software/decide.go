@@ -9,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -64,20 +65,12 @@ func (d Decision) filter(selected func(Choice) bool) []Choice {
 
 // Specs returns the specs of the packages that dnf installs.
 func (d Decision) Specs() []string {
-	var specs []string
-	for _, c := range d.With(ToInstall, ToReplace) {
-		specs = append(specs, c.Spec)
-	}
-	return specs
+	return lists.Map(d.With(ToInstall, ToReplace), func(c Choice) string { return c.Spec })
 }
 
 // Replaced returns the names of the packages of which another version is installed or unpacked.
 func (d Decision) Replaced() []string {
-	names := slices.Clone(d.Unpack)
-	for _, c := range d.With(ToReplace) {
-		names = append(names, c.Name)
-	}
-	return names
+	return slices.Concat(d.Unpack, lists.Map(d.With(ToReplace), func(c Choice) string { return c.Name }))
 }
 
 // Err returns the failure for the findings of severity problem, nil if there are none.
@@ -222,21 +215,16 @@ func (d *decision) chooseForBinaries() {
 // selectUnpacked determines the packages to unpack: missing ones, those that an interrupted run has put
 // partly at their usual paths, and in an upgrade those that were unpacked in another version.
 func (d *decision) selectUnpacked() {
-	add := func(name string) {
-		if name != "" && !slices.Contains(d.Unpack, name) {
-			d.Unpack = append(d.Unpack, name)
-		}
-	}
 	for _, c := range d.With(ToUnpack) {
-		add(c.From)
+		d.Unpack = lists.AppendMissing(d.Unpack, c.From)
 	}
 	for _, old := range d.facts.Unpacked {
 		if old.Incomplete {
-			add(old.Name)
+			d.Unpack = lists.AppendMissing(d.Unpack, old.Name)
 		}
 		if next := d.facts.Contents.Equivalent(d.table, old.Name); d.facts.Replace && next != "" &&
 			(next != old.Name || d.facts.Contents.Packages[next] != old.Version) {
-			add(next)
+			d.Unpack = lists.AppendMissing(d.Unpack, next)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 // Facts is the input of Decide.
@@ -112,13 +113,11 @@ func (f Facts) isUnpacked(need Package) bool {
 // kubeletRelease returns the release of the installed kubelet. It is zero if there is none, or if
 // the version cannot be parsed.
 func (f Facts) kubeletRelease() Release {
-	for _, p := range f.Installed {
-		if p.Name == "openshift-kubelet" || p.Name == "openshift-hyperkube" {
-			release, _ := ParseRelease(p.Version) // zero if the version cannot be parsed
-			return release
-		}
-	}
-	return Release{}
+	kubelet := lists.Find(f.Installed, func(p dnf.Package) bool {
+		return p.Name == "openshift-kubelet" || p.Name == "openshift-hyperkube"
+	})
+	release, _ := ParseRelease(kubelet.Version) // zero if the version cannot be parsed
+	return release
 }
 
 // isInstallable reports whether the architecture and RHEL version of a package match this host.
@@ -145,10 +144,6 @@ func builtForRHEL(p dnf.Package) int {
 
 // repositoryState reports whether dnf has a repository, and whether the repository is enabled.
 func (f Facts) repositoryState(id string) (known, enabled bool) {
-	for _, r := range f.Repositories {
-		if r.ID == id {
-			return true, r.Enabled
-		}
-	}
-	return false, false
+	repository := lists.Find(f.Repositories, func(r dnf.Repository) bool { return r.ID == id })
+	return repository.ID != "", repository.Enabled
 }

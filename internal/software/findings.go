@@ -9,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -159,22 +160,12 @@ func describePackages(list []Choice) string {
 
 // describe returns a list of texts.
 func describe(list []Choice, text func(Choice) string) string {
-	var texts []string
-	for _, c := range list {
-		texts = append(texts, text(c))
-	}
-	return strings.Join(texts, ", ")
+	return strings.Join(lists.Map(list, text), ", ")
 }
 
 // installCommand returns the command that installs missing packages, required ones first.
 func installCommand(list []Choice) string {
-	var specs []string
-	for _, c := range list {
-		if strings.Contains(c.Spec, "*") {
-			c.Spec = "'" + c.Spec + "'"
-		}
-		specs = append(specs, c.Spec)
-	}
+	specs := lists.Map(list, func(c Choice) string { return report.ShellWord(c.Spec) })
 	return "dnf install " + strings.Join(specs, " ")
 }
 

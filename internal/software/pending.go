@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -97,8 +98,8 @@ func (f running) findings() []report.Finding {
 	var findings []report.Finding
 	for _, component := range components {
 		version := component.running(f)
-		installed, found := f.newest(component.packages)
-		if !found || version == "" || isRunning(version, installed) {
+		installed := lists.Find(f.Installed, func(p dnf.Package) bool { return component.packages.MatchString(p.Name) })
+		if installed.Name == "" || version == "" || isRunning(version, installed) {
 			continue
 		}
 		findings = append(findings, report.Finding{
@@ -110,15 +111,6 @@ func (f running) findings() []report.Finding {
 		})
 	}
 	return findings
-}
-
-func (f running) newest(packages *regexp.Regexp) (dnf.Package, bool) {
-	for _, p := range f.Installed {
-		if packages.MatchString(p.Name) {
-			return p, true
-		}
-	}
-	return dnf.Package{}, false
 }
 
 // isRunning reports whether a version that runs is that of a package: VERSION, VERSION-RELEASE, or as the

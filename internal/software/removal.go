@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -23,12 +24,8 @@ type Removal struct {
 // FirstTransaction returns the last transaction of dnf before the agent installed packages. It reports
 // false if the agent has installed none.
 func FirstTransaction(items []ledger.Item) (after string, found bool) {
-	for _, item := range items {
-		if item.Kind == TransactionKind {
-			return item.Before.Value, true
-		}
-	}
-	return "", false
+	first := lists.Find(items, func(item ledger.Item) bool { return item.Kind == TransactionKind })
+	return first.Before.Value, first.Kind != ""
 }
 
 // FindRemoval returns the packages that the agent installed after a transaction of dnf. It keeps
@@ -118,9 +115,5 @@ func (r Removal) Uninstall(ctx context.Context, on dnf.Host, log report.Log) err
 
 // Names returns the names of the packages to remove.
 func (r Removal) Names() []string {
-	var names []string
-	for _, p := range r.Remove {
-		names = append(names, p.Name)
-	}
-	return names
+	return lists.Map(r.Remove, func(p dnf.Package) string { return p.Name })
 }

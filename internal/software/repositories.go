@@ -4,10 +4,10 @@ package software
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -58,8 +58,8 @@ func (d *decision) checkSignatures() {
 	var ids []string
 	for _, c := range d.With(ToInstall, ToReplace, Offered) {
 		for _, r := range d.facts.Repositories {
-			if r.ID == c.From && r.SignaturesUnchecked && !slices.Contains(ids, r.ID) {
-				ids = append(ids, r.ID)
+			if r.ID == c.From && r.SignaturesUnchecked {
+				ids = lists.AppendMissing(ids, r.ID)
 			}
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 //go:embed table.yaml
@@ -109,12 +111,8 @@ func (s Span) Contains(r Release) bool {
 
 // supportLevel returns the support level of a worker, or Unknown if the table has no row.
 func (t Table) supportLevel(rhel int, release Release) SupportLevel {
-	for _, worker := range t.Workers {
-		if worker.RHEL == rhel && worker.Contains(release) {
-			return worker.Support
-		}
-	}
-	return Unknown
+	worker := lists.Find(t.Workers, func(w Worker) bool { return w.RHEL == rhel && w.Contains(release) })
+	return cmp.Or(worker.Support, Unknown)
 }
 
 // needs returns the packages of a worker, required packages first. The keys of commands are
@@ -147,23 +145,16 @@ func (p Package) need(commands map[string]bool) string {
 
 // Names returns all package names in the table, for a single query.
 func (t Table) Names() []string {
-	var names []string
-	for _, p := range t.Packages {
-		names = append(names, p.Name)
-	}
+	names := lists.Map(t.Packages, func(p Package) string { return p.Name })
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
 // repositoryID returns a repository's ID for a kind of host.
 func (t Table) repositoryID(name string, rhel int, arch string, release Release) string {
-	for _, repository := range t.Repositories {
-		if repository.Name == name {
-			values := strings.NewReplacer("RELEASE", release.String(), "ARCH", arch, "RHEL", fmt.Sprint(rhel))
-			return values.Replace(repository.ID)
-		}
-	}
-	return name
+	repository := lists.Find(t.Repositories, func(r Repository) bool { return r.Name == name })
+	values := strings.NewReplacer("RELEASE", release.String(), "ARCH", arch, "RHEL", fmt.Sprint(rhel))
+	return cmp.Or(values.Replace(repository.ID), name)
 }
 
 // releases returns the releases that ship Kubernetes 1.minor, newest first. There can be
@@ -187,12 +178,8 @@ func (t Table) isSame(a, b Release) bool {
 
 // kubeletPackage returns the name of the package of kubelet in a release.
 func (t Table) kubeletPackage(release Release) string {
-	for _, p := range t.Packages {
-		if p.Program == "kubelet" && p.Contains(release) {
-			return p.Name
-		}
-	}
-	return "openshift-kubelet"
+	kubelet := lists.Find(t.Packages, func(p Package) bool { return p.Program == "kubelet" && p.Contains(release) })
+	return cmp.Or(kubelet.Name, "openshift-kubelet")
 }
 
 // matches reports whether a package of this name meets the requirement.

@@ -7,6 +7,8 @@ import (
 	"errors"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -23,12 +25,11 @@ type Updater struct {
 // NewUpdater returns an Updater of a host. It also excludes the packages that a join locks if dnf's plugin
 // versionlock is not installed. With the plugin, the locks of the administrator apply, too.
 func NewUpdater(ctx context.Context, on dnf.Host) (*Updater, error) {
-	u := &Updater{host: on}
 	locks, err := LockChanges(ctx, on)
-	for _, change := range locks {
-		u.exclude = append(u.exclude, change.Target)
-	}
-	return u, err
+	return &Updater{
+		host:    on,
+		exclude: lists.Map(locks, func(change ledger.Change) string { return change.Target }),
+	}, err
 }
 
 // List returns the packages that Update would install.

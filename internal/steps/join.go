@@ -5,6 +5,7 @@ package steps
 import (
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -106,12 +107,7 @@ func only(codes ...report.Code) func(report.Code) bool {
 
 // FindJoinStep returns the step of a name, the zero JoinStep if there is none.
 func FindJoinStep(name string) JoinStep {
-	for _, step := range JoinSteps() {
-		if step.Name == name {
-			return step
-		}
-	}
-	return JoinStep{}
+	return lists.Find(JoinSteps(), func(step JoinStep) bool { return step.Name == name })
 }
 
 // Names returns the names of the steps that a function selects, in their order.

@@ -23,7 +23,7 @@ type Input struct {
 	Hosted   bool   // the payload belongs to a NodePool, not to a standalone cluster
 	NodePool string // NAMESPACE/NAME, copied to the plan
 	// Exclude lists patterns of entries to exclude: absolute paths, units, or UNIT/DROP-IN. See
-	// package glob.
+	// config.MatchPath.
 	Exclude []string
 
 	// ApplyHostSettings plans settings of the host that are not in files. Otherwise they become notes

@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
@@ -145,11 +146,8 @@ func (d *Driver) label(ctx context.Context, dir string, files []dnf.PackageFile)
 
 // CleanUp removes what interrupted runs left.
 func (d *Driver) CleanUp(_ context.Context, changes []ledger.Change) error {
-	var errs []error
-	for _, c := range changes {
-		errs = append(errs, hostfs.RemovePart(c.Target))
-	}
-	return errors.Join(errs...)
+	remove := func(c ledger.Change) error { return hostfs.RemovePart(c.Target) }
+	return errors.Join(lists.Map(changes, remove)...)
 }
 
 // Restore removes the directory, unless it existed before the join.

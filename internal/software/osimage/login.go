@@ -31,11 +31,16 @@ func (c *Client) logIn(pulls []sysregistriesv2.PullSource, helpers []string) ([]
 			return nil, fmt.Errorf("reading the pull secret: %w", err)
 		}
 	}
-	system, closeFiles, err := secret.systemContext()
+	auth, err := secret.authFile()
 	if err != nil {
 		return nil, err
 	}
-	defer closeFiles()
+	defer auth.Close()
+	system := &types.SystemContext{
+		SystemRegistriesConfPath:    os.DevNull, // there are no credential helpers
+		SystemRegistriesConfDirPath: os.DevNull,
+		AuthFilePath:                pathOf(auth),
+	}
 	var sources []source
 	for _, pull := range pulls {
 		login, err := config.GetCredentialsForRef(system, pull.Reference)
@@ -58,32 +63,14 @@ func (c *Client) logIn(pulls []sysregistriesv2.PullSource, helpers []string) ([]
 	return sources, nil
 }
 
-// systemContext returns the configuration of credentials for the container libraries, without
-// credential helpers, and a function that closes its files. The libraries accept only names of files.
-// The pull secret is a secret, so that the files are in memory and not in a directory.
-func (s pullSecret) systemContext() (*types.SystemContext, func(), error) {
+// authFile returns a file with the credentials for the container libraries, which accept only names of files. The
+// pull secret is a secret, so that the file is in memory and not in a directory.
+func (s pullSecret) authFile() (*os.File, error) {
 	content, err := json.Marshal(pullSecret{Auths: s.Auths})
 	if err != nil {
-		return nil, nil, fmt.Errorf("encoding the pull secret: %w", err)
+		return nil, fmt.Errorf("encoding the pull secret: %w", err)
 	}
-	auth, err := memoryFile("auth.json", content)
-	if err != nil {
-		return nil, nil, err
-	}
-	registries, err := memoryFile("registries.conf", nil)
-	if err != nil {
-		_ = auth.Close() // it was only in memory
-		return nil, nil, err
-	}
-	closeFiles := func() {
-		_ = registries.Close()
-		_ = auth.Close()
-	}
-	return &types.SystemContext{
-		SystemRegistriesConfPath:    pathOf(registries),
-		SystemRegistriesConfDirPath: os.DevNull,
-		AuthFilePath:                pathOf(auth),
-	}, closeFiles, nil
+	return memoryFile("auth.json", content)
 }
 
 // memoryFile creates a file in memory with content.

@@ -11,18 +11,19 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // Placed returns the packages at their usual paths. An interrupted upgrade leaves a package in two versions,
 // and of an incomplete package an interrupted run may have put only some files at their paths.
 func Placed(items []ledger.Item) ([]software.Unpacked, error) {
-	lists, err := readLists(items)
+	directories, err := readLists(items)
 	if err != nil {
 		return nil, err
 	}
 	var all []software.Unpacked
-	for dir, list := range lists {
+	for dir, list := range directories {
 		packageAt := map[string]string{}
 		for _, file := range list.Files {
 			packageAt[file.Path] = file.Package
@@ -33,9 +34,7 @@ func Placed(items []ledger.Item) ([]software.Unpacked, error) {
 				continue
 			}
 			found := software.Unpacked{Name: name, Version: list.Versions[name], Incomplete: !item.Done}
-			if !slices.Contains(all, found) {
-				all = append(all, found)
-			}
+			all = lists.AppendMissing(all, found)
 		}
 	}
 	slices.SortFunc(all, func(a, b software.Unpacked) int { return strings.Compare(a.Name, b.Name) })
@@ -50,12 +49,12 @@ func Obsolete(items []ledger.Item, dir string, isReplaced func(name string) bool
 	if err != nil {
 		return nil, fmt.Errorf("reading unpacked software: %w", err)
 	}
-	lists, err := readLists(items)
+	directories, err := readLists(items)
 	if err != nil {
 		return nil, err
 	}
 	obsolete := map[string]bool{}
-	for _, list := range lists {
+	for _, list := range directories {
 		for _, file := range list.Files {
 			if isReplaced(file.Package) {
 				obsolete[file.Path] = true
@@ -71,7 +70,7 @@ func Obsolete(items []ledger.Item, dir string, isReplaced func(name string) bool
 // readLists returns the lists of files by directory. Nothing was put at its path from a directory without
 // a list, which is incomplete.
 func readLists(items []ledger.Item) (map[string]fileList, error) {
-	lists := map[string]fileList{}
+	directories := map[string]fileList{}
 	for _, dir := range unpackedDirectories(items) {
 		list, err := readList(dir)
 		if errors.Is(err, os.ErrNotExist) {
@@ -80,9 +79,9 @@ func readLists(items []ledger.Item) (map[string]fileList, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading unpacked software: %w", err)
 		}
-		lists[dir] = list
+		directories[dir] = list
 	}
-	return lists, nil
+	return directories, nil
 }
 
 // unpackedDirectories returns the directories with unpacked packages.
