@@ -138,13 +138,15 @@ func (j *Flow) loadOVSPlugin(ctx context.Context, log report.Log) error {
 	if j.NM == nil || j.Systemd == nil {
 		return nil
 	}
-	j.ForgetNetwork() // the packages can include Open vSwitch and the plugin
-	facts, err := j.Network(ctx)
-	if err != nil || facts.NetworkManager.OVS {
+	info, err := j.NM.Info(ctx)
+	if err == nil && !info.OVS {
+		err = j.restartNetworkManager(ctx, log)
+	}
+	if err != nil {
 		return err
 	}
-	j.ForgetNetwork() // NetworkManager takes over the connections again
-	return j.restartNetworkManager(ctx, log)
+	_, err = j.RefreshNetwork(ctx) // the packages can include Open vSwitch and the plugin
+	return err
 }
 
 func logPackageFindings(decision software.Decision, log report.Log) {
