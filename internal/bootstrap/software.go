@@ -63,8 +63,8 @@ func (j *Flow) UnpackLayer(ctx context.Context, log report.Log, names []string) 
 	if j.Software == nil {
 		return false, j.SoftwareErr
 	}
-	layer := filepath.Join(j.Dir, joinstate.LayerFile)
-	changes := []ledger.Change{osimage.NewChange(*j.Software, layer, j.Dir)}
+	layer := osimage.Layer{Contents: *j.Software, File: filepath.Join(j.Dir, joinstate.LayerFile), Scratch: j.Dir}
+	changes := []ledger.Change{layer.Change()}
 	pending, err := j.Ledger.Diff(ctx, changes)
 	if err != nil {
 		return false, err
@@ -79,6 +79,7 @@ func (j *Flow) UnpackLayer(ctx context.Context, log report.Log, names []string) 
 		}
 		log.Wait("unpacking the node layer of the OS image", "")
 	}
+	j.Unpacker.Layer = layer
 	if _, err := j.Ledger.Apply(ctx, steps.Packages, changes); err != nil {
 		return false, err
 	}

@@ -42,7 +42,9 @@ func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
+	j.Bridge.Request = &request
 	made, err := j.Ledger.Apply(ctx, steps.Network, append(request.Migration.FilesBeforeMigration(), request.Change()))
+	j.Bridge.Request = nil // later steps change the network
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -77,7 +79,7 @@ func (j *Flow) currentMigration(ctx context.Context, log report.Log) (migrate.Re
 		return migrate.Request{}, err
 	}
 	migration, facts, err := j.PlanMigration(ctx)
-	request := migrate.Request{Migration: migration, Endpoints: j.RequiredEndpoints(), Facts: &facts}
+	request := migrate.Request{Migration: migration, Endpoints: j.RequiredEndpoints(), Facts: facts}
 	if err != nil || j.Plan == nil || j.Plan.Migration == nil {
 		return request, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // migrate attaches the uplink to br-ex and verifies the result, or restores the
 // network.
-func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) error {
+func (d *Driver) migrate(ctx context.Context, request Request) error {
 	m := request.Migration
 	if err := d.checkEndpoints(ctx, request.Endpoints); err != nil {
 		return report.Fail(report.Refused, report.RemedyOf(err), "%w; nothing was changed", err)
@@ -42,7 +42,7 @@ func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) er
 	watched, end := context.WithCancelCause(limited)
 	defer end(nil)
 	stopMeasurement := measureOutage(watched, m.Uplink, m.AddressState, end)
-	err = d.attempt(watched, request, leftover, checkpoint)
+	err = d.attempt(watched, request, checkpoint)
 	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
 		err = cause // the gateway stopped responding
 	}
@@ -54,9 +54,7 @@ func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) er
 }
 
 // attempt runs the stages of the migration, including commit.
-func (d *Driver) attempt(
-	ctx context.Context, request Request, leftover bool, checkpoint networkmanager.Checkpoint,
-) error {
+func (d *Driver) attempt(ctx context.Context, request Request, checkpoint networkmanager.Checkpoint) error {
 	m := request.Migration
 	a := &migration{
 		Driver:        d,
@@ -67,7 +65,7 @@ func (d *Driver) attempt(
 		nameservers:   respondingServers(ctx, m.Uplink, m.Nameservers),
 	}
 	defer func() { _ = a.ipv6.release() }() // after a failure br-ex is removed with its addresses
-	for _, stage := range a.stages(leftover) {
+	for _, stage := range a.stages(ovs.HasLeftovers(request.Facts, m.Backup)) {
 		d.Log.Wait("waiting for "+stage.what, "")
 		if err := stage.do(ctx); err != nil {
 			return err
