@@ -80,19 +80,11 @@ func (KernelArguments) Change(reason string, a ArgumentChange) (ledger.Change, e
 	}, err
 }
 
-func decodeArguments(c ledger.Change) (ArgumentChange, error) {
-	var a ArgumentChange
-	if err := json.Unmarshal(c.Desired.Data, &a); err != nil {
-		return a, fmt.Errorf("decoding the kernel arguments: %w", err)
-	}
-	return a, nil
-}
-
 // arguments returns the desired change and the words that are set.
 func (d KernelArguments) arguments(ctx context.Context, c ledger.Change) (ArgumentChange, []string, error) {
-	a, err := decodeArguments(c)
-	if err != nil {
-		return a, nil, err
+	var a ArgumentChange
+	if err := json.Unmarshal(c.Desired.Data, &a); err != nil {
+		return a, nil, fmt.Errorf("decoding the kernel arguments: %w", err)
 	}
 	if d.BootLoader == nil {
 		return a, nil, report.Fail(report.Refused, "dnf install grubby",
