@@ -93,10 +93,6 @@ func (m *migration) activateStatic(ctx context.Context) error {
 	return nil
 }
 
-func (m *migration) activatePort(ctx context.Context) error {
-	return m.activate(ctx, ovs.NICPortProfile, networkmanager.Device{})
-}
-
 // attachPort attaches the NIC to the bridge. From here until activateNIC,
 // incoming packets arrive on br-ex and outgoing packets leave through the NIC.
 // A checkpoint does not cover this state: only the rollback timer does.
@@ -132,11 +128,6 @@ func (m *migration) activateNIC(ctx context.Context) error {
 		return err
 	}
 	return hostnet.SetReversePathFilter(ovs.BridgeName, m.reversePathFilter)
-}
-
-// applyFinalMetrics makes br-ex's routes better than those of other interfaces.
-func (m *migration) applyFinalMetrics(ctx context.Context) error {
-	return m.reapply(ctx, m.Staged.StaticFinalMetric)
 }
 
 // startDHCP makes br-ex request its addresses, for IPv4 in two steps: see

@@ -94,10 +94,14 @@ func (m *migration) stages(leftover bool) []stage {
 	add("NetworkManager to add the profiles of "+ovs.BridgeName, m.addProfiles)
 	add("NetworkManager to connect to the Open vSwitch database", m.connectDatabase)
 	add(ovs.BridgeName+" to be activated with a copy of the addresses", m.activateStatic)
-	add(ovs.BridgeName+" to have a port for "+m.Uplink, m.activatePort)
+	add(ovs.BridgeName+" to have a port for "+m.Uplink, func(ctx context.Context) error {
+		return m.activate(ctx, ovs.NICPortProfile, networkmanager.Device{})
+	})
 	add(m.Uplink+" to be attached to "+ovs.BridgeName, m.attachPort)
 	if m.Staged.StaticFinalMetric != nil {
-		add(ovs.BridgeName+" to have the preferred default route", m.applyFinalMetrics)
+		add(ovs.BridgeName+" to have the preferred default route", func(ctx context.Context) error {
+			return m.reapply(ctx, m.Staged.StaticFinalMetric)
+		})
 	}
 	add("the new profile of "+m.Uplink+" to be activated", m.activateNIC)
 	add(ovs.BridgeName+" to request its own addresses", m.startDHCP)
