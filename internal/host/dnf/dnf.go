@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Host runs rpm and dnf for a host. Its zero value is the running host.
@@ -112,13 +113,13 @@ func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
 func (h Host) run(ctx context.Context, doing string, line func(string), args ...string) (string, error) {
 	locks, err := h.VersionLockFile()
 	if err != nil {
-		return "", wrap(doing, err)
+		return "", wrap.Errorf(err, "%s", doing)
 	}
 	if locks != "" { // otherwise dnf warns that there is no such plugin
 		args = append([]string{"--disableplugin=" + versionLockPlugin}, args...)
 	}
 	out, stderr, err := h.runWithLocks(ctx, line, args...)
-	return out, wrap(doing, explain(err, stderr, out))
+	return out, wrap.Errorf(explain(err, stderr, out), "%s", doing)
 }
 
 // runWithLocks runs dnf like run, and the locks of versionlock apply.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -102,14 +101,6 @@ func explain(err error, stderr, stdout string) error {
 	short := *failed
 	short.Stderr = cmp.Or(lastLines(stderr), lastLines(stdout))
 	return &Error{Messages: short.Stderr, Err: &short}
-}
-
-// wrap returns an error that begins with the text in doing, nil for nil.
-func wrap(doing string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	return nil
 }
 
 // maxLines is the maximum number of dnf's lines in an error.

@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bootloader"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // ArgumentChange lists kernel arguments to add and to remove. An argument can consist of several
@@ -113,10 +114,7 @@ func (d KernelArguments) Set(ctx context.Context, c ledger.Change, _ ledger.Stat
 		return err
 	}
 	add, remove := a.Pending(words)
-	if err := d.BootLoader.Change(ctx, add, remove); err != nil {
-		return fmt.Errorf("setting kernel arguments: %w", err)
-	}
-	return nil
+	return wrap.Errorf(d.BootLoader.Change(ctx, add, remove), "setting kernel arguments")
 }
 
 // IsPartiallyRestored returns true: Restore considers each argument separately, so an undo need not keep
@@ -146,8 +144,5 @@ func (d KernelArguments) Restore(ctx context.Context, c ledger.Change, before le
 	if len(added)+len(lost) == 0 {
 		return nil
 	}
-	if err := d.BootLoader.Change(ctx, lost, added); err != nil {
-		return fmt.Errorf("restoring the kernel arguments: %w", err)
-	}
-	return nil
+	return wrap.Errorf(d.BootLoader.Change(ctx, lost, added), "restoring the kernel arguments")
 }

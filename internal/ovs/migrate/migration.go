@@ -4,7 +4,6 @@ package migrate
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // migration is a migration in progress.
@@ -169,10 +169,7 @@ func (m *migration) reapply(ctx context.Context, settings networkmanager.Setting
 }
 
 func (m *migration) activate(ctx context.Context, name string, device networkmanager.Device) error {
-	if err := m.NM.ActivateProfile(ctx, m.addedProfiles[name], device); err != nil {
-		return fmt.Errorf("activating profile %s: %w", name, err)
-	}
-	return nil
+	return wrap.Errorf(m.NM.ActivateProfile(ctx, m.addedProfiles[name], device), "activating profile %s", name)
 }
 
 // save saves the profiles: first all of them without autoconnect, the bridge
