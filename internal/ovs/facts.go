@@ -17,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Facts contains everything that the decision about br-ex depends on.
@@ -65,15 +66,9 @@ func (f Facts) IsStale(ctx context.Context, nm *networkmanager.Client) (bool, er
 	}
 	then := Facts{Devices: f.Devices, Profiles: f.Profiles, Links: f.Links, Routes: f.Routes}
 	// The encoding excludes the D-Bus paths, which change at a restart of NetworkManager.
-	before, err := json.Marshal(then)
-	if err != nil {
-		return false, fmt.Errorf("comparing network facts: %w", err)
-	}
-	after, err := json.Marshal(now)
-	if err != nil {
-		return false, fmt.Errorf("comparing network facts: %w", err)
-	}
-	return !bytes.Equal(before, after), nil
+	before, errBefore := json.Marshal(then)
+	after, errAfter := json.Marshal(now)
+	return !bytes.Equal(before, after), wrap.Errorf(errors.Join(errBefore, errAfter), "comparing network facts")
 }
 
 // Refresh reads again what the steps of a join change: NetworkManager's plugins, the files, and Open vSwitch until

@@ -129,15 +129,7 @@ func (t *Tree) setAttr(p string, attr Attr, flags int) error {
 // Remove deletes the file, link or empty directory at p. A missing p is not an
 // error.
 func (t *Tree) Remove(p string) error {
-	where, err := t.openParent(p)
-	if IsNotExist(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer where.parent.Close()
-	return wrap.Errorf(where.remove(), "removing %s", p)
+	return t.inExisting(p, "removing", pathEntry.remove)
 }
 
 // remove deletes the file, link or empty directory. A missing file is not an error.
