@@ -38,7 +38,7 @@ var layers = []layer{
 	{"steps and requests", "steps transport"},
 	{"report", "report"},
 	{"host", "host/..."},
-	{"base", "redact schema wait"},
+	{"base", "redact schema wait wrap"},
 	{"functions for slices", "lists"},
 }
 

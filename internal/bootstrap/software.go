@@ -63,8 +63,8 @@ func (j *Flow) UnpackLayer(ctx context.Context, log report.Log, names []string) 
 	if j.Planner.Software == nil {
 		return false, j.Planner.SoftwareErr
 	}
-	layer := filepath.Join(j.Run.Dir, joinstate.LayerFile)
-	changes := []ledger.Change{osimage.NewChange(*j.Planner.Software, layer, j.Run.Dir)}
+	layer := osimage.Layer{Contents: *j.Planner.Software, File: filepath.Join(j.Run.Dir, joinstate.LayerFile), Scratch: j.Run.Dir}
+	changes := []ledger.Change{layer.Change()}
 	pending, err := j.Host.Ledger.Diff(ctx, changes)
 	if err != nil {
 		return false, err
@@ -79,6 +79,7 @@ func (j *Flow) UnpackLayer(ctx context.Context, log report.Log, names []string) 
 		}
 		log.Wait("unpacking the node layer of the OS image", "")
 	}
+	j.Host.Unpacker.Layer = layer
 	if _, err := j.Host.Ledger.Apply(ctx, steps.Packages, changes); err != nil {
 		return false, err
 	}

@@ -42,8 +42,9 @@ func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	requested := append(request.Migration.FilesBeforeMigration(), request.Change())
-	made, err := j.Host.Ledger.Apply(ctx, steps.Network, requested)
+	j.Host.Bridge.Request = &request
+	made, err := j.Host.Ledger.Apply(ctx, steps.Network, append(request.Migration.FilesBeforeMigration(), request.Change()))
+	j.Host.Bridge.Request = nil // later steps change the network
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -78,7 +79,7 @@ func (j *Flow) currentMigration(ctx context.Context, log report.Log) (migrate.Re
 		return migrate.Request{}, err
 	}
 	migration, facts, err := j.Planner.PlanMigration(ctx)
-	request := migrate.Request{Migration: migration, Endpoints: j.Planner.RequiredEndpoints(), Facts: &facts}
+	request := migrate.Request{Migration: migration, Endpoints: j.Planner.RequiredEndpoints(), Facts: facts}
 	if err != nil || j.Plan == nil || j.Plan.Migration == nil {
 		return request, err
 	}

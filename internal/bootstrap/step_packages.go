@@ -138,13 +138,15 @@ func (j *Flow) loadOVSPlugin(ctx context.Context, log report.Log) error {
 	if j.Host.NM == nil || j.Host.Systemd == nil {
 		return nil
 	}
-	j.Planner.ForgetNetwork() // the packages can include Open vSwitch and the plugin
-	facts, err := j.Planner.Network(ctx)
-	if err != nil || facts.NetworkManager.OVS {
+	info, err := j.Host.NM.Info(ctx)
+	if err == nil && !info.OVS {
+		err = j.restartNetworkManager(ctx, log)
+	}
+	if err != nil {
 		return err
 	}
-	j.Planner.ForgetNetwork() // NetworkManager takes over the connections again
-	return j.restartNetworkManager(ctx, log)
+	_, err = j.Planner.RefreshNetwork(ctx) // the packages can include Open vSwitch and the plugin
+	return err
 }
 
 func logPackageFindings(decision software.Decision, log report.Log) {

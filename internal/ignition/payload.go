@@ -4,7 +4,6 @@ package ignition
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -54,8 +53,7 @@ func LoadPayload(raw []byte) (*Payload, error) {
 }
 
 func newPayload(d *resolve.Document) (*Payload, error) {
-	sum := sha256.Sum256(d.Raw)
-	digest := hex.EncodeToString(sum[:])
+	digest := fmt.Sprintf("%x", sha256.Sum256(d.Raw))
 	p := &Payload{Raw: d.Raw, Digest: digest, Version: d.Version, Config: d.Config, Warnings: d.Warnings}
 	if err := p.decodeContents(); err != nil {
 		return nil, report.Fail(report.Usage, payloadRemedy, "reading the payload: %w", err)

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -150,11 +149,7 @@ func (u *UserData) encodeHeaders() types.HTTPHeaders {
 // same server have equal digests. The digest is not a secret.
 func (u *UserData) Digest() (string, error) {
 	content, err := u.Encode()
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:]), nil
+	return fmt.Sprintf("%x", sha256.Sum256(content)), err
 }
 
 func (u *UserData) clone() *UserData {

@@ -50,12 +50,13 @@ type Kind struct {
 
 // Host contains the parts of the running host that drivers need.
 type Host struct {
-	Tree    *hostfs.Tree
-	Systemd *systemd.Manager // nil if it is unreachable
-	Bridge  *migrate.Driver
-	Plugin  *networkplugin.Driver
-	Configs *resource.LoadedConfigs
-	Shared  *resource.SharedDirSnapshot
+	Tree     *hostfs.Tree
+	Systemd  *systemd.Manager // nil if it is unreachable
+	Bridge   *migrate.Driver
+	Plugin   *networkplugin.Driver
+	Unpacker *osimage.Driver
+	Configs  *resource.LoadedConfigs
+	Shared   *resource.SharedDirSnapshot
 }
 
 // OfflineFacts are the facts about a host that is not this one.
@@ -114,10 +115,7 @@ func All() []Kind {
 			Driver: func(h *Host) ledger.Driver { return accounts.NewKeysDriver(paths(h)) },
 		},
 		{Name: migrate.Kind, Driver: func(h *Host) ledger.Driver { return h.Bridge }},
-		{
-			Name:   osimage.Kind,
-			Driver: func(h *Host) ledger.Driver { return &osimage.Driver{Labeler: selinux.Policy{Tree: h.Tree}} },
-		},
+		{Name: osimage.Kind, Driver: func(h *Host) ledger.Driver { return h.Unpacker }},
 
 		{Name: ledger.Contents, Snapshot: func(h *Host) ledger.SnapshotDriver { return contents(h) }},
 		{Name: ledger.SharedContents, Snapshot: func(h *Host) ledger.SnapshotDriver { return h.Shared }},

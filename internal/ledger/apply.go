@@ -5,13 +5,14 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Apply makes the changes that differ from the current state and returns them. All data
 // that a rollback needs is durable before the first change is made, and so are the backups of
 // managed files that were edited since. All changes are durable when Apply returns.
 func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]PlannedChange, error) {
-	if err := l.cleanUp(ctx, l.interruptedChanges()); err != nil {
+	if err := l.cleanUp(ctx, l.interruptedItems()); err != nil {
 		return nil, err
 	}
 	pending, err := l.Diff(ctx, changes)
@@ -44,26 +45,20 @@ func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]Pl
 	return pending, l.append(record{Type: done, Of: seq}, true)
 }
 
-// interruptedChanges returns the changes whose runs can have left temporary files or processes.
+// interruptedItems returns the items whose runs can have left temporary files or processes.
 // Files that TrackExternal records are not written by the agent.
-func (l *Ledger) interruptedChanges() []Change {
-	var changes []Change
-	for _, item := range l.Items() {
-		if !item.Done && (!item.external || !item.Kind.isPath()) {
-			changes = append(changes, item.Change)
-		}
-	}
-	return changes
+func (l *Ledger) interruptedItems() []Item {
+	return slices.DeleteFunc(l.Items(), func(i Item) bool { return i.Done || (i.external && i.Kind.isPath()) })
 }
 
-// cleanUp cleans up after interrupted runs. It calls each driver once, with all changes of the
-// driver.
-func (l *Ledger) cleanUp(ctx context.Context, changes []Change) error {
+// cleanUp cleans up after interrupted runs. It calls each driver once, with the changes of all
+// items of the driver.
+func (l *Ledger) cleanUp(ctx context.Context, items []Item) error {
 	byDriver := map[Cleaner][]Change{}
-	for _, c := range changes {
-		driver, _ := l.drivers.of(c.Kind) // an error stops only the undo of the object
+	for _, item := range items {
+		driver, _ := l.drivers.of(item.Kind) // an error stops only the undo of the object
 		if cleaner, ok := driver.(Cleaner); ok {
-			byDriver[cleaner] = append(byDriver[cleaner], c)
+			byDriver[cleaner] = append(byDriver[cleaner], item.Change)
 		}
 	}
 	for cleaner, own := range byDriver {

@@ -66,8 +66,8 @@ type Change struct {
 	// NoBackup is set for a credential that is removed: no copy of an edited one is kept. It is not
 	// recorded.
 	NoBackup bool `json:"-"`
-	// Plan is how the driver makes the change, in the driver's own type. It is not recorded.
-	Plan any `json:"-"`
+	// Args are the arguments of the command that creates the object, such as useradd. They are not recorded.
+	Args []string `json:"-"`
 }
 
 // FileChange returns the change that writes a file with mode 0644, owned by root.

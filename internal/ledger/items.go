@@ -2,7 +2,10 @@
 
 package ledger
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // Item is one object that the ledger has changed: its state before the first change and the
 // desired state of the last change.
@@ -79,11 +82,5 @@ func carryOver(earlier, later State) State {
 // next run makes or settles them. External changes are excluded, because no run has to
 // finish them.
 func (l *Ledger) Unfinished() []Item {
-	var items []Item
-	for _, item := range l.Items() {
-		if !item.Done && !item.external {
-			items = append(items, item)
-		}
-	}
-	return items
+	return slices.DeleteFunc(l.Items(), func(i Item) bool { return i.Done || i.external })
 }

@@ -5,14 +5,10 @@ package ledger
 import (
 	"fmt"
 	"path"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-// maxObstacles is the maximum number of obstacles in one error.
-const maxObstacles = 5
 
 // checkObstacles rejects, before anything is changed, changes that cannot all be made or restored.
 // It fails if an object of another type occupies a path and no earlier change removes the
@@ -62,10 +58,6 @@ func obstacleError(found []string) error {
 	if len(found) == 0 {
 		return nil
 	}
-	text := strings.Join(found[:min(len(found), maxObstacles)], "; ")
-	if more := len(found) - maxObstacles; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
-	}
 	return report.Fail(report.Failed, "# move the conflicting files to another directory, then rerun the command",
-		"nothing was changed because of conflicting files: %s", text)
+		"nothing was changed because of conflicting files: %s", report.AbbreviateList(found))
 }

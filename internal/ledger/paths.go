@@ -37,7 +37,7 @@ func (d *Paths) Get(_ context.Context, c Change) (State, error) {
 	}
 	switch info.Type {
 	case hostfs.Regular:
-		state.Content, state.Digest, state.Size = content, digest(content), int64(len(content))
+		state = state.WithContent(content)
 	case hostfs.Symlink:
 		state.Mode = nil // the mode of a symbolic link has no meaning
 	}

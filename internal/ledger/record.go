@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // The file format of ledger.log: one record per line,
@@ -145,10 +146,8 @@ func parseLine(line []byte) (record, error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&r); err != nil {
-		return r, fmt.Errorf("decoding a record: %w", err)
-	}
-	return r, nil
+	err := decoder.Decode(&r)
+	return r, wrap.Errorf(err, "decoding a record")
 }
 
 var errChecksum = errors.New("checksum mismatch")

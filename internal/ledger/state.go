@@ -5,7 +5,6 @@ package ledger
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -49,7 +48,11 @@ func (s State) Published() State {
 
 // FileState returns the state of a file with this content and mode, owned by root.
 func FileState(content []byte, mode uint32) State {
-	s := DirectoryState(mode)
+	return DirectoryState(mode).WithContent(content)
+}
+
+// WithContent returns the state with the content of a file.
+func (s State) WithContent(content []byte) State {
 	s.Content, s.Digest, s.Size = content, digest(content), int64(len(content))
 	return s
 }
@@ -108,6 +111,5 @@ func isIdentical(a, b State) bool {
 }
 
 func digest(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(content))
 }

@@ -33,11 +33,7 @@ func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
 func (l *Ledger) Revert(ctx context.Context, selected func(Item) bool) (Outcome, error) {
 	items := l.Items()
 	slices.Reverse(items)
-	changes := make([]Change, 0, len(items))
-	for _, item := range items {
-		changes = append(changes, item.Change)
-	}
-	if err := l.cleanUp(ctx, changes); err != nil {
+	if err := l.cleanUp(ctx, items); err != nil {
 		return Outcome{}, err
 	}
 	u := &undoRun{l: l, older: newOlderItems(items)}

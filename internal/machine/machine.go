@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/selinux"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -16,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 )
 
 // Machine is the opened host and its ledger.
@@ -28,6 +30,7 @@ type Machine struct {
 	NM             *networkmanager.Client
 	Bridge         *migrate.Driver
 	Plugin         *networkplugin.Driver
+	Unpacker       *osimage.Driver             // also a driver of the ledger
 	SharedContents *resource.SharedDirSnapshot // also a driver of the ledger
 	LoadedConfigs  *resource.LoadedConfigs     // also a driver of the ledger
 }
@@ -85,14 +88,16 @@ func openWithoutLedger(ctx context.Context, stateDir string, services bool) (*Ma
 // Drivers returns the ledger drivers for this host.
 func (m *Machine) Drivers() ledger.Drivers {
 	m.SharedContents = &resource.SharedDirSnapshot{DirSnapshot: &resource.DirSnapshot{Tree: m.Tree}}
+	m.Unpacker = &osimage.Driver{Labeler: selinux.Policy{Tree: m.Tree}}
 	m.LoadedConfigs = &resource.LoadedConfigs{Tree: m.Tree}
 	return kinds.Drivers(&kinds.Host{
-		Tree:    m.Tree,
-		Systemd: m.Systemd,
-		Bridge:  m.Bridge,
-		Plugin:  m.Plugin,
-		Configs: m.LoadedConfigs,
-		Shared:  m.SharedContents,
+		Tree:     m.Tree,
+		Systemd:  m.Systemd,
+		Bridge:   m.Bridge,
+		Plugin:   m.Plugin,
+		Unpacker: m.Unpacker,
+		Configs:  m.LoadedConfigs,
+		Shared:   m.SharedContents,
 	})
 }
 

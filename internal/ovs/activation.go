@@ -23,25 +23,27 @@ const (
 )
 
 // AwaitActivation waits while NetworkManager is still activating the uplink or br-ex, as after a
-// boot, and returns the facts afterwards. If NetworkManager has not finished after
+// boot. It calls current for the current facts until then. If NetworkManager has not finished after
 // activationTimeout, this is not an error: Plan then refuses what is missing.
-func AwaitActivation(ctx context.Context, nm networkmanager.Reader, options Options, log report.Log) (Facts, error) {
+func AwaitActivation(
+	ctx context.Context, current func(context.Context) (Facts, error), options Options, log report.Log,
+) error {
 	limited, cancel := context.WithTimeout(ctx, activationTimeout)
 	defer cancel()
 	for {
-		facts, err := Gather(ctx, nm)
+		facts, err := current(ctx)
 		if err != nil {
-			return facts, err
+			return err
 		}
 		awaited := awaitedActivation(facts, options)
 		if awaited == "" || limited.Err() != nil {
-			return facts, nil
+			return nil
 		}
 		log.Wait("waiting for "+awaited, activationRemedy)
 		_ = wait.Sleep(limited, activationInterval) // the facts are read once more at the end
 		if ctx.Err() != nil {
 			err := report.Fail(report.Failed, activationRemedy, "timed out while waiting for %s", awaited)
-			return facts, report.WaitError(ctx, err)
+			return report.WaitError(ctx, err)
 		}
 	}
 }

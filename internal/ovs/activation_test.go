@@ -266,7 +266,8 @@ func TestAwaitActivation(t *testing.T) {
 					cancel(interrupted)
 				}
 			}}
-			_, err := AwaitActivation(ctx, nm, Options{BridgeInterface: "lo"}, report.Log{Sink: logged})
+			gather := func(ctx context.Context) (Facts, error) { return Gather(ctx, nm) }
+			err := AwaitActivation(ctx, gather, Options{BridgeInterface: "lo"}, report.Log{Sink: logged})
 			if !errors.Is(err, test.want) {
 				t.Errorf("AwaitActivation() = %v, want %v", err, test.want)
 			}

@@ -123,15 +123,14 @@ func (a AddressState) Unusable(facts Facts, name string) string {
 	if len(link.Addresses) == 0 {
 		return "the interface has no address"
 	}
-	if len(a.DefaultRoutes) == 0 {
-		return ""
+	exists := func(route hostnet.Route) bool {
+		_, ok := hostnet.DefaultRouteOf(facts.Routes, route.Family, name)
+		return ok
 	}
-	for _, route := range a.DefaultRoutes {
-		if _, ok := hostnet.DefaultRouteOf(facts.Routes, route.Family, name); ok {
-			return ""
-		}
+	if len(a.DefaultRoutes) > 0 && !slices.ContainsFunc(a.DefaultRoutes, exists) {
+		return "the interface has no default route"
 	}
-	return "the interface has no default route"
+	return ""
 }
 
 // missingDefaultRoute describes a default route that is missing or not preferred, or

@@ -3,7 +3,9 @@
 package ovs
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Facts contains everything that the decision about br-ex depends on.
@@ -46,22 +49,52 @@ const bridgeHintFile = "/etc/ovnk/default_bridge"
 
 // Gather collects the facts. A nil nm means that NetworkManager is not running.
 func Gather(ctx context.Context, nm networkmanager.Reader) (Facts, error) {
-	facts, err := GatherAddresses(ctx, nm)
+	facts, err := gatherConfiguration(ctx, nm)
 	if err != nil {
 		return facts, err
 	}
+	return facts, facts.Refresh(ctx, nm)
+}
+
+// IsStale reports whether the links, the default routes, the devices or the profiles of NetworkManager differ from
+// the facts. A migration with such facts would roll back to addresses, leases and profiles that are not current. The
+// check reads only netlink and D-Bus, and starts no program: ovs-vsctl can take ten seconds on a busy host.
+func (f Facts) IsStale(ctx context.Context, nm networkmanager.Reader) (bool, error) {
+	now, err := gatherConfiguration(ctx, nm)
+	if err != nil {
+		return false, err
+	}
+	then := Facts{Devices: f.Devices, Profiles: f.Profiles, Links: f.Links, Routes: f.Routes}
+	// The encoding excludes the D-Bus paths, which change at a restart of NetworkManager.
+	before, errBefore := json.Marshal(then)
+	after, errAfter := json.Marshal(now)
+	return !bytes.Equal(before, after), wrap.Errorf(errors.Join(errBefore, errAfter), "comparing network facts")
+}
+
+// Refresh reads again what the steps of a join change: NetworkManager's plugins, the files, and Open vSwitch until
+// it runs. Afterwards its bridges only change together with the links, which IsStale compares.
+func (f *Facts) Refresh(ctx context.Context, nm networkmanager.Reader) error {
+	var err error
 	if nm != nil {
-		if facts.NetworkManager, err = nm.Info(ctx); err != nil {
-			return facts, err
-		}
-		if facts.Profiles, err = nm.Profiles(ctx); err != nil {
-			return facts, err
+		if f.NetworkManager, err = nm.Info(ctx); err != nil {
+			return err
 		}
 	}
-	if facts.OVS, err = gatherOpenVSwitch(ctx); err != nil {
-		return facts, err
+	if !f.OVS.Running {
+		if f.OVS, err = gatherOpenVSwitch(ctx); err != nil {
+			return err
+		}
 	}
-	return facts, facts.gatherFiles()
+	return f.gatherFiles()
+}
+
+// gatherConfiguration collects the links, the default routes, and the devices and profiles of NetworkManager.
+func gatherConfiguration(ctx context.Context, nm networkmanager.Reader) (Facts, error) {
+	facts, err := GatherAddresses(ctx, nm)
+	if err == nil && nm != nil {
+		facts.Profiles, err = nm.Profiles(ctx)
+	}
+	return facts, err
 }
 
 // GatherAddresses collects only the links, the default routes and the devices: enough for

@@ -76,7 +76,8 @@ func identify(link hostnet.Link, device networkmanager.Device, original networkm
 	var found []byte
 	for _, prefix := range unattributedAddresses(link, device, original) {
 		auto := prefix.Addr().Is6() && prefix.Bits() == 64 && original.Method(networkmanager.IPv6) == "auto"
-		half := interfaceID(prefix.Addr())
+		address := prefix.Addr().As16()
+		half := address[8:] // the interface identifier (RFC 4291, 2.5.1)
 		switch {
 		case auto && (found == nil || slices.Equal(found, half)):
 			found = half
@@ -114,26 +115,15 @@ func unattributedAddresses(
 		}
 		explained = append(explained, device.IP(family).LeasedAddresses()...)
 	}
-	var rest []netip.Prefix
-	for _, prefix := range link.Stable() {
-		if !slices.Contains(explained, prefix.Addr()) {
-			rest = append(rest, prefix)
-		}
-	}
-	return rest
+	return slices.DeleteFunc(link.Stable(), func(prefix netip.Prefix) bool {
+		return slices.Contains(explained, prefix.Addr())
+	})
 }
 
 // isHex reports whether an identifier is in hexadecimal bytes,
 // 01:52:54:00:12:34:56, and not text.
 func isHex(id string) bool {
 	return strings.Contains(id, ":") && strings.Trim(strings.ToLower(id), "0123456789abcdef:") == ""
-}
-
-// interfaceID returns the interface identifier of an IPv6 address (RFC 4291,
-// 2.5.1).
-func interfaceID(address netip.Addr) []byte {
-	bytes := address.As16()
-	return bytes[8:]
 }
 
 // eui64FromMAC returns the interface identifier derived from a MAC (RFC 4291, appendix

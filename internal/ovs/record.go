@@ -9,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Record describes the migration of this host's uplink, in the agent's state and in documents.
@@ -36,10 +37,8 @@ func (r Record) Encode() ([]byte, error) {
 // DecodeRecord parses what Encode returned.
 func DecodeRecord(content []byte) (Record, error) {
 	var file recordFile
-	if err := json.Unmarshal(content, &file); err != nil {
-		return file.Record, fmt.Errorf("reading the record of the migration: %w", err)
-	}
-	return file.Record, nil
+	err := json.Unmarshal(content, &file)
+	return file.Record, wrap.Errorf(err, "reading the record of the migration")
 }
 
 // String returns the record as one line of text.

@@ -28,7 +28,9 @@ func newStagedProfiles(final networkmanager.Settings, now IPState, hasCompetingR
 		DHCP:   WithStaticAddresses(WithoutAutoconnect(final), networkmanager.IPv4, now),
 	}
 	if hasCompetingRoute {
-		staged.StaticFinalMetric = staticFinalMetric(final, now)
+		// Routes of another uplink can be better than the static routes of br-ex, and would attract the traffic
+		// when the NIC loses its addresses.
+		staged.StaticFinalMetric = staticSettings(final, now, 0)
 	}
 	return staged
 }
@@ -38,23 +40,17 @@ func newStagedProfiles(final networkmanager.Settings, now IPState, hasCompetingR
 // static settings, with higher metrics. DHCP cannot be used yet, because the
 // bridge has no uplink.
 func StaticSettings(final networkmanager.Settings, now IPState) networkmanager.Settings {
-	s := WithoutAutoconnect(final)
-	for _, family := range networkmanager.Families() {
-		setStatic(s, family, now[family], metricPenalty)
-	}
-	return s
+	return staticSettings(final, now, metricPenalty)
 }
 
-// staticFinalMetric returns the static settings with the final metrics of
-// br-ex. With two uplinks, routes of the other one can be better than the
-// static routes of br-ex, and would attract the traffic when the NIC loses its
-// addresses.
-func staticFinalMetric(final networkmanager.Settings, now IPState) networkmanager.Settings {
+// staticSettings returns the static settings with metrics that are worse than the NIC's, or with the final metrics
+// of br-ex if worse is 0.
+func staticSettings(final networkmanager.Settings, now IPState, worse uint32) networkmanager.Settings {
 	s := WithoutAutoconnect(final)
 	for _, family := range networkmanager.Families() {
 		metric := s.Int64(family.Section(), "route-metric")
-		setStatic(s, family, now[family], 0)
-		if s.Method(family) == "manual" {
+		setStatic(s, family, now[family], worse)
+		if worse == 0 && s.Method(family) == "manual" {
 			s.Set(family.Section(), "route-metric", metric)
 		}
 	}

@@ -3,6 +3,7 @@
 package ovs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -104,10 +105,7 @@ func (s Status) Details() []string {
 	}
 	ports := make([]string, 0, len(s.Ports))
 	for _, port := range s.Ports {
-		kind := port.Type
-		if kind == "" {
-			kind = "system" // ovs-vsctl reports "" for it
-		}
+		kind := cmp.Or(port.Type, "system") // ovs-vsctl reports "" for it
 		ports = append(ports, fmt.Sprintf("%s (%s)", port.Name, kind))
 	}
 	var lines []string

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -37,10 +38,12 @@ type Builder struct {
 	SoftwareErr error              // why it is unknown
 	PackageHost dnf.Host           // where packages are installed: this host, except in tests
 	Upgrading   bool               // the payload replaces another one: software of another release is replaced
+	// GatherNetwork gathers the facts about the network: ovs.Gather if it is nil, as everywhere except in tests.
+	GatherNetwork func(context.Context, networkmanager.Reader) (ovs.Facts, error)
 
 	payloadFile   []byte     // the payload in place of the saved or downloaded one; nil: none was given
 	otherHost     *HostFacts // the facts of the plan; nil: they are read from this host
-	network       *ovs.Facts // nil before AwaitUplink
+	network       *ovs.Facts // nil before AwaitUplink, and after ForgetNetwork
 	removeScratch func()     // removes the file tree of another host
 }
 

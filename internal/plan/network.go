@@ -49,21 +49,23 @@ func (b *Builder) needsIgnition() bool {
 	return b.Run.Inputs.UserData != nil && (b.Payload == nil || b.Payload.Server != "")
 }
 
-// AwaitUplink waits while NetworkManager is still activating the uplink, as after a boot, and gathers the facts
-// about the network. Later steps use these facts. It does not wait if the uplink is not needed.
+// AwaitUplink waits while NetworkManager is still activating the uplink, as after a boot. The facts about the network
+// are current afterwards. It does not wait if the uplink is not needed.
 func (b *Builder) AwaitUplink(ctx context.Context, log report.Log) error {
 	if b.Host.NetworkManager == nil || slices.Contains(b.Run.Config.Skip, steps.Network) {
 		return nil
 	}
-	facts, err := ovs.AwaitActivation(ctx, b.Host.NetworkManager, migrationOptions(b.Run.Config), log)
-	b.network = &facts
-	return err
+	return ovs.AwaitActivation(ctx, b.RefreshNetwork, migrationOptions(b.Run.Config), log)
 }
 
-// Network returns the facts about the network that AwaitUplink has gathered, or gathers them.
+// Network returns the facts about the network, and gathers them if there are none.
 func (b *Builder) Network(ctx context.Context) (ovs.Facts, error) {
 	if b.network == nil {
-		facts, err := ovs.Gather(ctx, b.Host.NetworkManager)
+		gather := ovs.Gather
+		if b.GatherNetwork != nil {
+			gather = b.GatherNetwork
+		}
+		facts, err := gather(ctx, b.Host.NetworkManager)
 		if err != nil {
 			return facts, err
 		}
@@ -72,7 +74,25 @@ func (b *Builder) Network(ctx context.Context) (ovs.Facts, error) {
 	return *b.network, nil
 }
 
-// ForgetNetwork makes Network gather the facts again, after a step has changed them.
+// RefreshNetwork returns the current facts about the network: those of earlier steps with what these steps have
+// changed. It only gathers all facts again if they are stale.
+func (b *Builder) RefreshNetwork(ctx context.Context) (ovs.Facts, error) {
+	if b.network != nil {
+		stale, err := b.network.IsStale(ctx, b.Host.NetworkManager)
+		if err == nil && !stale {
+			err = b.network.Refresh(ctx, b.Host.NetworkManager)
+		}
+		if err != nil {
+			return ovs.Facts{}, err
+		}
+		if stale {
+			b.ForgetNetwork()
+		}
+	}
+	return b.Network(ctx)
+}
+
+// ForgetNetwork makes Network gather all facts again, after the migration.
 func (b *Builder) ForgetNetwork() { b.network = nil }
 
 // PlanMigration plans the migration of the uplink to br-ex, and returns the facts from which it is planned.

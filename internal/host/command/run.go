@@ -4,6 +4,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,10 +23,7 @@ type Error struct {
 
 // Error returns the command, its status and its standard error.
 func (e *Error) Error() string {
-	message := e.Stderr
-	if message == "" {
-		message = "no error output"
-	}
+	message := cmp.Or(e.Stderr, "no error output")
 	return fmt.Sprintf("%s exited with status %d: %s", strings.Join(e.Argv, " "), e.Code, message)
 }
 

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Socket is the path of the socket on which CRI-O listens.
@@ -70,10 +72,7 @@ func Pull(ctx context.Context, socket, image string) error {
 func HasImage(ctx context.Context, socket, image string) (bool, error) {
 	status, err := call(ctx, socket, runtimeapi.NewImageServiceClient, runtimeapi.ImageServiceClient.ImageStatus,
 		&runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: image}})
-	if err != nil {
-		return false, fmt.Errorf("searching for image %s: %w", image, err)
-	}
-	return status.GetImage() != nil, nil
+	return status.GetImage() != nil, wrap.Errorf(err, "searching for image %s", image)
 }
 
 // RunningContainers returns the IDs of the running containers.

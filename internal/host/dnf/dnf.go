@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Host runs rpm and dnf for a host. Its zero value is the running host.
@@ -83,19 +84,16 @@ func (h Host) Available(ctx context.Context, hidden bool, names ...string) ([]Pa
 	if hidden {
 		args = append(args, "--disable-modular-filtering")
 	}
-	out, stderr, err := h.run(ctx, nil, append(args, names...)...)
-	if err != nil {
-		return nil, fmt.Errorf("querying the repositories for packages: %w", explain(err, stderr, out))
-	}
-	return packages(out), nil
+	out, err := h.run(ctx, "querying the repositories for packages", nil, append(args, names...)...)
+	return packages(out), err
 }
 
 // Repositories returns the configured repositories, including disabled ones. It
 // does not use the network.
 func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
-	out, stderr, err := h.run(ctx, nil, "--cacheonly", "repolist", "--all")
+	out, err := h.run(ctx, "listing the repositories", nil, "--cacheonly", "repolist", "--all")
 	if err != nil {
-		return nil, fmt.Errorf("listing the repositories: %w", explain(err, stderr, out))
+		return nil, err
 	}
 	list := repositories(out)
 	checks, err := h.signatureChecks()
@@ -110,16 +108,18 @@ func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
 }
 
 // run runs dnf without prompts, and quietly if line is nil. The locks of versionlock do not apply,
-// because the agent installs the locked versions.
-func (h Host) run(ctx context.Context, line func(string), args ...string) (stdout, stderr string, err error) {
+// because the agent installs the locked versions. The error begins with the text in doing, and contains dnf's
+// own messages.
+func (h Host) run(ctx context.Context, doing string, line func(string), args ...string) (string, error) {
 	locks, err := h.VersionLockFile()
 	if err != nil {
-		return "", "", err
+		return "", wrap.Errorf(err, "%s", doing)
 	}
 	if locks != "" { // otherwise dnf warns that there is no such plugin
 		args = append([]string{"--disableplugin=" + versionLockPlugin}, args...)
 	}
-	return h.runWithLocks(ctx, line, args...)
+	out, stderr, err := h.runWithLocks(ctx, line, args...)
+	return out, wrap.Errorf(explain(err, stderr, out), "%s", doing)
 }
 
 // runWithLocks runs dnf like run, and the locks of versionlock apply.

@@ -4,7 +4,6 @@ package dnf
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -40,9 +39,9 @@ func (h Host) Transactions(ctx context.Context, after string) ([]Transaction, er
 		if number, err := strconv.Atoi(id); err != nil || number <= first {
 			continue
 		}
-		out, stderr, err := h.run(ctx, nil, "--cacheonly", "history", "info", id)
+		out, err := h.run(ctx, "reading transaction "+id+" of dnf", nil, "--cacheonly", "history", "info", id)
 		if err != nil {
-			return nil, fmt.Errorf("reading transaction %s of dnf: %w", id, explain(err, stderr, out))
+			return nil, err
 		}
 		list = append([]Transaction{parseTransaction(id, out)}, list...)
 	}
@@ -51,11 +50,8 @@ func (h Host) Transactions(ctx context.Context, after string) ([]Transaction, er
 
 // transactionIDs returns the numbers of dnf's transactions, newest first.
 func (h Host) transactionIDs(ctx context.Context) ([]string, error) {
-	out, stderr, err := h.run(ctx, nil, "--cacheonly", "history", "list")
-	if err != nil {
-		return nil, fmt.Errorf("reading the history of dnf: %w", explain(err, stderr, out))
-	}
-	return parseHistory(out), nil
+	out, err := h.run(ctx, "reading the history of dnf", nil, "--cacheonly", "history", "list")
+	return parseHistory(out), err
 }
 
 // parseHistory returns the numbers in the lines of dnf's table.

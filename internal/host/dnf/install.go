@@ -3,9 +3,10 @@
 package dnf
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
@@ -39,11 +40,8 @@ func (h Host) install(ctx context.Context, logLine func(line string), operation 
 	if logLine == nil {
 		logLine = func(string) {}
 	}
-	out, stderr, err := h.run(ctx, logLine, append(args, operation...)...)
-	if err != nil {
-		return fmt.Errorf("installing packages: %w", explain(err, stderr, out))
-	}
-	return nil
+	_, err := h.run(ctx, "installing packages", logLine, append(args, operation...)...)
+	return err
 }
 
 // defaultCache is the path of dnf's cache in its default configuration.
@@ -90,12 +88,7 @@ func (e *Error) IsPackageNotFound() bool {
 }
 
 func hasAny(text string, parts ...string) bool {
-	for _, part := range parts {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // explain adds dnf's messages to an error: its standard error, or its standard
@@ -105,13 +98,9 @@ func explain(err error, stderr, stdout string) error {
 	if !errors.As(err, &failed) {
 		return err // it did not run, or was canceled
 	}
-	words := lastLines(stderr)
-	if words == "" {
-		words = lastLines(stdout)
-	}
 	short := *failed
-	short.Stderr = words
-	return &Error{Messages: words, Err: &short}
+	short.Stderr = cmp.Or(lastLines(stderr), lastLines(stdout))
+	return &Error{Messages: short.Stderr, Err: &short}
 }
 
 // maxLines is the maximum number of dnf's lines in an error.
@@ -128,8 +117,5 @@ func lastLines(text string) string {
 			lines = append(lines, line)
 		}
 	}
-	if over := len(lines) - maxLines; over > 0 {
-		lines = lines[over:]
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lines[max(0, len(lines)-maxLines):], "\n")
 }

@@ -4,7 +4,6 @@ package dnf
 
 import (
 	"context"
-	"fmt"
 	"strings"
 )
 
@@ -15,12 +14,10 @@ func (h Host) Requirers(ctx context.Context, of ...Package) ([]Package, error) {
 	for _, p := range of {
 		names = append(names, p.String())
 	}
-	out, stderr, err := h.run(ctx, nil, "--disablerepo=*", "repoquery", "--installed", "--queryformat", installedFields,
+	out, err := h.run(ctx, "querying which packages require "+strings.Join(names, ", "), nil,
+		"--disablerepo=*", "repoquery", "--installed", "--queryformat", installedFields,
 		"--whatrequires", strings.Join(names, ","))
-	if err != nil {
-		return nil, fmt.Errorf("querying which packages require %s: %w", strings.Join(names, ", "), explain(err, stderr, out))
-	}
-	return packages(out), nil
+	return packages(out), err
 }
 
 // Remove removes installed packages. dnf also removes packages that require them, but no packages
@@ -31,9 +28,6 @@ func (h Host) Remove(ctx context.Context, comment string, logLine func(line stri
 	for _, p := range list {
 		args = append(args, p.String())
 	}
-	out, stderr, err := h.run(ctx, logLine, args...)
-	if err != nil {
-		return fmt.Errorf("removing packages: %w", explain(err, stderr, out))
-	}
-	return nil
+	_, err := h.run(ctx, "removing packages", logLine, args...)
+	return err
 }

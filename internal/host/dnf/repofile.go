@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 )
 
@@ -21,7 +20,6 @@ func (h Host) signatureChecks() (map[string]bool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing the repository files: %w", err)
 	}
-	sort.Strings(files)
 	found := map[string]bool{}
 	byDefault := sections(string(main))["main"]["gpgcheck"] // off by default, dnf.conf(5)
 	for _, file := range files {

@@ -4,8 +4,9 @@ package dnf
 
 import (
 	"context"
-	"fmt"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Updates returns the packages that dnf update would install: new versions of installed packages and
@@ -15,7 +16,7 @@ func (h Host) Updates(ctx context.Context, exclude ...string) ([]Package, error)
 	out, stderr, err := h.update(ctx, func(string) {}, exclude, "--assumeno")
 	// dnf fails because it requires a confirmation.
 	if err != nil && (ctx.Err() != nil || !strings.Contains(stderr, "Operation aborted")) {
-		return nil, fmt.Errorf("querying the repositories for updates: %w", explain(err, stderr, out))
+		return nil, wrap.Errorf(explain(err, stderr, out), "querying the repositories for updates")
 	}
 	return parseUpdates(out), nil
 }
@@ -24,10 +25,7 @@ func (h Host) Updates(ctx context.Context, exclude ...string) ([]Package, error)
 // line that dnf prints.
 func (h Host) DownloadUpdates(ctx context.Context, logLine func(line string), exclude ...string) error {
 	out, stderr, err := h.update(ctx, logLine, exclude, "--assumeyes", "--downloadonly")
-	if err != nil {
-		return fmt.Errorf("downloading updates: %w", explain(err, stderr, out))
-	}
-	return nil
+	return wrap.Errorf(explain(err, stderr, out), "downloading updates")
 }
 
 // Update runs dnf update with the packages that DownloadUpdates has downloaded, without the network. If
@@ -40,10 +38,7 @@ func (h Host) Update(ctx context.Context, comment string, logLine func(line stri
 	if err != nil && ctx.Err() == nil && hasAny(stderr, "packages have invalid cache", "Cache-only enabled but no cache") {
 		out, stderr, err = h.update(ctx, logLine, exclude, args...)
 	}
-	if err != nil {
-		return fmt.Errorf("updating packages: %w", explain(err, stderr, out))
-	}
-	return nil
+	return wrap.Errorf(explain(err, stderr, out), "updating packages")
 }
 
 func (h Host) update(

@@ -8,6 +8,8 @@ import (
 	"path"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // The calls in this file and in Batch change the host. Only the ledger calls
@@ -26,10 +28,7 @@ func (t *Tree) Mkdir(p string, attr Attr) error {
 		return err
 	}
 	defer where.parent.Close()
-	if err := newDirectory(where, attr); err != nil {
-		return fmt.Errorf("creating directory %s: %w", p, err)
-	}
-	return nil
+	return wrap.Errorf(newDirectory(where, attr), "creating directory %s", p)
 }
 
 func newDirectory(where pathEntry, attr Attr) error {
@@ -81,10 +80,7 @@ func (t *Tree) Symlink(target, p string, attr Attr) error {
 	}
 	defer where.parent.Close()
 	create := func(name string) error { return unix.Symlinkat(target, where.fd(), name) }
-	if err := replace(where, create, attr.setLink); err != nil {
-		return fmt.Errorf("linking %s: %w", p, err)
-	}
-	return nil
+	return wrap.Errorf(replace(where, create, attr.setLink), "linking %s", p)
 }
 
 // HardLink makes p another name of the file target, and replaces an existing
@@ -107,10 +103,7 @@ func (t *Tree) HardLink(target, p string) error {
 	err = unix.Renameat(to.fd(), name, to.fd(), to.base)
 	// A rename to another name of the same file does nothing and succeeds.
 	_ = unix.Unlinkat(to.fd(), name, 0)
-	if err != nil {
-		return fmt.Errorf("linking %s: %w", p, err)
-	}
-	return nil
+	return wrap.Errorf(err, "linking %s", p)
 }
 
 // SetAttr sets owner, mode and attributes of the file or directory at p.
@@ -130,27 +123,13 @@ func (t *Tree) setAttr(p string, attr Attr, flags int) error {
 	}
 	defer file.Close()
 	attr.Label = nil
-	if err := attr.set(file); err != nil {
-		return fmt.Errorf("setting owner and mode of %s: %w", p, err)
-	}
-	return nil
+	return wrap.Errorf(attr.set(file), "setting owner and mode of %s", p)
 }
 
 // Remove deletes the file, link or empty directory at p. A missing p is not an
 // error.
 func (t *Tree) Remove(p string) error {
-	where, err := t.openParent(p)
-	if IsNotExist(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer where.parent.Close()
-	if err := where.remove(); err != nil {
-		return fmt.Errorf("removing %s: %w", p, err)
-	}
-	return nil
+	return t.inExisting(p, "removing", pathEntry.remove)
 }
 
 // remove deletes the file, link or empty directory. A missing file is not an error.

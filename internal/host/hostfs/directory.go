@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // partSuffix is the suffix of a directory that BuildDirectory has not completed.
@@ -62,10 +64,7 @@ func RemovePart(name string) error { return RemoveSynced(name + partSuffix) }
 // NewScratchDirectory creates an empty directory with mode 0700 below dir.
 func NewScratchDirectory(dir string) (string, error) {
 	name, err := os.MkdirTemp(dir, "scratch-")
-	if err != nil {
-		return "", fmt.Errorf("creating a temporary directory: %w", err)
-	}
-	return name, nil
+	return name, wrap.Errorf(err, "creating a temporary directory")
 }
 
 // SetLabels sets the SELinux labels of files below dir, by their paths in it.

@@ -50,20 +50,12 @@ func (i Info) Attr() Attr {
 }
 
 // Lstat returns the Info of p. A missing file yields Info{} and no error.
-func (t *Tree) Lstat(p string) (Info, error) {
-	where, err := t.openParent(p)
-	if IsNotExist(err) {
-		return Info{}, nil
-	}
-	if err != nil {
-		return Info{}, err
-	}
-	defer where.parent.Close()
-	info, err := where.info()
-	if err != nil {
-		return Info{}, fmt.Errorf("reading the attributes of %s: %w", p, err)
-	}
-	return info, nil
+func (t *Tree) Lstat(p string) (info Info, err error) {
+	err = t.inExisting(p, "reading the attributes of", func(where pathEntry) error {
+		info, err = where.info()
+		return err
+	})
+	return info, err
 }
 
 // info returns the Info of the file. A missing file yields Info{} and no error.

@@ -8,15 +8,14 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Unmount unmounts the file system at a mount point of the running host. It is
 // never lazy: a busy file system remains mounted and is an error.
 func Unmount(point string) error {
-	if err := unix.Unmount(point, unix.UMOUNT_NOFOLLOW); err != nil {
-		return fmt.Errorf("unmounting %s: %w", point, err)
-	}
-	return nil
+	return wrap.Errorf(unix.Unmount(point, unix.UMOUNT_NOFOLLOW), "unmounting %s", point)
 }
 
 // DetachNamespace unmounts a namespace that is mounted on a file, as CRI-O does

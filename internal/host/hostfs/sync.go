@@ -3,9 +3,9 @@
 package hostfs
 
 import (
-	"fmt"
-
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // SyncDir makes entries durable that were created in, renamed in or removed
@@ -16,10 +16,7 @@ func (t *Tree) SyncDir(p string) error {
 		return err
 	}
 	defer dir.Close()
-	if err := dir.Sync(); err != nil {
-		return fmt.Errorf("syncing directory %s: %w", p, err)
-	}
-	return nil
+	return wrap.Errorf(dir.Sync(), "syncing directory %s", p)
 }
 
 // SyncFileSystem makes everything durable that any process has written to the
@@ -31,8 +28,5 @@ func (t *Tree) SyncFileSystem(p string) error {
 		return err
 	}
 	defer dir.Close()
-	if err := unix.Syncfs(int(dir.Fd())); err != nil {
-		return fmt.Errorf("syncing the file system of %s: %w", p, err)
-	}
-	return nil
+	return wrap.Errorf(unix.Syncfs(int(dir.Fd())), "syncing the file system of %s", p)
 }

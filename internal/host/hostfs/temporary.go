@@ -6,8 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
+	"path"
 
 	"golang.org/x/sys/unix"
 )
@@ -77,17 +77,7 @@ func writeContent(file *os.File, content []byte, attr Attr) error {
 
 // RemoveTemporary removes the file that a killed run has left beside p.
 func (t *Tree) RemoveTemporary(p string) error {
-	where, err := t.openParent(p)
-	if IsNotExist(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer where.parent.Close()
-	name := temporaryName(where.base)
-	if err := (pathEntry{where.parent, name}).remove(); err != nil {
-		return fmt.Errorf("removing %s, which an interrupted run left beside %s: %w", name, p, err)
-	}
-	return nil
+	name := temporaryName(path.Base(path.Clean("/" + p)))
+	doing := "removing " + name + ", which an interrupted run left beside"
+	return t.inExisting(p, doing, func(where pathEntry) error { return pathEntry{where.parent, name}.remove() })
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Tree is a directory tree, "/" for the running host. Paths passed to its
@@ -32,18 +34,12 @@ func OpenTree(name string) (*Tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening root directory: %w", err)
 	}
-	owner, err := ownerOf(root)
-	if err != nil {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(root.Fd()), &stat); err != nil {
 		root.Close()
 		return nil, fmt.Errorf("opening root directory: %w", err)
 	}
-	return &Tree{root: root, name: path.Clean(name), owner: owner, user: os.Geteuid()}, nil
-}
-
-func ownerOf(file *os.File) (int, error) {
-	var stat unix.Stat_t
-	err := unix.Fstat(int(file.Fd()), &stat)
-	return int(stat.Uid), err
+	return &Tree{root: root, name: path.Clean(name), owner: int(stat.Uid), user: os.Geteuid()}, nil
 }
 
 // Close releases the tree.
@@ -73,6 +69,20 @@ func (t *Tree) openParent(p string) (pathEntry, error) {
 		return pathEntry{}, fmt.Errorf("resolving %s: %w", p, err)
 	}
 	return pathEntry{parent: parent, base: base}, nil
+}
+
+// inExisting calls do with p in its opened parent, unless a parent is missing. An error of do begins with the text in
+// doing.
+func (t *Tree) inExisting(p, doing string, do func(pathEntry) error) error {
+	where, err := t.openParent(p)
+	if IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer where.parent.Close()
+	return wrap.Errorf(do(where), "%s %s", doing, p)
 }
 
 func (p pathEntry) fd() int { return int(p.parent.Fd()) }

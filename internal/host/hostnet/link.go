@@ -10,6 +10,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Link is a network interface and its addresses.
@@ -163,8 +165,5 @@ func DeleteLink(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := netlink.LinkDel(link); err != nil {
-		return fmt.Errorf("deleting network interface %s: %w", name, err)
-	}
-	return nil
+	return wrap.Errorf(netlink.LinkDel(link), "deleting network interface %s", name)
 }

@@ -9,9 +9,10 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
-
 	"github.com/vishvananda/netlink"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // ProbeNeighbour makes the kernel probe ip on a link (ARP, or neighbour
@@ -89,10 +90,7 @@ func CopyNeighbour(ip netip.Addr, from, to string) error {
 		IP:           entry.IP,
 		HardwareAddr: entry.HardwareAddr,
 	}
-	if err := netlink.NeighSet(&copied); err != nil {
-		return fmt.Errorf("announcing %s on %s: %w", ip, to, err)
-	}
-	return nil
+	return wrap.Errorf(netlink.NeighSet(&copied), "announcing %s on %s", ip, to)
 }
 
 func neighbour(link int, ip netip.Addr) (*netlink.Neigh, error) {

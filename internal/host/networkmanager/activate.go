@@ -42,10 +42,7 @@ func stateChanges() []dbus.MatchOption {
 // wait. The zero Device is for a profile that creates its own device. The
 // caller must call End on the result.
 func (c *Client) BeginActivation(ctx context.Context, profile Ref, device Device) (*Activation, error) {
-	on := device.Path
-	if on == "" {
-		on = root
-	}
+	on := cmp.Or(device.Path, root)
 	a := &Activation{client: c, changes: make(chan *dbus.Signal, 64)}
 	if err := c.bus.AddMatchSignalContext(ctx, stateChanges()...); err != nil {
 		return nil, fmt.Errorf("subscribing to signals of NetworkManager: %w", err)

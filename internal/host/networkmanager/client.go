@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"github.com/godbus/dbus/v5"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 const (
@@ -92,10 +94,7 @@ func store(doing string, call *dbus.Call, results ...any) error {
 	if err == nil && len(results) > 0 {
 		err = call.Store(results...)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	return nil
+	return wrap.Errorf(err, "%s", doing)
 }
 
 func interfaceName(name string) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Database is the content of the Open vSwitch database.
@@ -124,8 +125,5 @@ const FlowVersions = "OpenFlow10,OpenFlow13,OpenFlow15"
 func HasClusterFlows(ctx context.Context, bridge string) (bool, error) {
 	output, err := command.Run(ctx, "ovs-ofctl", "--timeout=10", "--protocols="+FlowVersions,
 		"dump-flows", bridge, ClusterCookie)
-	if err != nil {
-		return false, fmt.Errorf("reading the flows of %s: %w", bridge, err)
-	}
-	return strings.Contains(output, "cookie="), nil
+	return strings.Contains(output, "cookie="), wrap.Errorf(err, "reading the flows of %s", bridge)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // CheckRunning returns an error if ovs-vswitchd does not respond. The database
@@ -37,10 +38,7 @@ func RunningVersion(ctx context.Context) (string, error) {
 // ConfigGeneration returns a number that every change of the database increments.
 func ConfigGeneration(ctx context.Context) (string, error) {
 	output, err := vsctl(ctx, "get", "Open_vSwitch", ".", "next_cfg")
-	if err != nil {
-		return "", fmt.Errorf("reading the Open vSwitch database: %w", err)
-	}
-	return strings.TrimSpace(output), nil
+	return strings.TrimSpace(output), wrap.Errorf(err, "reading the Open vSwitch database")
 }
 
 // Attachment describes a NIC as a port of a bridge, in rows that belong to
@@ -65,20 +63,15 @@ func AttachPort(ctx context.Context, a Attachment) error {
 	_, err := vsctl(ctx, "add-port", a.Bridge, a.NIC,
 		"--", "set", "Port", a.NIC, owner+a.PortProfile,
 		"--", "set", "Interface", a.NIC, "type=system", fmt.Sprintf("ofport_request=%d", UplinkPort), owner+a.DeviceProfile)
-	if err != nil {
-		return fmt.Errorf("attaching %s to %s: %w", a.NIC, a.Bridge, err)
-	}
-	return nil
+	return wrap.Errorf(err, "attaching %s to %s", a.NIC, a.Bridge)
 }
 
 // DeleteBridge deletes a bridge and its ports. A missing bridge is not an error. With the option
 // "--no-wait" it does not wait for ovs-vswitchd, which may be stopped; the next start of
 // ovs-vswitchd then does not attach a NIC to the bridge.
 func DeleteBridge(ctx context.Context, name string, options ...string) error {
-	if _, err := vsctl(ctx, append(options, "--if-exists", "del-br", name)...); err != nil {
-		return fmt.Errorf("removing Open vSwitch bridge %s: %w", name, err)
-	}
-	return nil
+	_, err := vsctl(ctx, append(options, "--if-exists", "del-br", name)...)
+	return wrap.Errorf(err, "removing Open vSwitch bridge %s", name)
 }
 
 func vsctl(ctx context.Context, args ...string) (string, error) {

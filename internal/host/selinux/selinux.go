@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"strings"
@@ -59,9 +60,7 @@ func policyLabels(ctx context.Context, policy []string, types map[string]hostfs.
 		if err != nil {
 			return nil, fmt.Errorf("reading labels from the SELinux policy: %w", err)
 		}
-		for p, label := range parseLabels(out) {
-			labels[p] = label
-		}
+		maps.Copy(labels, parseLabels(out))
 	}
 	return labels, nil
 }

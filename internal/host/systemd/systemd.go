@@ -12,6 +12,8 @@ import (
 
 	"github.com/coreos/go-systemd/v22/dbus"
 	godbus "github.com/godbus/dbus/v5"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Manager is a connection to the host's service manager.
@@ -50,10 +52,7 @@ func (m *Manager) Close() {
 // Version returns the version of the running service manager, such as 252-51.el9.
 func (m *Manager) Version() (string, error) {
 	value, err := m.conn.GetManagerProperty("Version")
-	if err != nil {
-		return "", fmt.Errorf("reading the version of systemd: %w", err)
-	}
-	return strings.Trim(value, `"`), nil
+	return strings.Trim(value, `"`), wrap.Errorf(err, "reading the version of systemd")
 }
 
 // UnitState is the state of a unit in systemd.
@@ -123,32 +122,26 @@ func (m *Manager) unitFileState(ctx context.Context, name string) (string, error
 		busErr.Name == "org.freedesktop.systemd1.NoSuchUnit") {
 		return "", nil
 	}
-	if err != nil {
-		return "", fmt.Errorf("reading whether %s is enabled from systemd: %w", name, err)
-	}
-	return state, nil
+	return state, wrap.Errorf(err, "reading whether %s is enabled from systemd", name)
 }
 
 // Reload makes systemd read all unit files again.
 func (m *Manager) Reload(ctx context.Context) error {
-	if err := m.conn.ReloadContext(ctx); err != nil {
-		return fmt.Errorf("reloading systemd: %w", err)
-	}
-	return nil
+	return wrap.Errorf(m.conn.ReloadContext(ctx), "reloading systemd")
 }
 
 // Enable creates the links of a unit's [Install] section. It does not start the
 // unit.
 func (m *Manager) Enable(ctx context.Context, name string) error {
 	_, _, err := m.conn.EnableUnitFilesContext(ctx, []string{name}, false, true)
-	return wrapUnit("enabling", name, err)
+	return wrap.Errorf(err, "enabling %s", name)
 }
 
 // Disable removes the links of a unit's [Install] section. It does not stop the
 // unit.
 func (m *Manager) Disable(ctx context.Context, name string) error {
 	_, err := m.conn.DisableUnitFilesContext(ctx, []string{name}, false)
-	return wrapUnit("disabling", name, err)
+	return wrap.Errorf(err, "disabling %s", name)
 }
 
 // Start starts a unit and waits for the job to finish.
@@ -169,7 +162,7 @@ func (m *Manager) Restart(ctx context.Context, name string) error {
 // StartNoWait starts a unit without waiting for the job.
 func (m *Manager) StartNoWait(ctx context.Context, name string) error {
 	_, err := m.conn.StartUnitContext(ctx, name, "replace", nil)
-	return wrapUnit("starting", name, err)
+	return wrap.Errorf(err, "starting %s", name)
 }
 
 // ResetFailed clears the failed state and the restart counter of a unit. It
@@ -180,7 +173,7 @@ func (m *Manager) ResetFailed(ctx context.Context, name string) error {
 	if err != nil || state.Active != "failed" {
 		return err
 	}
-	return wrapUnit("resetting", name, m.conn.ResetFailedUnitContext(ctx, name))
+	return wrap.Errorf(m.conn.ResetFailedUnitContext(ctx, name), "resetting %s", name)
 }
 
 type startJob func(ctx context.Context, name, mode string, done chan<- string) (int, error)
@@ -188,7 +181,7 @@ type startJob func(ctx context.Context, name, mode string, done chan<- string) (
 func (m *Manager) runJob(ctx context.Context, doing, name string, start startJob) error {
 	done := make(chan string, 1)
 	if _, err := start(ctx, name, "replace", done); err != nil {
-		return wrapUnit(doing, name, err)
+		return wrap.Errorf(err, "%s %s", doing, name)
 	}
 	select {
 	case result := <-done:
@@ -199,13 +192,6 @@ func (m *Manager) runJob(ctx context.Context, doing, name string, start startJob
 	case <-ctx.Done():
 		return fmt.Errorf("%s %s: %w", doing, name, ctx.Err())
 	}
-}
-
-func wrapUnit(doing, name string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", doing, name, err)
-	}
-	return nil
 }
 
 func stringValue(value any) string {

@@ -136,17 +136,16 @@ func (a account) change() ledger.Change {
 		Target:  a.name,
 		Reason:  "passwd of the config",
 		Desired: ledger.State{Present: true, Content: []byte(a.hash)},
+		Args:    slices.Clone(a.options),
 	}
 	if a.hash != "" {
 		c.Desired.Value = describeHash(a.hash)
 	}
-	args := slices.Clone(a.options)
 	for _, s := range a.settings {
 		if s.wanted != "" {
-			args = append(args, s.option, s.wanted)
+			c.Args = append(c.Args, s.option, s.wanted)
 		}
 	}
-	c.Plan = args
 	return c
 }
 

@@ -114,7 +114,7 @@ func (db database) groupsOf(user string) []string {
 	return slices.Compact(groups)
 }
 
-// digest returns the SHA-256 of a content, hexadecimal.
+// digest returns the SHA-256 of a text, hexadecimal.
 func digest(content string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
 }

@@ -49,8 +49,7 @@ func (k *keyLines) Set(ctx context.Context, c ledger.Change, _ ledger.State) err
 	if now.Present && now.Type != hostfs.Regular {
 		return fmt.Errorf("writing %s: it is a %s, which is not followed", c.Target, now.Type)
 	}
-	content := addLines(now.Content, c.Desired.Names)
-	change.Desired.Content, change.Desired.Digest = content, digest(string(content))
+	change.Desired = change.Desired.WithContent(addLines(now.Content, c.Desired.Names))
 	return k.paths.Set(ctx, change, now)
 }
 
@@ -66,7 +65,7 @@ func (k *keyLines) Restore(ctx context.Context, c ledger.Change, before ledger.S
 	if asWritten || (len(linesOf(rest)) == 0 && !before.Present) {
 		return k.paths.Restore(ctx, change, before)
 	}
-	change.Desired = ledger.State{Present: true, Content: rest, Digest: digest(string(rest))}
+	change.Desired = ledger.State{Present: true}.WithContent(rest)
 	return k.paths.Set(ctx, change, now)
 }
 

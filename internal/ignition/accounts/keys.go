@@ -192,8 +192,7 @@ func (o keyOwner) planFile(in Input, content []byte, isNewDirectory bool) (ledge
 			"%s is a %s, which is not followed", target, info.Type)
 	}
 	if !in.Live {
-		desired.Content, desired.Digest, desired.Size = content, digest(string(content)), int64(len(content))
-		return o.change(ledger.File, target, desired), nil
+		return o.change(ledger.File, target, desired.WithContent(content)), nil
 	}
 	desired.Names = linesOf(content)
 	desired.Value = describeLines(desired.Names)

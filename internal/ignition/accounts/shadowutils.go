@@ -41,8 +41,7 @@ func (d *shadowUtils) Get(_ context.Context, c ledger.Change) (ledger.State, err
 // Set creates the account, and sets its password hash.
 func (d *shadowUtils) Set(ctx context.Context, c ledger.Change, now ledger.State) error {
 	if !now.Present {
-		args, _ := c.Plan.([]string)
-		if err := d.run(ctx, nil, string(c.Kind)+"add", append(slices.Clone(args), c.Target)...); err != nil {
+		if err := d.run(ctx, nil, string(c.Kind)+"add", append(slices.Clone(c.Args), c.Target)...); err != nil {
 			return err
 		}
 	}

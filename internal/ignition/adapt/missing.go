@@ -24,9 +24,8 @@ func (p *planner) requiredUnits() map[string]string {
 			reached = append(reached, u)
 		}
 	}
-	for len(reached) > 0 {
+	for ; len(reached) > 0; reached = reached[1:] {
 		u := reached[0]
-		reached = reached[1:]
 		for _, name := range unitRequirements(u) {
 			if needed[name] != "" {
 				continue

@@ -4,7 +4,6 @@ package adapt
 
 import (
 	_ "embed" // table.yaml
-	"fmt"
 	"slices"
 	"sync"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 //go:embed table.yaml
@@ -32,10 +32,8 @@ type table struct {
 
 // readTable returns the table. The caller must not change it.
 var readTable = sync.OnceValues(func() (t table, err error) {
-	if err := yaml.UnmarshalStrict(tableYAML, &t); err != nil {
-		return t, fmt.Errorf("reading the table of rules: %w", err)
-	}
-	return t, nil
+	err = yaml.UnmarshalStrict(tableYAML, &t)
+	return t, wrap.Errorf(err, "reading the table of rules")
 })
 
 // entryKind is a kind of entry that rules apply to.

@@ -128,8 +128,7 @@ func (n *node) state() ledger.State {
 	}
 	state.Present = true
 	if n.kind == hostfs.Regular && (n.created || n.written) {
-		file := ledger.FileState(n.content, n.mode)
-		state.Content, state.Digest, state.Size = file.Content, file.Digest, file.Size
+		state = state.WithContent(n.content)
 	}
 	return state
 }

@@ -17,9 +17,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// maxProblems is the maximum number of problems in one error.
-const maxProblems = 5
-
 // problems collects all problems, to report them in one error.
 type problems struct {
 	config []string // problems of the config
@@ -47,13 +44,8 @@ func (p *problems) asFailure() error {
 	if len(p.config) > 0 {
 		code, remedy = report.Usage, "# correct the entries in the config"
 	}
-	list := slices.Concat(p.config, p.tree)
-	rest := ""
-	if more := len(list) - maxProblems; more > 0 {
-		list, rest = list[:maxProblems], fmt.Sprintf("; and %d more", more)
-	}
-	return report.Fail(code, remedy, "the config cannot be applied, nothing was changed: %s%s",
-		strings.Join(list, "; "), rest)
+	return report.Fail(code, remedy, "the config cannot be applied, nothing was changed: %s",
+		report.AbbreviateList(slices.Concat(p.config, p.tree)))
 }
 
 // obstacle is a file in the tree that prevents an entry.
@@ -113,12 +105,7 @@ func (in Input) isForbidden(p string) bool {
 	if !in.Strict {
 		dirs = append(dirs, stateDir)
 	}
-	for _, dir := range dirs {
-		if hostfs.IsWithin(p, dir) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(dirs, func(dir string) bool { return hostfs.IsWithin(p, dir) })
 }
 
 // checkConfig adds the problems that do not depend on the tree.

@@ -3,6 +3,7 @@
 package resource
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -35,10 +36,7 @@ func BooleanChange(reason string, settings ...string) ledger.Change {
 // Get returns the values of the booleans that the change names. Booleans that the policy does not
 // have are missing.
 func (b Booleans) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
-	dir := b.Dir
-	if dir == "" {
-		dir = booleansDir
-	}
+	dir := cmp.Or(b.Dir, booleansDir)
 	var now []string
 	for _, setting := range c.Desired.Names {
 		name, _, _ := strings.Cut(setting, "=")

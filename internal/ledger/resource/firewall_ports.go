@@ -68,8 +68,7 @@ func (FirewallPorts) Get(ctx context.Context, c ledger.Change) (ledger.State, er
 	}
 	data, err := json.Marshal(now)
 	open := portsIn(c.Desired.Names, func(port string) bool {
-		return covers(now[""], port) &&
-			covers(now[permanent], port)
+		return covers(now[""], port) && covers(now[permanent], port)
 	})
 	return ledger.State{Present: true, Value: strings.Join(open, " "), Data: data}, err
 }
@@ -95,8 +94,7 @@ func (FirewallPorts) Restore(ctx context.Context, c ledger.Change, state ledger.
 	}
 	err := changePorts(ctx, c, "--remove-port=", func(mode string, now openPorts) []string {
 		return portsIn(c.Desired.Names, func(port string) bool {
-			return !covers(before[mode], port) &&
-				covers(now[mode], port)
+			return !covers(before[mode], port) && covers(now[mode], port)
 		})
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bootloader"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // ArgumentChange lists kernel arguments to add and to remove. An argument can consist of several
@@ -80,19 +81,11 @@ func (KernelArguments) Change(reason string, a ArgumentChange) (ledger.Change, e
 	}, err
 }
 
-func decodeArguments(c ledger.Change) (ArgumentChange, error) {
-	var a ArgumentChange
-	if err := json.Unmarshal(c.Desired.Data, &a); err != nil {
-		return a, fmt.Errorf("decoding the kernel arguments: %w", err)
-	}
-	return a, nil
-}
-
 // arguments returns the desired change and the words that are set.
 func (d KernelArguments) arguments(ctx context.Context, c ledger.Change) (ArgumentChange, []string, error) {
-	a, err := decodeArguments(c)
-	if err != nil {
-		return a, nil, err
+	var a ArgumentChange
+	if err := json.Unmarshal(c.Desired.Data, &a); err != nil {
+		return a, nil, fmt.Errorf("decoding the kernel arguments: %w", err)
 	}
 	if d.BootLoader == nil {
 		return a, nil, report.Fail(report.Refused, "dnf install grubby",
@@ -121,10 +114,7 @@ func (d KernelArguments) Set(ctx context.Context, c ledger.Change, _ ledger.Stat
 		return err
 	}
 	add, remove := a.Pending(words)
-	if err := d.BootLoader.Change(ctx, add, remove); err != nil {
-		return fmt.Errorf("setting kernel arguments: %w", err)
-	}
-	return nil
+	return wrap.Errorf(d.BootLoader.Change(ctx, add, remove), "setting kernel arguments")
 }
 
 // IsPartiallyRestored returns true: Restore considers each argument separately, so an undo need not keep
@@ -154,8 +144,5 @@ func (d KernelArguments) Restore(ctx context.Context, c ledger.Change, before le
 	if len(added)+len(lost) == 0 {
 		return nil
 	}
-	if err := d.BootLoader.Change(ctx, lost, added); err != nil {
-		return fmt.Errorf("restoring the kernel arguments: %w", err)
-	}
-	return nil
+	return wrap.Errorf(d.BootLoader.Change(ctx, lost, added), "restoring the kernel arguments")
 }

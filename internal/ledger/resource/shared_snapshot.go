@@ -5,7 +5,6 @@ package resource
 import (
 	"context"
 	"errors"
-	"path"
 
 	"golang.org/x/sys/unix"
 
@@ -27,21 +26,14 @@ func (s SharedDirSnapshot) Restore(ctx context.Context, c ledger.Change, before 
 	if s.Purge {
 		return s.DirSnapshot.Restore(ctx, c, before)
 	}
-	added, err := s.Added(c, before)
-	if err != nil {
-		return err
-	}
-	if !before.Present {
-		added = append(added, path.Clean(c.Target))
-	}
-	for _, p := range added {
+	return s.removeAdded(c, before, func(p string) error {
 		info, err := s.Tree.Lstat(p)
 		if err == nil && info.Type == hostfs.Directory {
 			err = s.Tree.Remove(p)
 		}
-		if err != nil && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.EBUSY) {
-			return err
+		if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EBUSY) {
+			return nil
 		}
-	}
-	return s.sync(c)
+		return err
+	})
 }

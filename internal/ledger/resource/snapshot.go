@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
@@ -46,6 +48,12 @@ func (d *DirSnapshot) Restore(_ context.Context, c ledger.Change, before ledger.
 		return fmt.Errorf("a file system is mounted at %s, so nothing below %s was removed; "+
 			"unmount it (umount %s) and rerun leave", mounts[0], c.Target, mounts[0])
 	}
+	return d.removeAdded(c, before, d.Tree.Remove)
+}
+
+// removeAdded calls remove for the names that were added, deepest first, and for the directory itself if it did
+// not exist before, and makes the removals durable.
+func (d *DirSnapshot) removeAdded(c ledger.Change, before ledger.State, remove func(p string) error) error {
 	added, err := d.Added(c, before)
 	if err != nil {
 		return err
@@ -54,7 +62,7 @@ func (d *DirSnapshot) Restore(_ context.Context, c ledger.Change, before ledger.
 		added = append(added, path.Clean(c.Target))
 	}
 	for _, p := range added {
-		if err := d.Tree.Remove(p); err != nil {
+		if err := remove(p); err != nil {
 			return err
 		}
 	}
@@ -79,13 +87,10 @@ func (d *DirSnapshot) sync(c ledger.Change) error {
 
 // Added returns the paths that were added to the directory since the state before, deepest first.
 func (d *DirSnapshot) Added(c ledger.Change, before ledger.State) ([]string, error) {
-	known := map[string]bool{}
-	for _, name := range before.Names {
-		known[name] = true
-	}
+	known := sets.New(before.Names...)
 	var added []string
 	err := d.Tree.Walk(c.Target, func(p string, _ hostfs.Info) error {
-		if !known[p] {
+		if !known.Has(p) {
 			added = append(added, p)
 		}
 		return nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Sysctls is the driver of sysctls of the running kernel. Target is the name with dots or
@@ -42,10 +43,7 @@ func (Sysctls) Restore(_ context.Context, c ledger.Change, before ledger.State) 
 }
 
 func writeSysctl(name, value string) error {
-	if err := os.WriteFile(sysctlPath(name), []byte(value+"\n"), 0); err != nil {
-		return fmt.Errorf("setting sysctl %s to %q: %w", name, value, err)
-	}
-	return nil
+	return wrap.Errorf(os.WriteFile(sysctlPath(name), []byte(value+"\n"), 0), "setting sysctl %s to %q", name, value)
 }
 
 // sysctlPath returns the file of a sysctl. As in sysctl(8), the first separator found

@@ -54,10 +54,9 @@ func (u *Units) Set(ctx context.Context, c ledger.Change, now ledger.State) erro
 }
 
 func (u *Units) setEnabled(ctx context.Context, name, now, want string) error {
-	if want == now || want == "" {
-		return nil
-	}
 	switch want {
+	case now:
+		return nil
 	case "enabled":
 		return u.Systemd.Enable(ctx, name)
 	case "disabled":
@@ -67,10 +66,9 @@ func (u *Units) setEnabled(ctx context.Context, name, now, want string) error {
 }
 
 func (u *Units) setActive(ctx context.Context, name, now, want string) error {
-	if want == now || want == "" {
-		return nil
-	}
 	switch want {
+	case now, "":
+		return nil
 	case "active":
 		return u.Systemd.Start(ctx, name)
 	case "inactive":

@@ -120,7 +120,7 @@ func TestMigrationArmsTheRollbackFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.migrate(t.Context(), Request{Migration: planned}, false)
+	err = d.migrate(t.Context(), Request{Migration: planned})
 	if report.CodeOf(err) != report.Refused {
 		t.Fatalf("migrate() = %v, want a refused checkpoint", err)
 	}

@@ -31,8 +31,8 @@ type Driver struct {
 	Dir             string        // of the agent's state; contains the pending file
 	RollbackTimeout time.Duration // time until the network of a killed migration is restored; 0: 90 s
 	Log             report.Log
+	Request         *Request // the planned migration while the ledger applies its change, else nil
 
-	outdated   *ovs.Facts      // facts of a Request from before its migration
 	outage     *hostnet.Outage // of the finished migration, if measurable
 	gatewayErr error           // why the gateway does not respond after a rollback; nil: it responds
 }
@@ -40,14 +40,12 @@ type Driver struct {
 // Kind is the ledger's kind of the change that attaches the uplink to br-ex.
 const Kind = ledger.Kind("bridge")
 
-// Request is the plan of the change: the migration, and the endpoints that must be
-// reachable before and after it.
+// Request is a planned migration: the current facts from which it was planned, and the endpoints that must
+// be reachable before and after it.
 type Request struct {
 	Migration ovs.Migration
 	Endpoints []Endpoint
-	// Facts are those from which the migration was planned, if they are still up to date. The driver
-	// uses them until it starts the migration. If Facts is nil, the driver gathers the facts itself.
-	Facts *ovs.Facts
+	Facts     ovs.Facts
 }
 
 // Change returns the change that attaches the uplink to br-ex.
@@ -57,17 +55,7 @@ func (r Request) Change() ledger.Change {
 		Target:  ovs.BridgeName,
 		Reason:  "OVN-Kubernetes requires the uplink " + r.Migration.Uplink + " in br-ex",
 		Desired: ledger.State{Present: true},
-		Plan:    r,
 	}
-}
-
-// currentFacts returns the facts of the request, or gathers them if it has none or if they are
-// outdated.
-func (d *Driver) currentFacts(ctx context.Context, request Request) (ovs.Facts, error) {
-	if request.Facts != nil && request.Facts != d.outdated {
-		return *request.Facts, nil
-	}
-	return ovs.Gather(ctx, d.NM.Reader())
 }
 
 var (
@@ -86,7 +74,7 @@ func (d *Driver) rollbackTimeout() time.Duration {
 // Backup that Restore needs. An unfinished migration counts as absent. A host
 // that does not meet the requirements of br-ex is not an error here: Set
 // refuses it.
-func (d *Driver) Get(ctx context.Context, change ledger.Change) (ledger.State, error) {
+func (d *Driver) Get(ctx context.Context, _ ledger.Change) (ledger.State, error) {
 	_, unfinished, err := d.pending().read()
 	if err != nil {
 		return ledger.State{}, err
@@ -94,41 +82,36 @@ func (d *Driver) Get(ctx context.Context, change ledger.Change) (ledger.State, e
 	if unfinished {
 		return bridgeData{Unfinished: true}.state(false)
 	}
-	request, hasRequest := change.Plan.(Request) // false for a change that the ledger has recorded
-	facts, err := d.currentFacts(ctx, request)
+	if d.Request != nil {
+		return stateOf(d.Request.Facts, d.Request.Migration, nil)
+	}
+	facts, err := ovs.Gather(ctx, d.NM.Reader())
 	if err != nil {
 		return ledger.State{}, err
-	}
-	if hasRequest {
-		return stateOf(facts, request.Migration, nil)
 	}
 	planned, err := ovs.Plan(facts, ovs.Options{})
 	return stateOf(facts, planned, err)
 }
 
-// Set attaches the uplink to br-ex by the Request in the change. Call Recover before the
-// migration is planned. Every failure restores the network; its error then has the code
-// NetworkRolledBack.
-func (d *Driver) Set(ctx context.Context, change ledger.Change, _ ledger.State) error {
-	request, ok := change.Plan.(Request)
-	if !ok {
+// Set attaches the uplink to br-ex by the Request, and removes it from the driver, because its facts
+// are then outdated. Call Recover before the migration is planned. Every failure restores the network;
+// its error then has the code NetworkRolledBack.
+func (d *Driver) Set(ctx context.Context, _ ledger.Change, _ ledger.State) error {
+	request := d.Request
+	d.Request = nil
+	if request == nil {
 		return errors.New("attaching the uplink to br-ex: no migration was planned")
 	}
 	if request.Migration.AlreadyAttached {
 		return nil
 	}
-	facts, err := d.currentFacts(ctx, request)
-	if err != nil {
-		return err
-	}
-	if !facts.OVS.Running {
+	if !request.Facts.OVS.Running {
 		return ovs.Refuse("systemctl start openvswitch", "Open vSwitch is not running (ovsdb-server does not respond)")
 	}
 	if err := openvswitch.CheckRunning(ctx); err != nil {
 		return ovs.Refuse("systemctl restart openvswitch", "Open vSwitch is not running: %w", err)
 	}
-	d.outdated = request.Facts
-	return d.migrate(ctx, request, ovs.HasLeftovers(facts, request.Migration.Backup))
+	return d.migrate(ctx, *request)
 }
 
 // Restore restores the original profile of the NIC.

@@ -16,27 +16,35 @@ func TestSetNeedsAPlannedMigration(t *testing.T) {
 	if err := driver.Set(t.Context(), ledger.Change{Kind: Kind, Target: ovs.BridgeName}, ledger.State{}); err == nil {
 		t.Error("Set() succeeds without a planned migration")
 	}
-	planned := Request{Migration: ovs.Migration{Uplink: "eth0", AlreadyAttached: true}}.Change()
-	if err := driver.Set(t.Context(), planned, ledger.State{}); err != nil {
+	driver.Request = &Request{Migration: ovs.Migration{Uplink: "eth0", AlreadyAttached: true}}
+	change := driver.Request.Change()
+	if err := driver.Set(t.Context(), change, ledger.State{}); err != nil {
 		t.Errorf("Set() = %v for a migration with nothing to do", err)
+	}
+	if err := driver.Set(t.Context(), change, ledger.State{}); err == nil {
+		t.Error("Set() makes a planned migration twice")
 	}
 }
 
-// Facts of a request are used until its migration starts, and never afterwards: the ledger keeps the
-// change, and reads the state of br-ex again with it.
+// Facts of a request are used until its migration starts, and never afterwards: the ledger then reads the state
+// of br-ex again.
 func TestGetUsesTheFactsOfTheRequest(t *testing.T) {
 	tree, err := hostfs.OpenTree(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	driver := &Driver{Tree: tree, Dir: "/state"}
-	attached := facts(t, "bridged")
-	change := Request{Migration: ovs.Migration{Uplink: "eth0"}, Facts: &attached}.Change()
+	request := Request{
+		Migration: ovs.Migration{Uplink: "eth0", AlreadyAttached: true}, Facts: facts(t, "bridged"),
+	}
+	driver := &Driver{Tree: tree, Dir: "/state", Request: &request}
+	change := request.Change()
 	if state, err := driver.Get(t.Context(), change); err != nil || !state.Present {
 		t.Errorf("Get() = %+v, %v; want br-ex of the facts", state, err)
 	}
-	driver.outdated = &attached
+	if err := driver.Set(t.Context(), change, ledger.State{}); err != nil {
+		t.Fatal(err)
+	}
 	if state, err := driver.Get(t.Context(), change); err != nil || state.Present {
 		t.Errorf("Get() = %+v, %v after the migration; want the state of the host", state, err)
 	}

@@ -5,14 +5,13 @@ package migrate
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net"
 	"sync"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Endpoint is an address that must be reachable before and after the change of
@@ -74,8 +73,5 @@ func (e Endpoint) connect(ctx context.Context) error {
 		return nil
 	}
 	// A handshake is large enough to detect a wrong MTU.
-	if err := tls.Client(conn, e.TLS).HandshakeContext(ctx); err != nil {
-		return fmt.Errorf("TLS handshake: %w", err)
-	}
-	return nil
+	return wrap.Errorf(tls.Client(conn, e.TLS).HandshakeContext(ctx), "TLS handshake")
 }

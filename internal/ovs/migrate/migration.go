@@ -4,7 +4,6 @@ package migrate
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // migration is a migration in progress.
@@ -93,10 +93,6 @@ func (m *migration) activateStatic(ctx context.Context) error {
 	return nil
 }
 
-func (m *migration) activatePort(ctx context.Context) error {
-	return m.activate(ctx, ovs.NICPortProfile, networkmanager.Device{})
-}
-
 // attachPort attaches the NIC to the bridge. From here until activateNIC,
 // incoming packets arrive on br-ex and outgoing packets leave through the NIC.
 // A checkpoint does not cover this state: only the rollback timer does.
@@ -132,11 +128,6 @@ func (m *migration) activateNIC(ctx context.Context) error {
 		return err
 	}
 	return hostnet.SetReversePathFilter(ovs.BridgeName, m.reversePathFilter)
-}
-
-// applyFinalMetrics makes br-ex's routes better than those of other interfaces.
-func (m *migration) applyFinalMetrics(ctx context.Context) error {
-	return m.reapply(ctx, m.Staged.StaticFinalMetric)
 }
 
 // startDHCP makes br-ex request its addresses, for IPv4 in two steps: see
@@ -178,10 +169,7 @@ func (m *migration) reapply(ctx context.Context, settings networkmanager.Setting
 }
 
 func (m *migration) activate(ctx context.Context, name string, device networkmanager.Device) error {
-	if err := m.NM.ActivateProfile(ctx, m.addedProfiles[name], device); err != nil {
-		return fmt.Errorf("activating profile %s: %w", name, err)
-	}
-	return nil
+	return wrap.Errorf(m.NM.ActivateProfile(ctx, m.addedProfiles[name], device), "activating profile %s", name)
 }
 
 // save saves the profiles: first all of them without autoconnect, the bridge

@@ -13,7 +13,7 @@ import (
 
 // migrate attaches the uplink to br-ex and verifies the result, or restores the
 // network.
-func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) error {
+func (d *Driver) migrate(ctx context.Context, request Request) error {
 	m := request.Migration
 	if err := d.checkEndpoints(ctx, request.Endpoints); err != nil {
 		return report.Fail(report.Refused, report.RemedyOf(err), "%w; nothing was changed", err)
@@ -42,7 +42,7 @@ func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) er
 	watched, end := context.WithCancelCause(limited)
 	defer end(nil)
 	stopMeasurement := measureOutage(watched, m.Uplink, m.AddressState, end)
-	err = d.attempt(watched, request, leftover, checkpoint)
+	err = d.attempt(watched, request, checkpoint)
 	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
 		err = cause // the gateway stopped responding
 	}
@@ -54,9 +54,7 @@ func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) er
 }
 
 // attempt runs the stages of the migration, including commit.
-func (d *Driver) attempt(
-	ctx context.Context, request Request, leftover bool, checkpoint networkmanager.Checkpoint,
-) error {
+func (d *Driver) attempt(ctx context.Context, request Request, checkpoint networkmanager.Checkpoint) error {
 	m := request.Migration
 	a := &migration{
 		Driver:        d,
@@ -67,7 +65,7 @@ func (d *Driver) attempt(
 		nameservers:   respondingServers(ctx, m.Uplink, m.Nameservers),
 	}
 	defer func() { _ = a.ipv6.release() }() // after a failure br-ex is removed with its addresses
-	for _, stage := range a.stages(leftover) {
+	for _, stage := range a.stages(ovs.HasLeftovers(request.Facts, m.Backup)) {
 		d.Log.Wait("waiting for "+stage.what, "")
 		if err := stage.do(ctx); err != nil {
 			return err
@@ -96,10 +94,14 @@ func (m *migration) stages(leftover bool) []stage {
 	add("NetworkManager to add the profiles of "+ovs.BridgeName, m.addProfiles)
 	add("NetworkManager to connect to the Open vSwitch database", m.connectDatabase)
 	add(ovs.BridgeName+" to be activated with a copy of the addresses", m.activateStatic)
-	add(ovs.BridgeName+" to have a port for "+m.Uplink, m.activatePort)
+	add(ovs.BridgeName+" to have a port for "+m.Uplink, func(ctx context.Context) error {
+		return m.activate(ctx, ovs.NICPortProfile, networkmanager.Device{})
+	})
 	add(m.Uplink+" to be attached to "+ovs.BridgeName, m.attachPort)
 	if m.Staged.StaticFinalMetric != nil {
-		add(ovs.BridgeName+" to have the preferred default route", m.applyFinalMetrics)
+		add(ovs.BridgeName+" to have the preferred default route", func(ctx context.Context) error {
+			return m.reapply(ctx, m.Staged.StaticFinalMetric)
+		})
 	}
 	add("the new profile of "+m.Uplink+" to be activated", m.activateNIC)
 	add(ovs.BridgeName+" to request its own addresses", m.startDHCP)

@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // bridgeData is the data of a state of br-ex.
@@ -22,10 +23,7 @@ type bridgeData struct {
 
 func (d bridgeData) state(present bool) (ledger.State, error) {
 	data, err := json.Marshal(d)
-	if err != nil {
-		return ledger.State{}, fmt.Errorf("encoding the state of br-ex: %w", err)
-	}
-	return ledger.State{Present: present, Data: data}, nil
+	return ledger.State{Present: present, Data: data}, wrap.Errorf(err, "encoding the state of br-ex")
 }
 
 func decodeData(s ledger.State) (data bridgeData, err error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Safeguards for a migration whose run is terminated.
@@ -45,10 +46,7 @@ func startRollbackTimer(ctx context.Context, after time.Duration, journalPath st
 		"--description=Roll back an unfinished migration to br-ex by hcp-node-agent",
 		fmt.Sprintf("--on-active=%ds", int(after.Seconds())), "--timer-property=AccuracySec=500ms",
 		"/bin/sh", "-c", rollbackScript(journalPath, backup))
-	if err != nil {
-		return fmt.Errorf("starting the rollback timer: %w", err)
-	}
-	return nil
+	return wrap.Errorf(err, "starting the rollback timer")
 }
 
 // rollbackScript returns the script that restores the original profile of the

@@ -27,11 +27,11 @@ const Directory = "/usr/libexec/hcp-node-agent/software"
 // listName is the file with the list of files in a directory.
 const listName = ".files.json"
 
-// unpacking is the Plan of a change of Kind.
-type unpacking struct {
-	contents software.Contents
-	layer    string // name of the downloaded layer
-	scratch  string // private directory for temporary files
+// Layer is a downloaded layer of an OS image, whose packages the driver unpacks.
+type Layer struct {
+	Contents software.Contents
+	File     string
+	Scratch  string // private directory for temporary files
 }
 
 // DirectoryOf returns the directory with the unpacked packages of an OS image. Its name contains the
@@ -45,21 +45,20 @@ func digestOf(pullSpec string) string {
 	return digest
 }
 
-// NewChange returns the change that unpacks the packages of a downloaded layer of an OS image into
-// DirectoryOf the image. scratch is a private directory for temporary files.
-func NewChange(contents software.Contents, layer, scratch string) ledger.Change {
+// Change returns the change that unpacks the packages into DirectoryOf the image.
+func (l Layer) Change() ledger.Change {
 	return ledger.Change{
 		Kind:    Kind,
-		Target:  DirectoryOf(contents.Image),
-		Reason:  "OS image " + digestOf(contents.Image),
+		Target:  DirectoryOf(l.Contents.Image),
+		Reason:  "OS image " + digestOf(l.Contents.Image),
 		Desired: ledger.State{Present: true},
-		Plan:    unpacking{contents, layer, scratch},
 	}
 }
 
 // Driver unpacks packages of a node, and removes them.
 type Driver struct {
 	Labeler ledger.Labeler // sets the labels that the policy defines for the usual paths of the files
+	Layer   Layer          // to be unpacked
 }
 
 // Get reports whether a directory exists. It is always complete.
@@ -91,27 +90,26 @@ func readList(dir string) (fileList, error) {
 
 // Set unpacks the packages.
 func (d *Driver) Set(ctx context.Context, c ledger.Change, _ ledger.State) error {
-	from, ok := c.Plan.(unpacking)
-	if !ok {
+	if d.Layer.File == "" {
 		return fmt.Errorf("unpacking %s: the change has no layer", c.Target)
 	}
-	layer, err := os.Open(from.layer)
+	layer, err := os.Open(d.Layer.File)
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", c.Target, err)
 	}
 	defer layer.Close()
 	return hostfs.BuildDirectory(c.Target, func(dir string) error {
-		return d.fill(ctx, layer, from, dir)
+		return d.fill(ctx, layer, dir)
 	})
 }
 
 // fill unpacks packages into an empty directory.
-func (d *Driver) fill(ctx context.Context, layer *os.File, from unpacking, dir string) error {
-	database, err := hostfs.NewScratchDirectory(from.scratch)
+func (d *Driver) fill(ctx context.Context, layer *os.File, dir string) error {
+	database, err := hostfs.NewScratchDirectory(d.Layer.Scratch)
 	if err != nil {
 		return err
 	}
-	files, err := Extract(ctx, layer, from.contents.Unpackable(), database, dir)
+	files, err := Extract(ctx, layer, d.Layer.Contents.Unpackable(), database, dir)
 	if err = errors.Join(err, hostfs.RemoveSynced(database)); err != nil {
 		return err
 	}
@@ -121,7 +119,7 @@ func (d *Driver) fill(ctx context.Context, layer *os.File, from unpacking, dir s
 	if err := d.label(ctx, dir, files); err != nil {
 		return err
 	}
-	content, err := json.Marshal(fileList{Files: files, Versions: from.contents.Packages})
+	content, err := json.Marshal(fileList{Files: files, Versions: d.Layer.Contents.Packages})
 	if err != nil {
 		return fmt.Errorf("encoding the list of files: %w", err)
 	}

@@ -25,12 +25,19 @@ func (noLabels) Relabel(context.Context, []string) error { return nil }
 
 func TestDriver(t *testing.T) {
 	layer := newLayer(t, newRoot(t, "/usr/share/rpm"), "gzip")
-	change := NewChange(software.Contents{
-		Image:    "quay.io/openshift/os@sha256:00",
-		Packages: map[string]string{"openshift-kubelet": "4.21.0-1.el9"},
-	}, layer.Name(), t.TempDir())
+	driver := &Driver{
+		Labeler: noLabels{},
+		Layer: Layer{
+			Contents: software.Contents{
+				Image:    "quay.io/openshift/os@sha256:00",
+				Packages: map[string]string{"openshift-kubelet": "4.21.0-1.el9"},
+			},
+			File:    layer.Name(),
+			Scratch: t.TempDir(),
+		},
+	}
+	change := driver.Layer.Change()
 	change.Target = filepath.Join(t.TempDir(), "software", "sha256-00")
-	driver := &Driver{Labeler: noLabels{}}
 	check := func(moment string, want bool) {
 		t.Helper()
 		state, err := driver.Get(t.Context(), change)
@@ -53,7 +60,7 @@ func TestDriver(t *testing.T) {
 	if err != nil || len(changes) != 4 {
 		t.Errorf("%d changes, %v", len(changes), err)
 	}
-	if left, _ := os.ReadDir(change.Plan.(unpacking).scratch); len(left) > 0 {
+	if left, _ := os.ReadDir(driver.Layer.Scratch); len(left) > 0 {
 		t.Errorf("Set leaves %v", left)
 	}
 
