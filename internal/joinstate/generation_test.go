@@ -113,7 +113,7 @@ func TestRepeatedGenerationKeepsThePreviousOne(t *testing.T) {
 	again := NewGeneration(State{PayloadDigest: "A", Config: config.Join{UserData: "second", Software: "rpm"}},
 		map[string][]byte{PayloadFile: []byte("payload A, with the bootstrap kubeconfig")})
 	begun, err := BeginUpgrade(dir, again, Upgrade{})
-	if err != nil || !begun.Repeats {
+	if err != nil || !begun.SameGeneration {
 		t.Fatalf("%+v, %v", begun, err)
 	}
 	state.Upgrade = begun

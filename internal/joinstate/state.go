@@ -56,9 +56,9 @@ type State struct {
 	APIServer  string      `json:"apiServer,omitempty"`
 	// PEM; existing client certificates are checked against it
 	APIServerCA         []byte `json:"apiServerCA,omitempty"`
-	PayloadDigest       string `json:"payload,omitempty"`   // SHA-256 of the payload as served
-	PayloadConfigHash   string `json:"payloadOf,omitempty"` // config hash of the payload
-	PayloadSourceDigest string `json:"payloadBy,omitempty"` // SHA-256 of the user data that fetched the payload
+	PayloadDigest       string `json:"payloadDigest,omitempty"`       // SHA-256 of the payload as served
+	PayloadConfigHash   string `json:"payloadConfigHash,omitempty"`   // config hash of the payload
+	PayloadSourceDigest string `json:"payloadSourceDigest,omitempty"` // SHA-256 of the user data that fetched the payload
 	// the last step that this join, or its latest run, has completed
 	LastStep   string   `json:"lastStep,omitempty"`
 	NextStep   string   `json:"nextStep,omitempty"`   // the step after LastStep
