@@ -122,7 +122,8 @@ func prepareJoin(options inputs.Options) (*Flow, error) {
 			return nil, err
 		}
 	}
-	if err := cmp.Or(state.CheckNotUpgrading(), joinstate.CheckNoMaintenance(options.StateDir)); err != nil {
+	if err := cmp.Or(state.CheckNotUpgrading(), joinstate.CheckNoMaintenance(options.StateDir),
+		joinstate.CheckSoftware(options.StateDir)); err != nil {
 		return nil, err
 	}
 	j := &Flow{Builder: &plan.Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}}
@@ -186,7 +187,7 @@ func (j *Flow) recordStart() error {
 	j.State.Config = j.Config
 	j.State.MachineID = j.Facts.MachineID
 	j.State.SetSource(j.Inputs.UserData)
-	if err := errors.Join(inputs.SaveOverrides(j.Dir, j.Inputs.Overrides),
+	if err := errors.Join(joinstate.SaveOverrides(j.Dir, j.Inputs.Overrides),
 		inputs.SaveJoinToken(j.Dir, j.Inputs.JoinToken)); err != nil {
 		return err
 	}

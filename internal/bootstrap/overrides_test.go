@@ -28,7 +28,7 @@ func joinWithPayload(t *testing.T, overrides ...string) *Flow {
 	t.Helper()
 	j := &Flow{Builder: &plan.Builder{Dir: t.TempDir()}}
 	for _, one := range overrides {
-		j.Inputs.Overrides = append(j.Inputs.Overrides, inputs.Override{Name: "a", Config: []byte(one)})
+		j.Inputs.Overrides = append(j.Inputs.Overrides, joinstate.Override{Name: "a", Config: []byte(one)})
 	}
 	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}},{"path":"` + ignition.BootstrapKubeconfigPath + `","contents":{"source":"data:,b"}}]}}`
 	if err := joinstate.SaveFile(j.Dir, joinstate.PayloadFile, []byte(content)); err != nil {

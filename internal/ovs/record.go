@@ -3,7 +3,6 @@
 package ovs
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -24,19 +23,21 @@ type recordFile struct {
 	Record
 }
 
+const kindRecord = "BridgeRecord"
+
 // Encode returns the content of the file with the record.
 func (r Record) Encode() ([]byte, error) {
-	content, err := json.MarshalIndent(recordFile{report.Meta("BridgeRecord"), r}, "", "  ")
+	content, err := report.Encode(recordFile{report.Meta(kindRecord), r})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the record of the migration: %w", err)
 	}
-	return append(content, '\n'), nil
+	return content, nil
 }
 
 // DecodeRecord parses what Encode returned.
 func DecodeRecord(content []byte) (Record, error) {
 	var file recordFile
-	if err := json.Unmarshal(content, &file); err != nil {
+	if err := report.Decode(kindRecord, content, &file); err != nil {
 		return file.Record, fmt.Errorf("reading the record of the migration: %w", err)
 	}
 	return file.Record, nil

@@ -35,6 +35,12 @@ func Decode(kind string, content []byte, into any) error {
 	return nil
 }
 
+// Encode returns a stored document, whose TypeMeta is set, as Decode reads it.
+func Encode(document any) ([]byte, error) {
+	content, err := json.MarshalIndent(document, "", "  ")
+	return append(content, '\n'), err
+}
+
 // formatRemedy is the remedy for what another version has written. The pattern selects the agent and
 // hcp-node-admin, whichever is installed.
 const formatRemedy = "dnf upgrade 'hcp-node-*' # install the version that wrote it, or a newer one"
