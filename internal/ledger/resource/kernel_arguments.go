@@ -80,9 +80,12 @@ func (KernelArguments) Change(reason string, a ArgumentChange) (ledger.Change, e
 	}, err
 }
 
+// NewData returns a pointer to an ArgumentChange.
+func (KernelArguments) NewData() any { return new(ArgumentChange) }
+
 func decodeArguments(c ledger.Change) (ArgumentChange, error) {
 	var a ArgumentChange
-	if err := json.Unmarshal(c.Desired.Data, &a); err != nil {
+	if err := c.Desired.DecodeData(&a); err != nil {
 		return a, fmt.Errorf("decoding the kernel arguments: %w", err)
 	}
 	return a, nil
