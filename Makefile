@@ -49,6 +49,11 @@ docs: ## generate docs/reference.md, docs/reference-admin.md and docs/schema fro
 	go run ./cmd/node-agent docs schema docs/schema
 	go run ./cmd/node-admin docs schema docs/schema
 
+.PHONY: formats
+formats: ## write the stored documents of the next release to test/compatibility/testdata
+	go test -count 1 -run '^TestFormat' ./test/compatibility ./internal/enrollment ./internal/ledger/resource \
+		./internal/ovs/migrate ./internal/software/osimage -update
+
 .PHONY: demo
 demo: deps build bed ## from nothing to a Ready node with a running pod, on this machine
 	go run ./test/demo

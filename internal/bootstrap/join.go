@@ -136,7 +136,8 @@ func prepareJoin(options inputs.Options) (*Flow, error) {
 			return nil, err
 		}
 	}
-	if err := cmp.Or(state.CheckNotUpgrading(), joinstate.CheckNoMaintenance(options.StateDir)); err != nil {
+	if err := cmp.Or(state.CheckNotUpgrading(), joinstate.CheckNoMaintenance(options.StateDir),
+		joinstate.CheckSoftware(options.StateDir)); err != nil {
 		return nil, err
 	}
 	j := NewFlow(plan.Run{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}, nil)
@@ -201,7 +202,7 @@ func (j *Flow) recordStart() error {
 	state.Config = j.Run.Config
 	state.MachineID = j.Host.Facts.MachineID
 	state.SetSource(j.Run.Inputs.UserData)
-	if err := errors.Join(inputs.SaveOverrides(j.Run.Dir, j.Run.Inputs.Overrides),
+	if err := errors.Join(joinstate.SaveOverrides(j.Run.Dir, j.Run.Inputs.Overrides),
 		inputs.SaveJoinToken(j.Run.Dir, j.Run.Inputs.JoinToken)); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func joinWithPayload(t *testing.T, overrides ...string) *Flow {
 	t.Helper()
 	j := NewFlow(plan.Run{Dir: t.TempDir()}, nil)
 	for _, one := range overrides {
-		j.Run.Inputs.Overrides = append(j.Run.Inputs.Overrides, inputs.Override{Name: "a", Config: []byte(one)})
+		j.Run.Inputs.Overrides = append(j.Run.Inputs.Overrides, joinstate.Override{Name: "a", Config: []byte(one)})
 	}
 	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}},{"path":"` + ignition.BootstrapKubeconfigPath + `","contents":{"source":"data:,b"}}]}}`
 	if err := joinstate.SaveFile(j.Run.Dir, joinstate.PayloadFile, []byte(content)); err != nil {

@@ -44,7 +44,7 @@ func installPrograms(t *testing.T, rpm string) {
 func unpacked(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	list, err := json.Marshal(map[string][]dnf.PackageFile{"files": {
+	list, err := json.Marshal(map[string]any{"apiVersion": report.APIVersion, "kind": "UnpackedSoftware", "files": []dnf.PackageFile{
 		{Package: "openshift-kubelet", Path: "/usr/bin/kubelet", Mode: unix.S_IFREG | 0o755},
 		{Package: "cri-o", Path: "/usr/bin/crio", Mode: unix.S_IFREG | 0o755},
 	}})

@@ -10,7 +10,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
@@ -31,7 +30,7 @@ func fetchPayload(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	}
 	// Save the resources to which the overrides refer. The next run may have no network
 	// yet.
-	if err := inputs.SaveOverrides(j.Run.Dir, j.Run.Inputs.Overrides); err != nil {
+	if err := joinstate.SaveOverrides(j.Run.Dir, j.Run.Inputs.Overrides); err != nil {
 		return steps.Outcome{}, err
 	}
 	if j.Planner.Loaded.IsSaved() {

@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -25,7 +24,7 @@ func (j *Flow) saveWithout(path string) error {
 			return err
 		}
 	}
-	if err := inputs.SaveOverrides(j.Run.Dir, j.Run.Inputs.Overrides); err != nil {
+	if err := joinstate.SaveOverrides(j.Run.Dir, j.Run.Inputs.Overrides); err != nil {
 		return err
 	}
 	return joinstate.SaveFile(j.Run.Dir, joinstate.PayloadFile, raw)

@@ -19,7 +19,7 @@ import (
 // KeepVersions records the versions of packages that an upgrade replaces in the previous generation, so
 // that a rollback installs exactly them. The OS image of the previous payload can have others.
 func (j *Flow) KeepVersions(replaced []software.Choice) error {
-	if u := j.Run.State.Upgrade; u == nil || u.RollingBack != "" || u.Repeats || len(replaced) == 0 {
+	if u := j.Run.State.Upgrade; u == nil || u.RollingBack != "" || u.SameGeneration || len(replaced) == 0 {
 		return nil
 	}
 	previous, err := joinstate.LoadGeneration(j.Run.Dir, joinstate.PreviousFile)

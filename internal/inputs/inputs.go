@@ -21,8 +21,8 @@ import (
 // it is secret.
 type Inputs struct {
 	UserData    *ignition.UserData
-	Approver    []byte     // kubeconfig of an identity that can approve CSRs; nil if none was given
-	Overrides   []Override // merged over the payload in this order
+	Approver    []byte               // kubeconfig of an identity that can approve CSRs; nil if none was given
+	Overrides   []joinstate.Override // merged over the payload in this order
 	JoinToken   *enrollment.Token
 	NewUserData bool // the user data was given in this run, or the join that used it has finished
 }

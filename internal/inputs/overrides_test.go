@@ -21,7 +21,7 @@ import (
 // that starts over without overrides has none.
 func TestReadOverrides(t *testing.T) {
 	begun := joinstate.State{Started: time.Now()}
-	kept := []Override{{"/gone/kept.ign", []byte(firstOverride)}}
+	kept := []joinstate.Override{{Name: "/gone/kept.ign", Config: []byte(firstOverride)}}
 	userData := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
 	for name, test := range map[string]struct {
 		config config.Join
@@ -57,7 +57,7 @@ func TestReadOverrides(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := SaveOverrides(dir, kept); err != nil {
+			if err := joinstate.SaveOverrides(dir, kept); err != nil {
 				t.Fatal(err)
 			}
 			if err := joinstate.SaveFile(dir, joinstate.UserDataFile,
@@ -119,8 +119,11 @@ func TestBadOverridesAreRefused(t *testing.T) {
 // Saved overrides must be protected as secrets, and must be removed with the join.
 func TestOverridesAreSaved(t *testing.T) {
 	dir := t.TempDir()
-	list := []Override{{"a.ign", []byte(firstOverride)}, {"-", []byte(secondOverride)}}
-	if err := SaveOverrides(dir, list); err != nil {
+	list := []joinstate.Override{
+		{Name: "a.ign", Config: []byte(firstOverride)},
+		{Name: "-", Config: []byte(secondOverride)},
+	}
+	if err := joinstate.SaveOverrides(dir, list); err != nil {
 		t.Fatal(err)
 	}
 	got, err := SavedOverrides(dir)
@@ -133,7 +136,7 @@ func TestOverridesAreSaved(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, joinstate.OverridesFile)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if err := SaveOverrides(dir, nil); err != nil {
+	if err := joinstate.SaveOverrides(dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got, err = SavedOverrides(dir); err != nil || got != nil {

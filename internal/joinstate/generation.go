@@ -4,9 +4,9 @@ package joinstate
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -70,23 +70,15 @@ func CurrentGeneration(dir string, state State) (Generation, error) {
 // Save writes the generation durably to a file in dir.
 func (g Generation) Save(dir, name string) error {
 	g.TypeMeta, g.FilesDigest = report.Meta(kindGeneration), g.digestFiles()
-	content, err := json.Marshal(g)
-	if err != nil {
-		return fmt.Errorf("encoding %s: %w", name, err)
-	}
-	return SaveFile(dir, name, content)
+	return SaveDocument(dir, name, g)
 }
 
 // LoadGeneration reads a generation from a file in dir. It returns nil if the file does not exist, and
 // an error if the file is damaged or another version of the agent wrote it.
 func LoadGeneration(dir, name string) (*Generation, error) {
-	content, err := LoadFile(dir, name)
-	if err != nil || content == nil {
-		return nil, err
-	}
 	var g Generation
-	if err := report.Decode(kindGeneration, content, &g); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, err)
+	if exists, err := LoadDocument(dir, name, kindGeneration, &g); err != nil || !exists {
+		return nil, err
 	}
 	for file := range g.Files {
 		if !slices.Contains(generationFiles, file) {
@@ -98,6 +90,10 @@ func LoadGeneration(dir, name string) (*Generation, error) {
 		return nil, report.Fail(report.Refused,
 			"hcp-node-agent upgrade --user-data USER_DATA # with the current user data of the NodePool",
 			"reading %s: the file is damaged: its payload is missing or does not match the digest; nothing was changed", name)
+	}
+	_, err := g.Software()
+	if err = cmp.Or(err, g.checkOverrides()); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	return &g, nil
 }

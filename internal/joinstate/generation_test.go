@@ -24,7 +24,8 @@ func TestGenerationIsInstalledAndRolledBack(t *testing.T) {
 		}
 	}
 	save(PayloadFile, "payload A")
-	save(OverridesFile, "overrides A")
+	const overridesA = `{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"IgnitionOverrides","overrides":[]}`
+	save(OverridesFile, overridesA)
 	state := State{
 		NodeName:      "worker-0",
 		ConfigHash:    "a",
@@ -69,7 +70,7 @@ func TestGenerationIsInstalledAndRolledBack(t *testing.T) {
 	if err := saved.Install(dir, &state); err != nil {
 		t.Fatal(err)
 	}
-	check("a", map[string]string{PayloadFile: "payload A", OverridesFile: "overrides A"})
+	check("a", map[string]string{PayloadFile: "payload A", OverridesFile: overridesA})
 	if missing, err := LoadGeneration(dir, NextFile); missing != nil || err != nil {
 		t.Errorf("without a file: %v, %v", missing, err)
 	}
@@ -113,7 +114,7 @@ func TestRepeatedGenerationKeepsThePreviousOne(t *testing.T) {
 	again := NewGeneration(State{PayloadDigest: "A", Config: config.Join{UserData: "second", Software: "rpm"}},
 		map[string][]byte{PayloadFile: []byte("payload A, with the bootstrap kubeconfig")})
 	begun, err := BeginUpgrade(dir, again, Upgrade{})
-	if err != nil || !begun.Repeats {
+	if err != nil || !begun.SameGeneration {
 		t.Fatalf("%+v, %v", begun, err)
 	}
 	state.Upgrade = begun

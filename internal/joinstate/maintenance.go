@@ -3,8 +3,6 @@
 package joinstate
 
 import (
-	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -64,11 +62,7 @@ const maintenanceKind = "MaintenanceState"
 // WriteMaintenance writes the record durably.
 func WriteMaintenance(dir string, record Maintenance) error {
 	record.TypeMeta = report.Meta(maintenanceKind)
-	content, err := json.MarshalIndent(record, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encoding the record of the maintenance: %w", err)
-	}
-	return SaveFile(dir, MaintenanceFile, append(content, '\n'))
+	return SaveDocument(dir, MaintenanceFile, record)
 }
 
 // CheckNoMaintenance fails if a maintenance is unfinished.

@@ -3,11 +3,19 @@
 package joinstate
 
 import (
-	"encoding/json"
 	"fmt"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
+
+// softwareDocument is the content of SoftwareFile.
+type softwareDocument struct {
+	report.TypeMeta
+	software.Contents
+}
+
+const kindSoftware = "PayloadSoftware"
 
 // SaveSoftware stores what the OS image of the payload contains for later runs.
 func SaveSoftware(dir string, contents software.Contents) error {
@@ -27,22 +35,31 @@ func LoadSoftware(dir string) (*software.Contents, error) {
 	return Generation{Files: map[string][]byte{SoftwareFile: content}}.Software()
 }
 
+// CheckSoftware fails if another version of the agent has stored what the OS image of the payload contains. Runs
+// that change the host call it before the first change. A damaged file is replaced.
+func CheckSoftware(dir string) error {
+	if _, err := LoadSoftware(dir); report.CodeOf(err) == report.Refused {
+		return err
+	}
+	return nil
+}
+
 // Software returns what the OS image of the generation's payload contains, or nil if it is unknown.
 func (g Generation) Software() (*software.Contents, error) {
 	content := g.Files[SoftwareFile]
 	if content == nil {
 		return nil, nil
 	}
-	var contents software.Contents
-	if err := json.Unmarshal(content, &contents); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", SoftwareFile, err)
+	var document softwareDocument
+	if err := decode(SoftwareFile, kindSoftware, content, &document); err != nil {
+		return nil, err
 	}
-	return &contents, nil
+	return &document.Contents, nil
 }
 
 // SetSoftware sets what Software returns.
 func (g Generation) SetSoftware(contents software.Contents) error {
-	content, err := json.Marshal(contents)
+	content, err := report.Encode(softwareDocument{report.Meta(kindSoftware), contents})
 	if err != nil {
 		return fmt.Errorf("encoding the software of the payload: %w", err)
 	}

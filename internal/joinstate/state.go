@@ -3,7 +3,6 @@
 package joinstate
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,7 +25,7 @@ const (
 	UserDataFile  = "user-data.ign" // while a join is unfinished, so that the unit can resume it
 	LayerFile     = "node-layer"    // a layer of the OS image, while it is downloaded and unpacked
 	SoftwareFile  = "software.json" // release and packages of the payload's OS image
-	PurgeFile     = "purge"         // which packages a leave removes at its end, while it is unfinished
+	PurgeFile     = "purge.json"    // which packages a leave removes at its end, while it is unfinished
 	PayloadFile   = "payload.ign"   // so that a restart never needs the token again
 	KeyDir        = "keys"
 	JoinTokenFile = "token" // while a join is unfinished
@@ -56,9 +55,9 @@ type State struct {
 	APIServer  string      `json:"apiServer,omitempty"`
 	// PEM; existing client certificates are checked against it
 	APIServerCA         []byte `json:"apiServerCA,omitempty"`
-	PayloadDigest       string `json:"payload,omitempty"`   // SHA-256 of the payload as served
-	PayloadConfigHash   string `json:"payloadOf,omitempty"` // config hash of the payload
-	PayloadSourceDigest string `json:"payloadBy,omitempty"` // SHA-256 of the user data that fetched the payload
+	PayloadDigest       string `json:"payloadDigest,omitempty"`       // SHA-256 of the payload as served
+	PayloadConfigHash   string `json:"payloadConfigHash,omitempty"`   // config hash of the payload
+	PayloadSourceDigest string `json:"payloadSourceDigest,omitempty"` // SHA-256 of the user data that fetched the payload
 	// the last step that this join, or its latest run, has completed
 	LastStep   string   `json:"lastStep,omitempty"`
 	NextStep   string   `json:"nextStep,omitempty"`   // the step after LastStep
@@ -108,6 +107,33 @@ func Read(dir string) (State, error) {
 	return state, nil
 }
 
+// SaveDocument writes one of the agent's own documents durably. Its TypeMeta is set.
+func SaveDocument(dir, name string, document any) error {
+	content, err := report.Encode(document)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", name, err)
+	}
+	return SaveFile(dir, name, content)
+}
+
+// LoadDocument reads one of the agent's own documents of a kind. It reports whether the file exists. It refuses a
+// document of another version of the agent.
+func LoadDocument(dir, name, kind string, document any) (bool, error) {
+	content, err := LoadFile(dir, name)
+	if err != nil || content == nil {
+		return false, err
+	}
+	return true, decode(name, kind, content, document)
+}
+
+// decode decodes the content of a document.
+func decode(name, kind string, content []byte, document any) error {
+	if err := report.Decode(kind, content, document); err != nil {
+		return fmt.Errorf("reading %s: %w", name, err)
+	}
+	return nil
+}
+
 // SaveFile writes one of the agent's own files.
 func SaveFile(dir, name string, content []byte) error {
 	if err := hostfs.WritePrivate(dir, name, content); err != nil {
@@ -119,11 +145,7 @@ func SaveFile(dir, name string, content []byte) error {
 // Write writes the state durably.
 func Write(dir string, state State) error {
 	state.TypeMeta = report.Meta(kindState)
-	content, err := json.MarshalIndent(state, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encoding the state of the join: %w", err)
-	}
-	return SaveFile(dir, StateFile, append(content, '\n'))
+	return SaveDocument(dir, StateFile, state)
 }
 
 // RemoveFiles removes files of the agent durably. Missing files are no error.

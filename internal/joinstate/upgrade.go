@@ -48,11 +48,11 @@ type Upgrade struct {
 	To          string    `json:"to,omitempty"`          // release that is installed; "" if unknown
 	RollingBack string    `json:"rollingBack,omitempty"` // why the previous generation is restored; "" if it is not
 	// the generation is the installed one, and does not become the previous one
-	Repeats bool            `json:"repeats,omitempty"`
-	Effects effects.Effects `json:"effects,omitempty"`
-	Drain   bool            `json:"drain,omitempty"`  // the node is drained if an effect requires it
-	Drained time.Time       `json:"drained,omitzero"` // start of the drain; zero until the node is drained
-	Step    string          `json:"step,omitempty"`   // the last completed step
+	SameGeneration bool            `json:"sameGeneration,omitempty"`
+	Effects        effects.Effects `json:"effects,omitempty"`
+	Drain          bool            `json:"drain,omitempty"`  // the node is drained if an effect requires it
+	Drained        time.Time       `json:"drained,omitzero"` // start of the drain; zero until the node is drained
+	Step           string          `json:"step,omitempty"`   // the last completed step
 }
 
 // Requires reports whether a change of the upgrade takes effect by the action on the unit. Of no upgrade, it
@@ -70,7 +70,7 @@ func (u *Upgrade) IsDrained() bool { return u != nil && !u.Drained.IsZero() }
 // Staged describes the software that upgrade --stage has downloaded and unpacked for a payload.
 type Staged struct {
 	Since         time.Time          `json:"since"`
-	PayloadDigest string             `json:"payload"`            // SHA-256 of the payload as served
+	PayloadDigest string             `json:"payloadDigest"`      // SHA-256 of the payload as served
 	Software      *software.Contents `json:"software,omitempty"` // of the payload; nil if it is unknown
 	Size          int64              `json:"size,omitempty"`     // on the disk, in bytes
 }
@@ -99,7 +99,7 @@ func BeginUpgrade(dir string, next Generation, u Upgrade) (*Upgrade, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u.Repeats = next.IsSame(replaced); u.Repeats {
+	if u.SameGeneration = next.IsSame(replaced); u.SameGeneration {
 		err = RemoveFiles(dir, ReplacedFile) // the previous generation remains
 	} else {
 		err = replaced.Save(dir, ReplacedFile)

@@ -89,6 +89,11 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	if err != nil {
 		return document, err
 	}
+	if options.Purge {
+		if _, _, err := joinstate.LoadPurge(options.StateDir); err != nil {
+			return document, err
+		}
+	}
 	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Sink: options.Sink, Purge: options.Purge}
 	m.Bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
 	m.SharedContents.Purge = options.Purge

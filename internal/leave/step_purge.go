@@ -28,18 +28,18 @@ func (f *Flow) recordPurge() error {
 	if !found {
 		return nil // none, or an earlier run has stored them
 	}
-	return joinstate.SaveFile(f.Dir, joinstate.PurgeFile, []byte(after))
+	return joinstate.SavePurge(f.Dir, after)
 }
 
 // findPackages returns the packages that a purge removes, none if the agent has installed none.
 func (f *Flow) findPackages(ctx context.Context) (software.Removal, error) {
 	after, found := software.FirstTransaction(f.Machine.Ledger.Items())
 	if !found {
-		content, err := joinstate.LoadFile(f.Dir, joinstate.PurgeFile)
-		if err != nil || content == nil {
+		stored, exists, err := joinstate.LoadPurge(f.Dir)
+		if err != nil || !exists {
 			return software.Removal{}, err
 		}
-		after = string(content)
+		after = stored
 	}
 	if !dnf.IsAvailable() {
 		return software.Removal{}, nil

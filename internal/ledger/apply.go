@@ -42,7 +42,7 @@ func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]Pl
 	for _, p := range pending {
 		l.events.Changed(string(p.Kind), p.Target)
 	}
-	return pending, l.append(record{Type: done, Of: seq}, true)
+	return pending, l.append(record{Type: done, Intent: seq}, true)
 }
 
 // interruptedItems returns the items whose runs can have left temporary files or processes.
@@ -151,7 +151,7 @@ func (l *Ledger) TrackExternal(ctx context.Context, step string, changes ...Chan
 		if err != nil {
 			return err
 		}
-		return l.append(record{Type: done, Of: seq, After: after}, true)
+		return l.append(record{Type: done, Intent: seq, After: after}, true)
 	}, nil
 }
 

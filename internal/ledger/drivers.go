@@ -53,6 +53,12 @@ type PartialRestorer interface {
 // older changes.
 type CriticalDriver interface{ IsCritical() bool }
 
+// DataDriver is implemented if the states of the objects contain Data.
+type DataDriver interface {
+	// NewData returns a pointer to a zero value of the type from which Data is encoded.
+	NewData() any
+}
+
 // Irreversible is embedded in drivers of objects that an undo leaves as they are, whatever their
 // state is: loaded kernel modules, for example.
 type Irreversible struct{}
@@ -84,6 +90,23 @@ func (d Drivers) of(kind Kind) (SnapshotDriver, error) {
 		return driver, nil
 	}
 	return nil, fmt.Errorf("no driver can change objects of kind %s", kind)
+}
+
+// checkData fails if another version of the agent has written Data of an item: Restore could not use all of it.
+func (d Drivers) checkData(items []Item) error {
+	for _, item := range items {
+		driver, _ := d.of(item.Kind) // without a driver, the item cannot be restored
+		typed, hasData := driver.(DataDriver)
+		if !hasData {
+			continue
+		}
+		for _, state := range append([]State{item.Before, item.Desired}, item.earlierDesired...) {
+			if err := state.DecodeData(typed.NewData()); err != nil {
+				return fmt.Errorf("reading the ledger: %s %s: %w", item.Kind, item.Target, err)
+			}
+		}
+	}
+	return nil
 }
 
 // currentState returns the current state of a change's object.

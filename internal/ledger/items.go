@@ -42,7 +42,7 @@ func (l *Ledger) Items() []Item {
 				keys[r.Seq] = append(keys[r.Seq], e.Key())
 			}
 		case done:
-			for i, key := range keys[r.Of] {
+			for i, key := range keys[r.Intent] {
 				item := current[key]
 				if item == nil {
 					continue

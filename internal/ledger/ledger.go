@@ -3,6 +3,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -67,7 +68,12 @@ func OpenReadOnly(dir string, drivers Drivers) (*Ledger, error) {
 	if l.records, _, err = parse(content); err != nil {
 		return l, damagedError(dir, err)
 	}
-	return l, l.checkComplete()
+	return l, l.checkRecords()
+}
+
+// checkRecords fails if the records cannot be used to restore the host.
+func (l *Ledger) checkRecords() error {
+	return cmp.Or(l.checkComplete(), damagedError(l.dir, l.drivers.checkData(l.Items())))
 }
 
 // damagedError adds a remedy to the error of an unreadable ledger.
@@ -118,7 +124,7 @@ func (l *Ledger) load() error {
 		return damagedError(l.dir, err)
 	}
 	l.records = records
-	if err := l.checkComplete(); err != nil {
+	if err := l.checkRecords(); err != nil {
 		return err
 	}
 	if good < len(content) {

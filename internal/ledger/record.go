@@ -52,7 +52,7 @@ type record struct {
 	Step     string           `json:"step,omitempty"`     // intent: the step of the join
 	Entries  []entry          `json:"entries,omitempty"`  // intent
 	External bool             `json:"external,omitempty"` // intent: changed externally
-	Of       int              `json:"of,omitempty"`       // done: the sequence number of the intent
+	Intent   int              `json:"intent,omitempty"`   // done: the sequence number of the intent
 	After    []State          `json:"after,omitempty"`    // done: the states after external changes
 	Key      string           `json:"key,omitempty"`      // undone
 }

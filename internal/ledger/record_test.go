@@ -52,7 +52,7 @@ func goldenRecords() []record {
 				Before: State{Data: []byte(`{"uplink":"eth0"}`)},
 			},
 		}},
-		{Type: done, Seq: 2, Time: at, Of: 1, After: []State{{Present: true, Value: "x"}}},
+		{Type: done, Seq: 2, Time: at, Intent: 1, After: []State{{Present: true, Value: "x"}}},
 		{Type: undone, Seq: 3, Time: at, Key: "file:/etc/a"},
 	}
 }
@@ -161,7 +161,7 @@ func TestParseDistinguishesTruncationFromDamage(t *testing.T) {
 		"written by a newer version":  {string(newer), 0, "node.hcp-agent.io/v9 Kind:Ledger} is not supported"},
 		"a record of an unknown type": {whole + next(record{Type: "moved"}, 4), 0, `record type "moved" is not supported`},
 		"a record with an unknown field": {
-			whole + unknownField(t, `{"type":"done","seq":4,"of":1,"future":true}`), 0,
+			whole + unknownField(t, `{"type":"done","seq":4,"intent":1,"future":true}`), 0,
 			`unknown field "future"`,
 		},
 		"newer, and cut short": {string(newer) + "12345", 0, "node.hcp-agent.io/v9 Kind:Ledger} is not supported"},

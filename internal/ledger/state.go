@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // State is the current or desired state of an object. The kind determines the fields in use.
@@ -44,6 +45,14 @@ type State struct {
 func (s State) Published() State {
 	s.Xattrs, s.Data = nil, nil
 	return s
+}
+
+// DecodeData decodes Data, if there is any, into the type of the driver.
+func (s State) DecodeData(into any) error {
+	if s.Data == nil {
+		return nil
+	}
+	return report.DecodeFields(s.Data, into)
 }
 
 // FileState returns the state of a file with this content and mode, owned by root.

@@ -154,7 +154,7 @@ func TestWrongAfterStateLosesNoFile(t *testing.T) {
 				{Kind: File, Target: "/etc/new", Desired: ownedByTest(FileState([]byte("ours\n"), 0o644))},
 			})
 			must(t, err)
-			must(t, l.append(record{Type: done, Of: 1, After: []State{after, after}}, true))
+			must(t, l.append(record{Type: done, Intent: 1, After: []State{after, after}}, true))
 			must(t, l.Close())
 			l = open(t, dir, root)
 			drift, err := l.Drift(t.Context())

@@ -51,6 +51,11 @@ func Open(ctx context.Context, stateDir string, write bool) (*Machine, error) {
 	}
 	open := ledger.OpenReadOnly
 	if write {
+		// Steps roll back an unfinished migration in the middle of a run, which must not have started then.
+		if _, _, err := migrate.UnfinishedMigration(m.Tree, stateDir); report.CodeOf(err) == report.Refused {
+			m.Close()
+			return nil, err
+		}
 		open = ledger.Open
 	}
 	if m.Ledger, err = open(stateDir, m.Drivers()); err != nil {

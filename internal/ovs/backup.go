@@ -3,9 +3,11 @@
 package ovs
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Backup describes the uplink before the migration: everything that a rollback
@@ -31,6 +33,32 @@ type Backup struct {
 	Checkpoint networkmanager.Checkpoint `json:"checkpoint,omitempty"`
 	// Committed is set for the rollback of a migration that was finished.
 	Committed bool `json:"committed,omitempty"`
+}
+
+// migrationFile is the format of the file with the Backup of an unfinished migration.
+type migrationFile struct {
+	report.TypeMeta
+	Backup Backup `json:"backup"`
+}
+
+const kindMigration = "NetworkMigration"
+
+// Encode returns the content of the file that exists during a migration.
+func (b Backup) Encode() ([]byte, error) {
+	content, err := report.Encode(migrationFile{report.Meta(kindMigration), b})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the state of the uplink: %w", err)
+	}
+	return content, nil
+}
+
+// DecodeBackup parses what Encode returned. It refuses what another version of the agent wrote.
+func DecodeBackup(content []byte) (Backup, error) {
+	var file migrationFile
+	if err := report.Decode(kindMigration, content, &file); err != nil {
+		return Backup{}, fmt.Errorf("decoding the state of the uplink: %w", err)
+	}
+	return file.Backup, nil
 }
 
 // OwnProfiles returns those of profiles that the agent has created.

@@ -3,13 +3,11 @@
 package ovs
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Record describes the migration of this host's uplink, in the agent's state and in documents.
@@ -25,20 +23,24 @@ type recordFile struct {
 	Record
 }
 
+const kindRecord = "BridgeRecord"
+
 // Encode returns the content of the file with the record.
 func (r Record) Encode() ([]byte, error) {
-	content, err := json.MarshalIndent(recordFile{report.Meta("BridgeRecord"), r}, "", "  ")
+	content, err := report.Encode(recordFile{report.Meta(kindRecord), r})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the record of the migration: %w", err)
 	}
-	return append(content, '\n'), nil
+	return content, nil
 }
 
 // DecodeRecord parses what Encode returned.
 func DecodeRecord(content []byte) (Record, error) {
 	var file recordFile
-	err := json.Unmarshal(content, &file)
-	return file.Record, wrap.Errorf(err, "reading the record of the migration")
+	if err := report.Decode(kindRecord, content, &file); err != nil {
+		return file.Record, fmt.Errorf("reading the record of the migration: %w", err)
+	}
+	return file.Record, nil
 }
 
 // String returns the record as one line of text.

@@ -41,7 +41,7 @@ type Source interface {
 type Loaded struct {
 	Payload   *ignition.Payload // the overrides are merged over it
 	Source    Kind
-	Overrides []inputs.Override // with the resources to which they refer
+	Overrides []joinstate.Override // with the resources to which they refer
 }
 
 // IsSaved reports whether an earlier run saved the payload.

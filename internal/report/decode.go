@@ -21,6 +21,12 @@ func Decode(kind string, content []byte, into any) error {
 		return RefuseFormat("the file is of kind %q in version %q, not of kind %s in version %s",
 			meta.Kind, meta.APIVersion, expected.Kind, expected.APIVersion)
 	}
+	return DecodeFields(content, into)
+}
+
+// DecodeFields reads a part of a stored document whose version is checked. It refuses a field that this version does
+// not know.
+func DecodeFields(content []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
@@ -33,6 +39,12 @@ func Decode(kind string, content []byte, into any) error {
 		return errors.New("there is data after the document")
 	}
 	return nil
+}
+
+// Encode returns a stored document, whose TypeMeta is set, as Decode reads it.
+func Encode(document any) ([]byte, error) {
+	content, err := json.MarshalIndent(document, "", "  ")
+	return append(content, '\n'), err
 }
 
 // formatRemedy is the remedy for what another version has written. The pattern selects the agent and

@@ -42,7 +42,7 @@ func (m *nodeMonitor) repairActive(ctx context.Context, active []Change) bool {
 	bounded, cancel := context.WithTimeout(ctx, repairTimeout)
 	defer cancel()
 	var result string
-	err := m.repairs.add(m.StateDir, repairRecord{Reason: change.Reason, At: time.Now(), since: change.Since})
+	err := m.repairs.add(m.StateDir, joinstate.Repair{Reason: change.Reason, At: time.Now(), Since: change.Since})
 	if err == nil {
 		result, err = m.repair(bounded, change.Reason)
 	}

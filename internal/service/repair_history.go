@@ -3,8 +3,8 @@
 package service
 
 import (
-	"encoding/json"
-	"fmt"
+	"errors"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -18,48 +18,33 @@ const maxRepairRecords = 288
 // repairHistory contains the last repairs, the newest last. It is durable, because the limits of repairs
 // must also apply to a service that crashes or is restarted.
 type repairHistory struct {
-	records []repairRecord
+	records []joinstate.Repair
 	foreign bool // the file is of another version of the agent and must not be replaced
 }
 
-// repairDocument is the content of joinstate.RepairsFile.
-type repairDocument struct {
-	report.TypeMeta
-	Repairs []repairRecord `json:"repairs"`
-}
-
-const repairDocumentKind = "RepairHistory"
-
 // loadRepairs reads the history. If it fails, the history is empty and can be used.
 func loadRepairs(dir string) (repairHistory, error) {
-	content, err := joinstate.LoadFile(dir, joinstate.RepairsFile)
-	if err != nil || content == nil {
-		return repairHistory{}, err
-	}
+	records, err := joinstate.LoadRepairs(dir)
 	path := filepath.Join(dir, joinstate.RepairsFile)
-	if !json.Valid(content) {
-		return repairHistory{}, report.Fail(report.Failed, "",
-			"%s is damaged: earlier repairs do not count; the next repair replaces the file", path)
-	}
-	var document repairDocument
-	if err := report.Decode(repairDocumentKind, content, &document); err != nil {
+	var unreadable *fs.PathError
+	switch {
+	case err == nil, errors.As(err, &unreadable):
+		return repairHistory{records: records}, err
+	case report.CodeOf(err) == report.Refused:
 		return repairHistory{foreign: true}, report.Fail(report.Failed, report.Remedyf("rm %s", report.ShellWord(path)),
 			"%s was written by another version of the agent: earlier repairs do not count, and repairs are recorded only "+
 				"until the service ends", path)
 	}
-	return repairHistory{records: document.Repairs}, nil
+	return repairHistory{}, report.Fail(report.Failed, "",
+		"%s is damaged: earlier repairs do not count; the next repair replaces the file", path)
 }
 
 // add appends a repair and makes the history durable.
-func (h *repairHistory) add(dir string, record repairRecord) error {
+func (h *repairHistory) add(dir string, record joinstate.Repair) error {
 	h.records = append(h.records, record)
 	h.records = h.records[max(0, len(h.records)-maxRepairRecords):]
 	if h.foreign {
 		return nil
 	}
-	content, err := json.Marshal(repairDocument{TypeMeta: report.Meta(repairDocumentKind), Repairs: h.records})
-	if err != nil {
-		return fmt.Errorf("encoding the last repairs: %w", err)
-	}
-	return joinstate.SaveFile(dir, joinstate.RepairsFile, content)
+	return joinstate.SaveRepairs(dir, h.records)
 }

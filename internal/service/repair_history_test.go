@@ -25,7 +25,7 @@ func TestRepairLimitsSurviveRestarts(t *testing.T) {
 		flowtest.NoError(t, err)
 		change := activeChange(report.NodeDeleted, now)
 		if _, due := nextRepair([]Change{change}, history.records, now); due {
-			flowtest.NoError(t, history.add(dir, repairRecord{Reason: change.Reason, At: now, since: change.Since}))
+			flowtest.NoError(t, history.add(dir, joinstate.Repair{Reason: change.Reason, At: now, Since: change.Since}))
 			repairs++
 		}
 	}
@@ -65,7 +65,7 @@ func TestUnreadableRepairHistory(t *testing.T) {
 			if hasRemedy := report.RemedyOf(err) != ""; hasRemedy == test.replaced {
 				t.Errorf("remedy %q", report.RemedyOf(err))
 			}
-			flowtest.NoError(t, history.add(dir, repairRecord{Reason: report.NodeDeleted, At: time.Unix(1795290000, 0)}))
+			flowtest.NoError(t, history.add(dir, joinstate.Repair{Reason: report.NodeDeleted, At: time.Unix(1795290000, 0)}))
 			if len(history.records) != 1 {
 				t.Errorf("the repair is not recorded: %+v", history)
 			}
@@ -80,8 +80,8 @@ func TestUnreadableRepairHistory(t *testing.T) {
 
 // The history does not grow without limit.
 func TestRepairHistoryIsBounded(t *testing.T) {
-	dir, history := t.TempDir(), repairHistory{records: make([]repairRecord, maxRepairRecords)}
-	flowtest.NoError(t, history.add(dir, repairRecord{Reason: report.NodeDeleted}))
+	dir, history := t.TempDir(), repairHistory{records: make([]joinstate.Repair, maxRepairRecords)}
+	flowtest.NoError(t, history.add(dir, joinstate.Repair{Reason: report.NodeDeleted}))
 	loaded, err := loadRepairs(dir)
 	flowtest.NoError(t, err)
 	if n := len(loaded.records); n != maxRepairRecords || loaded.records[n-1].Reason != report.NodeDeleted {

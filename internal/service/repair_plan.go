@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -17,18 +18,10 @@ const (
 	maxRepairs       = 3 // of findings with the same reason, in repairWindow
 )
 
-// repairRecord is one repair of a finding.
-type repairRecord struct {
-	Reason report.Reason `json:"reason"`
-	At     time.Time     `json:"at"`
-
-	since time.Time // the finding has been active since then; zero if an earlier process made the repair
-}
-
 // nextRepair returns the active finding to repair now. It returns false if there is none, if
 // the last repairs are too recent, or if kubelet must not be restarted: with another host
 // name it would not start again.
-func nextRepair(active []Change, history []repairRecord, now time.Time) (Change, bool) {
+func nextRepair(active []Change, history []joinstate.Repair, now time.Time) (Change, bool) {
 	if slices.ContainsFunc(active, func(c Change) bool { return c.Reason == report.HostNameChanged }) {
 		return Change{}, false
 	}
@@ -48,7 +41,7 @@ func nextRepair(active []Change, history []repairRecord, now time.Time) (Change,
 // mayRepair reports whether earlier repairs permit another one. The first repair of a finding
 // is immediate. A finding of which an earlier process made repairs counts as the same. Times in the future
 // are those of a wrong clock and are skipped.
-func mayRepair(change Change, history []repairRecord, now time.Time) bool {
+func mayRepair(change Change, history []joinstate.Repair, now time.Time) bool {
 	wait, last, recent := time.Duration(0), time.Time{}, 0
 	for _, record := range history {
 		if record.Reason != change.Reason || record.At.After(now) {
@@ -57,7 +50,7 @@ func mayRepair(change Change, history []repairRecord, now time.Time) bool {
 		if now.Sub(record.At) < repairWindow {
 			recent++
 		}
-		if record.since.IsZero() || record.since.Equal(change.Since) {
+		if record.Since.IsZero() || record.Since.Equal(change.Since) {
 			wait, last = min(max(2*wait, repairBackoff), maxRepairBackoff), record.At
 		}
 	}

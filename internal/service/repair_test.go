@@ -25,16 +25,16 @@ func TestNextRepair(t *testing.T) {
 	since := now.Add(-time.Minute)
 	deleted, drift := activeChange(report.NodeDeleted, since), activeChange(report.ConfigurationDrift, since)
 	address, name := activeChange(report.NodeAddressChanged, since), activeChange(report.HostNameChanged, since)
-	at := func(before time.Duration, change Change) repairRecord {
-		return repairRecord{Reason: change.Reason, since: change.Since, At: now.Add(-before)}
+	at := func(before time.Duration, change Change) joinstate.Repair {
+		return joinstate.Repair{Reason: change.Reason, Since: change.Since, At: now.Add(-before)}
 	}
-	restarted := func(before time.Duration, change Change) repairRecord {
-		return repairRecord{Reason: change.Reason, At: now.Add(-before)}
+	restarted := func(before time.Duration, change Change) joinstate.Repair {
+		return joinstate.Repair{Reason: change.Reason, At: now.Add(-before)}
 	}
 	earlier := activeChange(report.NodeDeleted, now.Add(-50*time.Minute))
 	for test, c := range map[string]struct {
 		active  []Change
-		history []repairRecord
+		history []joinstate.Repair
 		want    report.Reason
 	}{
 		"nothing": {nil, nil, ""},
@@ -52,54 +52,54 @@ func TestNextRepair(t *testing.T) {
 		"configuration before registration": {[]Change{deleted, address, drift}, nil, report.ConfigurationDrift},
 		"addresses before registration":     {[]Change{deleted, address}, nil, report.NodeAddressChanged},
 		"kubelet would not start":           {[]Change{deleted, name}, nil, ""},
-		"repaired just now":                 {[]Change{deleted}, []repairRecord{at(4*time.Minute, deleted)}, ""},
+		"repaired just now":                 {[]Change{deleted}, []joinstate.Repair{at(4*time.Minute, deleted)}, ""},
 		"repaired in vain": {
 			[]Change{deleted},
-			[]repairRecord{at(5*time.Minute, deleted)},
+			[]joinstate.Repair{at(5*time.Minute, deleted)},
 			report.NodeDeleted,
 		},
-		"repaired in vain twice": {[]Change{deleted}, []repairRecord{
+		"repaired in vain twice": {[]Change{deleted}, []joinstate.Repair{
 			at(20*time.Minute, deleted),
 			at(9*time.Minute, deleted),
 		}, ""},
 		"another finding meanwhile": {
 			[]Change{deleted, drift},
-			[]repairRecord{at(time.Minute, drift)},
+			[]joinstate.Repair{at(time.Minute, drift)},
 			report.NodeDeleted,
 		},
 		"a new occurrence": {
 			[]Change{deleted},
-			[]repairRecord{at(2*time.Minute, earlier)},
+			[]joinstate.Repair{at(2*time.Minute, earlier)},
 			report.NodeDeleted,
 		},
-		"repeated occurrences": {[]Change{deleted}, []repairRecord{
+		"repeated occurrences": {[]Change{deleted}, []joinstate.Repair{
 			at(50*time.Minute, earlier),
 			at(20*time.Minute, earlier), at(10*time.Minute, earlier),
 		}, ""},
-		"repeated occurrences, an hour ago": {[]Change{deleted}, []repairRecord{
+		"repeated occurrences, an hour ago": {[]Change{deleted}, []joinstate.Repair{
 			at(61*time.Minute, earlier),
 			at(20*time.Minute, earlier), at(10*time.Minute, earlier),
 		}, report.NodeDeleted},
-		"repeated occurrences of another": {[]Change{drift}, []repairRecord{
+		"repeated occurrences of another": {[]Change{drift}, []joinstate.Repair{
 			at(50*time.Minute, earlier),
 			at(20*time.Minute, earlier), at(10*time.Minute, earlier),
 		}, report.ConfigurationDrift},
-		"repaired before a restart": {[]Change{deleted}, []repairRecord{restarted(4*time.Minute, deleted)}, ""},
-		"backoff of before a restart": {[]Change{deleted}, []repairRecord{
+		"repaired before a restart": {[]Change{deleted}, []joinstate.Repair{restarted(4*time.Minute, deleted)}, ""},
+		"backoff of before a restart": {[]Change{deleted}, []joinstate.Repair{
 			restarted(100*time.Minute, deleted),
 			restarted(90*time.Minute, deleted), restarted(80*time.Minute, deleted), restarted(70*time.Minute, deleted),
 			restarted(65*time.Minute, deleted),
 		}, ""},
-		"limit of before a restart": {[]Change{deleted}, []repairRecord{
+		"limit of before a restart": {[]Change{deleted}, []joinstate.Repair{
 			restarted(59*time.Minute, deleted),
 			restarted(50*time.Minute, deleted), restarted(40*time.Minute, deleted),
 		}, ""},
 		"long before a restart": {
 			[]Change{deleted},
-			[]repairRecord{restarted(6*time.Hour, deleted)},
+			[]joinstate.Repair{restarted(6*time.Hour, deleted)},
 			report.NodeDeleted,
 		},
-		"recorded with a wrong clock": {[]Change{deleted}, []repairRecord{
+		"recorded with a wrong clock": {[]Change{deleted}, []joinstate.Repair{
 			restarted(-time.Hour, deleted),
 			restarted(-time.Hour, deleted), restarted(-time.Hour, deleted),
 		}, report.NodeDeleted},
@@ -114,12 +114,12 @@ func TestNextRepair(t *testing.T) {
 func TestRepairBackoff(t *testing.T) {
 	began := time.Unix(1795290000, 0)
 	change := activeChange(report.NodeDeleted, began)
-	var history []repairRecord
+	var history []joinstate.Repair
 	var got []string
 	for minute := range 48 * 60 {
 		now := began.Add(time.Duration(minute) * time.Minute)
 		if _, due := nextRepair([]Change{change}, history, now); due {
-			history = append(history, repairRecord{Reason: change.Reason, since: change.Since, At: now})
+			history = append(history, joinstate.Repair{Reason: change.Reason, Since: change.Since, At: now})
 			got = append(got, fmt.Sprint(minute))
 		}
 	}

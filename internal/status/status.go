@@ -157,8 +157,15 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 	}
 	defer host.Close()
 	document.Changes = len(host.Ledger.Items())
-	document.Software, err = joinstate.LoadSoftware(stateDir)
-	document.addError(err)
+	contents, softwareErr := joinstate.LoadSoftware(stateDir)
+	migration, migrationErr := loadMigration(stateDir)
+	for _, err := range []error{softwareErr, migrationErr} {
+		if report.CodeOf(err) == report.Refused { // another version of the agent wrote the record
+			return document, err
+		}
+		document.addError(err)
+	}
+	document.Software = contents
 	document.Staged = newStaged(state.Staged)
 	for _, dir := range osimage.Unused(host.Ledger.Items()) {
 		size, err := hostfs.DiskUsage(dir)
@@ -174,7 +181,7 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 			document.addError(err)
 		}
 	}
-	document.addBridge(ctx, host.NetworkManager, stateDir)
+	document.addBridge(ctx, host.NetworkManager, migration)
 	if document.Join != nil {
 		document.Join.RebootNeeded = state.RebootNeeded != "" && state.RebootNeeded == host.Facts.BootID
 		document.addNode(ctx, state)
@@ -249,19 +256,25 @@ func (d Document) unfinishedRun() (message string, resume report.Remedy) {
 	return "", ""
 }
 
-// addBridge adds the current state of br-ex and the saved record of its creation.
-func (d *Document) addBridge(ctx context.Context, nm networkmanager.Reader, dir string) {
+// addBridge adds the current state of br-ex and the record of its creation.
+func (d *Document) addBridge(ctx context.Context, nm networkmanager.Reader, migration *ovs.Record) {
 	bridge, err := ovs.GatherStatus(ctx, nm)
 	d.addError(err)
+	bridge.Migration = migration
 	d.Bridge = &bridge
+}
+
+// loadMigration returns the record of the last migration of the uplink to br-ex, nil if there is none.
+func loadMigration(dir string) (*ovs.Record, error) {
 	content, err := joinstate.LoadFile(dir, joinstate.BridgeRecordFile)
-	if content != nil {
-		var made ovs.Record
-		if made, err = ovs.DecodeRecord(content); err == nil {
-			bridge.Migration = &made
-		}
+	if err != nil || content == nil {
+		return nil, err
 	}
-	d.addError(err)
+	record, err := ovs.DecodeRecord(content)
+	if err != nil {
+		return nil, err
+	}
+	return &record, nil
 }
 
 // addNode adds the Node in the cluster, or a finding if it was deleted.

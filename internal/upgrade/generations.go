@@ -30,7 +30,8 @@ func prepare(m *machine.Machine, options Options) (*run, error) {
 		}
 		options.HasInput = !isSame
 	}
-	if err := cmp.Or(checkUpgradable(state, options), joinstate.CheckNoMaintenance(options.StateDir)); err != nil {
+	if err := cmp.Or(checkUpgradable(state, options), joinstate.CheckNoMaintenance(options.StateDir),
+		joinstate.CheckSoftware(options.StateDir)); err != nil {
 		return nil, err
 	}
 	if err := cmp.Or(joinstate.CheckMachineID(state, m.Facts.MachineID, options.StateDir),
@@ -178,16 +179,9 @@ func releaseOf(contents *software.Contents) string {
 
 // newGeneration returns the generation of the fetched payload.
 func (r *run) newGeneration() (joinstate.Generation, error) {
-	files := map[string][]byte{joinstate.PayloadFile: r.node.Planner.Payload.Raw}
-	overrides, err := inputs.EncodeOverrides(r.node.Run.Inputs.Overrides)
-	if err != nil {
-		return joinstate.Generation{}, err
-	}
-	if overrides != nil {
-		files[joinstate.OverridesFile] = overrides
-	}
-	next := joinstate.NewGeneration(*r.state(), files)
-	if r.node.Planner.Software != nil {
+	next := joinstate.NewGeneration(*r.state(), map[string][]byte{joinstate.PayloadFile: r.node.Planner.Payload.Raw})
+	err := next.SetOverrides(r.node.Run.Inputs.Overrides)
+	if err == nil && r.node.Planner.Software != nil {
 		err = next.SetSoftware(*r.node.Planner.Software)
 	}
 	return next, err

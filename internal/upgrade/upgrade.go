@@ -98,7 +98,7 @@ func upgradeHost(ctx context.Context, m *machine.Machine, options Options) (bool
 // one that awaits a reboot, is resumed. A repeated generation cannot be rolled back.
 func (r *run) mustRollBack(ctx context.Context, err error) bool {
 	u := r.state().Upgrade
-	return u != nil && u.RollingBack == "" && !u.Repeats && r.mayRollBack && ctx.Err() == nil &&
+	return u != nil && u.RollingBack == "" && !u.SameGeneration && r.mayRollBack && ctx.Err() == nil &&
 		!slices.Contains([]report.Code{report.Interrupted, report.RebootNeeded}, report.CodeOf(err))
 }
 

@@ -14,14 +14,14 @@ import (
 
 // PackageFile is a file of a package in an rpm database.
 type PackageFile struct {
-	Package string // name of the package
-	Path    string
-	Mode    uint32 // st_mode: type and permissions
-	Digest  string // SHA-256, hexadecimal; "" if it is no regular file
-	Link    string // target of a symbolic link
-	Ghost   bool   // it belongs to the package but is not in it
-	Doc     bool   // documentation
-	License bool
+	Package string `json:"package"` // name of the package
+	Path    string `json:"path"`
+	Mode    uint32 `json:"mode"`              // st_mode: type and permissions
+	Digest  string `json:"digest,omitempty"`  // SHA-256, hexadecimal; "" if it is no regular file
+	Link    string `json:"link,omitempty"`    // target of a symbolic link
+	Ghost   bool   `json:"ghost,omitempty"`   // it belongs to the package but is not in it
+	Doc     bool   `json:"doc,omitempty"`     // documentation
+	License bool   `json:"license,omitempty"` // text of a license
 }
 
 // Flags of a file (rpmfileAttrs).

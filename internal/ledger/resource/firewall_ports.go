@@ -50,11 +50,25 @@ func isNotRunning(err error) bool {
 	return errors.As(err, &exit) && exit.Code == firewallNotRunning
 }
 
-// openPorts are the open ports of the running firewall ("") and of the permanent configuration, by the option of
-// firewall-cmd.
-type openPorts map[string][]string
+// openPorts are the open ports of the running firewall and of the permanent configuration.
+type openPorts struct {
+	Runtime   []string `json:"runtime"`
+	Permanent []string `json:"permanent"`
+}
 
+// in returns the ports of the configuration that an option of firewall-cmd selects.
+func (p openPorts) in(mode string) []string {
+	if mode == permanent {
+		return p.Permanent
+	}
+	return p.Runtime
+}
+
+// configurations are the options of firewall-cmd that select the running firewall and the permanent configuration.
 var configurations = []string{"", permanent}
+
+// NewData returns a pointer to the open ports.
+func (FirewallPorts) NewData() any { return new(openPorts) }
 
 // Get returns the desired ports that are open as Value, and all open ports as Data. If firewalld is not running, the
 // permanent configuration counts.
@@ -68,7 +82,7 @@ func (FirewallPorts) Get(ctx context.Context, c ledger.Change) (ledger.State, er
 	}
 	data, err := json.Marshal(now)
 	open := portsIn(c.Desired.Names, func(port string) bool {
-		return covers(now[""], port) && covers(now[permanent], port)
+		return covers(now.Runtime, port) && covers(now.Permanent, port)
 	})
 	return ledger.State{Present: true, Value: strings.Join(open, " "), Data: data}, err
 }
@@ -76,7 +90,7 @@ func (FirewallPorts) Get(ctx context.Context, c ledger.Change) (ledger.State, er
 // Set opens the ports that are closed.
 func (FirewallPorts) Set(ctx context.Context, c ledger.Change, _ ledger.State) error {
 	return changePorts(ctx, c, "--add-port=", func(mode string, now openPorts) []string {
-		return portsIn(c.Desired.Names, func(port string) bool { return !covers(now[mode], port) })
+		return portsIn(c.Desired.Names, func(port string) bool { return !covers(now.in(mode), port) })
 	})
 }
 
@@ -86,22 +100,20 @@ func (FirewallPorts) Restore(ctx context.Context, c ledger.Change, state ledger.
 	if !command.Exists("firewall-cmd") {
 		return nil // the package was removed with its configuration
 	}
-	before := openPorts{}
-	if state.Data != nil {
-		if err := json.Unmarshal(state.Data, &before); err != nil {
-			return fmt.Errorf("decoding the open ports: %w", err)
-		}
+	var before openPorts
+	if err := state.DecodeData(&before); err != nil {
+		return fmt.Errorf("decoding the open ports: %w", err)
 	}
 	err := changePorts(ctx, c, "--remove-port=", func(mode string, now openPorts) []string {
 		return portsIn(c.Desired.Names, func(port string) bool {
-			return !covers(before[mode], port) && covers(now[mode], port)
+			return !covers(before.in(mode), port) && covers(now.in(mode), port)
 		})
 	})
 	if err != nil {
 		return err
 	}
 	return changePorts(ctx, c, "--add-port=", func(mode string, now openPorts) []string {
-		return portsIn(before[mode], func(port string) bool { return !covers(now[mode], port) })
+		return portsIn(before.in(mode), func(port string) bool { return !covers(now.in(mode), port) })
 	})
 }
 
@@ -113,13 +125,13 @@ func portsIn(ports []string, want func(string) bool) []string {
 func listPorts(ctx context.Context, c ledger.Change) (openPorts, error) {
 	stored, err := firewall(ctx, c, permanent, "--list-ports")
 	if err != nil {
-		return nil, err
+		return openPorts{}, err
 	}
 	running, err := firewall(ctx, c, "", "--list-ports")
 	if isNotRunning(err) {
 		running, err = stored, nil
 	}
-	return openPorts{"": running, permanent: stored}, err
+	return openPorts{Runtime: running, Permanent: stored}, err
 }
 
 // changePorts passes the ports that choose returns to an option of firewall-cmd, for each configuration.

@@ -81,11 +81,20 @@ func (KernelArguments) Change(reason string, a ArgumentChange) (ledger.Change, e
 	}, err
 }
 
+// NewData returns a pointer to an ArgumentChange.
+func (KernelArguments) NewData() any { return new(ArgumentChange) }
+
+func decodeArguments(c ledger.Change) (ArgumentChange, error) {
+	var a ArgumentChange
+	err := c.Desired.DecodeData(&a)
+	return a, wrap.Errorf(err, "decoding the kernel arguments")
+}
+
 // arguments returns the desired change and the words that are set.
 func (d KernelArguments) arguments(ctx context.Context, c ledger.Change) (ArgumentChange, []string, error) {
-	var a ArgumentChange
-	if err := json.Unmarshal(c.Desired.Data, &a); err != nil {
-		return a, nil, fmt.Errorf("decoding the kernel arguments: %w", err)
+	a, err := decodeArguments(c)
+	if err != nil {
+		return a, nil, err
 	}
 	if d.BootLoader == nil {
 		return a, nil, report.Fail(report.Refused, "dnf install grubby",

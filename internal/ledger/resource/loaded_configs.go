@@ -85,6 +85,9 @@ func (d *LoadedConfigs) Get(_ context.Context, c ledger.Change) (ledger.State, e
 	return ledger.State{Present: true, Value: fmt.Sprintf("sha256 %x", sum.Sum(nil)), Data: now}, err
 }
 
+// NewData returns a pointer to a time.
+func (d *LoadedConfigs) NewData() any { return new(time.Time) }
+
 // files returns the regular files at p, sorted.
 func (d *LoadedConfigs) files(p string) (files []string, err error) {
 	err = d.Tree.WalkWith(p, func(name string, info hostfs.Info) error {

@@ -62,6 +62,7 @@ var (
 	_ ledger.Driver          = (*Driver)(nil)
 	_ ledger.CriticalDriver  = (*Driver)(nil)
 	_ ledger.PartialRestorer = (*Driver)(nil)
+	_ ledger.DataDriver      = (*Driver)(nil)
 )
 
 func (d *Driver) pending() pendingFile { return pendingFile{tree: d.Tree, dir: d.Dir} }
@@ -69,6 +70,9 @@ func (d *Driver) pending() pendingFile { return pendingFile{tree: d.Tree, dir: d
 func (d *Driver) rollbackTimeout() time.Duration {
 	return cmp.Or(d.RollbackTimeout, defaultRollbackTimeout)
 }
+
+// NewData returns a pointer to the data of a state of br-ex.
+func (d *Driver) NewData() any { return new(bridgeData) }
 
 // Get returns the state of br-ex. If br-ex does not exist, Data contains the
 // Backup that Restore needs. An unfinished migration counts as absent. A host

@@ -3,8 +3,6 @@
 package migrate
 
 import (
-	"encoding/json"
-	"fmt"
 	"path"
 	"path/filepath"
 
@@ -36,19 +34,16 @@ func readPending(tree hostfs.Reader, file string) (ovs.Backup, bool, error) {
 	if err != nil {
 		return ovs.Backup{}, false, err
 	}
-	var backup ovs.Backup
-	if err := json.Unmarshal(content, &backup); err != nil {
-		return ovs.Backup{}, false, fmt.Errorf("decoding the state of the uplink: %w", err)
-	}
-	return backup, true, nil
+	backup, err := ovs.DecodeBackup(content)
+	return backup, err == nil, err
 }
 
 // write makes the pending file and the boot unit durable. It must return before
 // the first change.
 func (f pendingFile) write(backup ovs.Backup) error {
-	content, err := json.Marshal(backup)
+	content, err := backup.Encode()
 	if err != nil {
-		return fmt.Errorf("encoding the state of the uplink: %w", err)
+		return err
 	}
 	if err := f.tree.MkdirAll(path.Dir(bootUnitLink)); err != nil {
 		return err
@@ -59,7 +54,7 @@ func (f pendingFile) write(backup ovs.Backup) error {
 	if err := batch.Stage(bootUnitPath, unit, hostfs.AgentAttr(0o644)); err != nil {
 		return err
 	}
-	if err := batch.Stage(f.path(), append(content, '\n'), hostfs.AgentAttr(0o600)); err != nil {
+	if err := batch.Stage(f.path(), content, hostfs.AgentAttr(0o600)); err != nil {
 		return err
 	}
 	if err := f.tree.Symlink(bootUnitPath, bootUnitLink, hostfs.AgentAttr(0)); err != nil {

@@ -27,10 +27,8 @@ func (d bridgeData) state(present bool) (ledger.State, error) {
 }
 
 func decodeData(s ledger.State) (data bridgeData, err error) {
-	if s.Data != nil {
-		if err = json.Unmarshal(s.Data, &data); err != nil {
-			err = fmt.Errorf("decoding the state of br-ex: %w", err)
-		}
+	if err = s.DecodeData(&data); err != nil {
+		err = fmt.Errorf("decoding the state of br-ex: %w", err)
 	}
 	return data, err
 }

@@ -4,7 +4,6 @@ package osimage
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
@@ -70,8 +70,11 @@ func (d *Driver) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
 	return ledger.State{Present: true}, err
 }
 
+const kindFileList = "UnpackedSoftware"
+
 // fileList is the content of listName.
 type fileList struct {
+	report.TypeMeta
 	Files    []dnf.PackageFile `json:"files"`
 	Versions map[string]string `json:"versions,omitempty"` // of the packages, by name
 }
@@ -82,10 +85,19 @@ func readList(dir string) (fileList, error) {
 	if err != nil {
 		return list, err
 	}
-	if err := json.Unmarshal(content, &list); err != nil {
+	if err := report.Decode(kindFileList, content, &list); err != nil {
 		return list, fmt.Errorf("reading the list of files in %s: %w", dir, err)
 	}
 	return list, nil
+}
+
+func (l fileList) write(dir string) error {
+	l.TypeMeta = report.Meta(kindFileList)
+	content, err := report.Encode(l)
+	if err != nil {
+		return fmt.Errorf("encoding the list of files: %w", err)
+	}
+	return hostfs.WriteReadable(dir, listName, content)
 }
 
 // Set unpacks the packages.
@@ -119,11 +131,7 @@ func (d *Driver) fill(ctx context.Context, layer *os.File, dir string) error {
 	if err := d.label(ctx, dir, files); err != nil {
 		return err
 	}
-	content, err := json.Marshal(fileList{Files: files, Versions: d.Layer.Contents.Packages})
-	if err != nil {
-		return fmt.Errorf("encoding the list of files: %w", err)
-	}
-	return hostfs.WriteReadable(dir, listName, content)
+	return fileList{Files: files, Versions: d.Layer.Contents.Packages}.write(dir)
 }
 
 // label sets the SELinux labels of the files to those of their usual paths.

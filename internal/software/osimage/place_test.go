@@ -3,7 +3,6 @@
 package osimage
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,16 +25,13 @@ func TestPlace(t *testing.T) {
 	if err := os.WriteFile(unit, []byte("[Unit]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	list, err := json.Marshal(fileList{Files: []dnf.PackageFile{
+	list := fileList{Files: []dnf.PackageFile{
 		{Package: "cri-o", Path: "/usr/bin/crio", Mode: unix.S_IFREG | 0o755},
 		{Package: "cri-o", Path: "/usr/bin/crio-link", Mode: unix.S_IFLNK | 0o777, Link: "crio"},
 		{Package: "cri-o", Path: "/usr/lib/systemd/system/crio.service", Mode: unix.S_IFREG | 0o644},
 		{Package: "openshift-kubelet", Path: "/usr/bin/kubelet", Mode: unix.S_IFREG | 0o755},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, listName), list, 0o600); err != nil {
+	}}
+	if err := list.write(dir); err != nil {
 		t.Fatal(err)
 	}
 	changes, err := Place(dir, []string{"cri-o"})

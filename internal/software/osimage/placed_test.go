@@ -3,8 +3,6 @@
 package osimage
 
 import (
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -23,12 +21,8 @@ func unpackedDirectory(t *testing.T, name, version string, paths ...string) ledg
 	for _, path := range paths {
 		list.Files = append(list.Files, dnf.PackageFile{Package: name, Path: path, Mode: unix.S_IFREG | 0o755})
 	}
-	content, err := json.Marshal(list)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, listName), content, 0o600); err != nil {
+	if err := list.write(dir); err != nil {
 		t.Fatal(err)
 	}
 	return ledger.Item{Change: ledger.Change{Kind: Kind, Target: dir}, Done: true}

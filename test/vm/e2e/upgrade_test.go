@@ -197,7 +197,7 @@ func servedPayload(t *testing.T) testenv.Payload {
 // currentPayload returns the default payload with the OS image of the joined node.
 func currentPayload(ctx context.Context, t *testing.T) testenv.Payload {
 	t.Helper()
-	image := mustOutput(ctx, t, `grep -o '"image":"[^"]*"' /var/lib/hcp-node-agent/software.json | cut -d'"' -f4`)
+	image := mustOutput(ctx, t, `grep -o '"image": *"[^"]*"' /var/lib/hcp-node-agent/software.json | cut -d'"' -f4`)
 	payload := servedPayload(t)
 	must(t, payload.SetOSImage(image))
 	return payload
