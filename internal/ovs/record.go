@@ -28,10 +28,7 @@ type recordFile struct {
 // Encode returns the content of the file with the record.
 func (r Record) Encode() ([]byte, error) {
 	content, err := json.MarshalIndent(recordFile{report.Meta("BridgeRecord"), r}, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("encoding the record of the migration: %w", err)
-	}
-	return append(content, '\n'), nil
+	return append(content, '\n'), wrap.Errorf(err, "encoding the record of the migration")
 }
 
 // DecodeRecord parses what Encode returned.
