@@ -31,7 +31,8 @@ var readers = map[string]string{
 		"kinds.GroupOf kinds.GroupOther kinds.GroupRuntime kinds.Of kinds.OfflineDrivers ledger.Change " +
 		"ledger.Directory ledger.File ledger.FileChange ledger.Item ledger.Kind ledger.OpenReadOnly " +
 		"ledger.PlannedChange ledger.State ledger.Symlink machine.Addresses machine.Inspect machine.OpenReader " +
-		"machine.Reader migrate.Endpoint networkmanager.Reader networkmanager.Settings resource.DefaultZone systemd.Open systemd.UnitState",
+		"machine.Reader migrate.Endpoint networkmanager.Reader networkmanager.Settings resource.DefaultZone " +
+		"systemd.Open systemd.UnitState",
 	"status": "hostfs.DiskUsage ledger.Publish ledger.PublishedDifference machine.OpenReader networkmanager.Reader " +
 		"openvswitch.Unit systemd.NetworkManagerUnit systemd.UnitState",
 }

@@ -23,18 +23,39 @@ import (
 
 const nmPath = "/org/freedesktop/NetworkManager"
 
-// oneDevice is a NetworkManager with one device.
-type oneDevice struct{ mtu atomic.Uint32 }
+// oneDevice is a NetworkManager with one device and one profile.
+type oneDevice struct {
+	mtu       atomic.Uint32
+	priority  atomic.Int32
+	restarted atomic.Bool
+}
+
+func (d *oneDevice) paths() (device, profile dbus.ObjectPath) {
+	if d.restarted.Load() {
+		return nmPath + "/Devices/2", nmPath + "/Settings/2"
+	}
+	return nmPath + "/Devices/1", nmPath + "/Settings/1"
+}
 
 func (d *oneDevice) GetAll(string) (map[string]dbus.Variant, *dbus.Error) {
+	device, _ := d.paths()
 	return map[string]dbus.Variant{
-		"AllDevices": dbus.MakeVariant([]dbus.ObjectPath{nmPath + "/Devices/1"}),
+		"AllDevices": dbus.MakeVariant([]dbus.ObjectPath{device}),
 		"Interface":  dbus.MakeVariant("eth0"),
 		"Mtu":        dbus.MakeVariant(d.mtu.Load()),
 	}, nil
 }
 
-func (d *oneDevice) ListConnections() ([]dbus.ObjectPath, *dbus.Error) { return nil, nil }
+func (d *oneDevice) ListConnections() ([]dbus.ObjectPath, *dbus.Error) {
+	_, profile := d.paths()
+	return []dbus.ObjectPath{profile}, nil
+}
+
+func (d *oneDevice) GetSettings() (map[string]map[string]dbus.Variant, *dbus.Error) {
+	return map[string]map[string]dbus.Variant{
+		"connection": {"autoconnect-priority": dbus.MakeVariant(d.priority.Load())},
+	}, nil
+}
 
 // A join gathers the facts about the network once before the migration, and once after it. Only a change of the
 // host's network in the meantime makes it gather them again.
@@ -45,8 +66,9 @@ func TestNetworkIsGatheredTwiceInAJoin(t *testing.T) {
 	bustest.Start(t)
 	server := bustest.Own(t, "org.freedesktop.NetworkManager")
 	host := &oneDevice{}
-	for _, path := range []dbus.ObjectPath{nmPath, nmPath + "/Devices/1"} {
-		flowtest.NoError(t, server.Export(host, path, "org.freedesktop.DBus.Properties"))
+	for _, path := range []dbus.ObjectPath{"", "/Devices/1", "/Devices/2", "/Settings/1", "/Settings/2"} {
+		flowtest.NoError(t, server.Export(host, nmPath+path, "org.freedesktop.DBus.Properties"))
+		flowtest.NoError(t, server.Export(host, nmPath+path, "org.freedesktop.NetworkManager.Settings.Connection"))
 	}
 	flowtest.NoError(t, server.Export(host, nmPath+"/Settings", "org.freedesktop.NetworkManager.Settings"))
 	nm, err := networkmanager.Open(t.Context())
@@ -54,11 +76,13 @@ func TestNetworkIsGatheredTwiceInAJoin(t *testing.T) {
 	defer nm.Close()
 
 	for name, test := range map[string]struct {
-		changes bool // the network changes before the migration
-		want    int
+		change func() // before the migration
+		want   int
 	}{
-		"unchanged network": {false, 2},
-		"changed network":   {true, 3},
+		"unchanged network":        {func() {}, 2},
+		"NetworkManager restarted": {func() { host.restarted.Store(true) }, 2},
+		"changed device":           {func() { host.mtu.Add(1) }, 3},
+		"changed profile":          {func() { host.priority.Add(1) }, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runtime.LockOSThread() // the thread ends with the test
@@ -74,15 +98,15 @@ func TestNetworkIsGatheredTwiceInAJoin(t *testing.T) {
 			flowtest.NoError(t, err)
 			_, err = j.Planner.RefreshNetwork(t.Context()) // packages
 			flowtest.NoError(t, err)
-			if test.changes {
-				host.mtu.Add(1)
-			}
+			test.change()
 			request, err := j.currentMigration(t.Context(), report.Log{}) // network
 			if report.CodeOf(err) != report.Refused {
 				t.Errorf("currentMigration() = %v for a host without a default route", err)
 			}
-			if len(request.Facts.Devices) != 1 || request.Facts.Devices[0].MTU != host.mtu.Load() {
-				t.Errorf("the driver gets the facts %+v, which are not current", request.Facts)
+			if facts := request.Facts; len(facts.Devices) != 1 || facts.Devices[0].MTU != host.mtu.Load() ||
+				len(facts.Profiles) != 1 ||
+				facts.Profiles[0].Settings.Int32("connection", "autoconnect-priority") != host.priority.Load() {
+				t.Errorf("the driver gets the facts %+v, which are not current", facts)
 			}
 			j.Planner.ForgetNetwork()
 			_, err = j.Planner.Network(t.Context())

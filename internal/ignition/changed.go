@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // ChangedEntries returns the names of the entries that only one of two payloads has, or that differ:
@@ -69,8 +71,5 @@ func WithoutFile(raw []byte, path string) ([]byte, error) {
 		return entry["path"] == path
 	})
 	content, err := json.Marshal(document)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the payload: %w", err)
-	}
-	return content, nil
+	return content, wrap.Errorf(err, "encoding the payload")
 }

@@ -10,6 +10,8 @@ import (
 	"net/netip"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Files of a payload that configure the node as a whole.
@@ -91,10 +93,8 @@ func (p *Payload) KubeletConfig() (KubeletConfig, error) {
 
 func parseKubeletConfig(content []byte) (KubeletConfig, error) {
 	var config KubeletConfig
-	if err := yaml.Unmarshal(content, &config); err != nil {
-		return config, fmt.Errorf("file %s: decoding the kubelet configuration: %w", KubeletConfigPath, err)
-	}
-	return config, nil
+	err := yaml.Unmarshal(content, &config)
+	return config, wrap.Errorf(err, "file %s: decoding the kubelet configuration", KubeletConfigPath)
 }
 
 // ClusterDNS returns the addresses of the cluster DNS service in kubelet's configuration on a

@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Payload is a decoded payload: the complete configuration of a node. It is a credential, as it
@@ -66,10 +67,8 @@ func (p *Payload) decodeContents() (err error) {
 	if p.Contents, p.Appends, err = resolve.Contents(p.Config); err != nil {
 		return err
 	}
-	if p.machine, err = parseMachineConfig(p); err != nil {
-		return fmt.Errorf("file %s: %w", MachineConfigPath, err)
-	}
-	return nil
+	p.machine, err = parseMachineConfig(p)
+	return wrap.Errorf(err, "file %s", MachineConfigPath)
 }
 
 // File returns the decoded content, including appended content, and the mode of the file at

@@ -20,6 +20,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // The headers in HyperShift's user data. NodePool and TargetConfigVersionHash are no
@@ -124,10 +125,7 @@ func (u *UserData) Encode() ([]byte, error) {
 		config.Ignition.Config.Merge = []types.Resource{{Source: &source, HTTPHeaders: u.encodeHeaders()}}
 	}
 	content, err := json.Marshal(config)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the user data: %w", err)
-	}
-	return content, nil
+	return content, wrap.Errorf(err, "encoding the user data")
 }
 
 // encodeHeaders returns the headers in HyperShift's spelling, sorted by name.

@@ -5,13 +5,13 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strconv"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // backupSuffix is appended to the name of a file to name its backup. No program reads files with
@@ -92,9 +92,6 @@ func (l *Ledger) backUp(ctx context.Context, target string, state State) (string
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", nil
 		}
-		if err != nil {
-			return "", fmt.Errorf("backing up %s: %w", target, err)
-		}
-		return file.Target, nil
+		return file.Target, wrap.Errorf(err, "backing up %s", target)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -149,10 +148,7 @@ func readLine(path string) (string, bool, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return "", false, nil
 	}
-	if err != nil {
-		return "", false, fmt.Errorf("gathering network facts: %w", err)
-	}
-	return strings.TrimSpace(string(content)), true, nil
+	return strings.TrimSpace(string(content)), true, wrap.Errorf(err, "gathering network facts")
 }
 
 // Link returns the network interface with that name.

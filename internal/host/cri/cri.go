@@ -28,10 +28,7 @@ const StopGrace = 10
 // Connect returns a connection to CRI-O that is established by the first call.
 func Connect(socket string) (*grpc.ClientConn, error) {
 	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return nil, fmt.Errorf("connecting to CRI-O: %w", err)
-	}
-	return connection, nil
+	return connection, wrap.Errorf(err, "connecting to CRI-O")
 }
 
 // IsListening reports whether the socket exists.

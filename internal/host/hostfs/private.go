@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // WritePrivate writes one of the agent's own files atomically and durably with
@@ -78,8 +80,5 @@ func OpenPrivate(dir, name string) (*os.File, error) {
 		return nil, fmt.Errorf("creating the agent's directory: %w", err)
 	}
 	file, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("opening the agent's file: %w", err)
-	}
-	return file, nil
+	return file, wrap.Errorf(err, "opening the agent's file")
 }

@@ -65,10 +65,7 @@ func (t *Tree) openParent(p string) (pathEntry, error) {
 		return pathEntry{}, fmt.Errorf("resolving %q: the root itself has no parent", p)
 	}
 	parent, err := t.lookup(dir, unix.O_PATH)
-	if err != nil {
-		return pathEntry{}, fmt.Errorf("resolving %s: %w", p, err)
-	}
-	return pathEntry{parent: parent, base: base}, nil
+	return pathEntry{parent: parent, base: base}, wrap.Errorf(err, "resolving %s", p)
 }
 
 // inExisting calls do with p in its opened parent, unless a parent is missing. An error of do begins with the text in
@@ -131,10 +128,7 @@ func (t *Tree) ReadDir(p string) ([]string, error) {
 // OpenDir opens directory p for reading, following links inside the tree.
 func (t *Tree) OpenDir(p string) (*os.File, error) {
 	dir, err := t.lookup(path.Clean("/"+p), unix.O_RDONLY)
-	if err != nil {
-		return nil, fmt.Errorf("opening %s: %w", p, err)
-	}
-	return dir, nil
+	return dir, wrap.Errorf(err, "opening %s", p)
 }
 
 // open opens the file itself; a symbolic link is an error.

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Walk calls visit for everything below directory p, parents first, without
@@ -90,10 +92,7 @@ func walk(where pathEntry, p string, device uint64, visit func(string, Info) err
 // reveal.
 func (t *Tree) Mounts(p string) ([]string, error) {
 	table, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return nil, fmt.Errorf("reading mount table: %w", err)
-	}
-	return mountsBelow(string(table), path.Join(t.name, p)), nil
+	return mountsBelow(string(table), path.Join(t.name, p)), wrap.Errorf(err, "reading mount table")
 }
 
 func mountsBelow(table, dir string) []string {

@@ -120,8 +120,5 @@ func linkIndex(name string) (int, error) {
 
 func linkByName(name string) (netlink.Link, error) {
 	link, err := netlink.LinkByName(name)
-	if err != nil {
-		err = fmt.Errorf("finding network interface %s: %w", name, err)
-	}
-	return link, err
+	return link, wrap.Errorf(err, "finding network interface %s", name)
 }

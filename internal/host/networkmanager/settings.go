@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/godbus/dbus/v5"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Settings is a profile in NetworkManager's D-Bus form: sections with the
@@ -161,8 +163,5 @@ func decodeVariant(text string) (dbus.Variant, error) {
 		return dbus.Variant{}, fmt.Errorf("reading type %q: %w", signature, err)
 	}
 	v, err := dbus.ParseVariant(value, parsed)
-	if err != nil {
-		return dbus.Variant{}, fmt.Errorf("reading a value of type %s: %w", signature, err)
-	}
-	return v, nil
+	return v, wrap.Errorf(err, "reading a value of type %s", signature)
 }

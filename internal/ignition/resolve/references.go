@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // RedactSource returns a source without parts that may be secret: user, password, query, and the
@@ -125,10 +126,7 @@ func (r resourceRef) unsupportedReason() string {
 func (r *resolver) get(ctx context.Context, reference resourceRef) ([]byte, error) {
 	if !reference.isRemote() {
 		content, err := r.unpacker.Decode(*reference.resource)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", reference.description, err)
-		}
-		return content, nil
+		return content, wrap.Errorf(err, "%s", reference.description)
 	}
 	if r.options.Offline {
 		r.remoteResources = append(r.remoteResources, reference.describe())

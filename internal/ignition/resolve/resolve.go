@@ -16,6 +16,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 const (
@@ -184,8 +185,6 @@ func encodeConfig(config types.Config) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(config); err != nil {
-		return nil, fmt.Errorf("encoding the config: %w", err)
-	}
-	return out.Bytes(), nil
+	err := encoder.Encode(config)
+	return out.Bytes(), wrap.Errorf(err, "encoding the config")
 }

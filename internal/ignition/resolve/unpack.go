@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // MaxDecodedBytes is the maximum size of all decoded contents of a config, in bytes: a few kilobytes
@@ -90,10 +91,7 @@ func gunzip(compressed []byte, limit int64) (content []byte, err error) {
 	if err == nil {
 		content, err = io.ReadAll(io.LimitReader(reader, limit+1))
 	}
-	if err != nil {
-		return nil, fmt.Errorf("decompressing the gzip content: %w", err)
-	}
-	return content, nil
+	return content, wrap.Errorf(err, "decompressing the gzip content")
 }
 
 func verifyHash(content []byte, verification types.Verification) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/firewalld"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 const (
@@ -171,10 +172,7 @@ func firewall(ctx context.Context, c ledger.Change, mode string, args ...string)
 	if isNotRunning(err) && mode == permanent {
 		out, err = command.Run(ctx, "firewall-offline-cmd", all[1:]...)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("configuring %s: %w", c.Target, err)
-	}
-	return strings.Fields(out), nil
+	return strings.Fields(out), wrap.Errorf(err, "configuring %s", c.Target)
 }
 
 // covers reports whether one of the open ports or ranges contains all of port.

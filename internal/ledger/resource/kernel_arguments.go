@@ -5,7 +5,6 @@ package resource
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -101,10 +100,7 @@ func (d KernelArguments) arguments(ctx context.Context, c ledger.Change) (Argume
 			"kernel arguments cannot be set or read: grubby is not installed")
 	}
 	words, err := d.BootLoader.Arguments(ctx)
-	if err != nil {
-		return a, nil, fmt.Errorf("reading the kernel arguments of the next boot: %w", err)
-	}
-	return a, words, nil
+	return a, words, wrap.Errorf(err, "reading the kernel arguments of the next boot")
 }
 
 // Get returns the desired arguments that are set as Value, and all words as Names.

@@ -109,7 +109,8 @@ func (d *Driver) Set(ctx context.Context, _ ledger.Change, _ ledger.State) error
 	if request.Migration.AlreadyAttached {
 		return nil
 	}
-	if !request.Facts.OVS.Running {
+	// Not Facts.OVS: Open vSwitch may have stopped since it was read.
+	if _, err := openvswitch.ConfigGeneration(ctx); err != nil {
 		return ovs.Refuse("systemctl start openvswitch", "Open vSwitch is not running (ovsdb-server does not respond)")
 	}
 	if err := openvswitch.CheckRunning(ctx); err != nil {
