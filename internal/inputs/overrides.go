@@ -15,7 +15,9 @@ import (
 // earlier run if none are given. The original files may no longer exist, for
 // example those of cloud-init. Each new override is checked before the host is
 // changed.
-func readOverrides(c config.Join, state joinstate.State, dir string, resume bool, stdin io.Reader) ([]joinstate.Override, error) {
+func readOverrides(c config.Join, state joinstate.State, dir string, resume bool,
+	stdin io.Reader,
+) ([]joinstate.Override, error) {
 	if resume || (len(c.IgnitionOverrides) == 0 && !StartsOver(c, state)) {
 		return SavedOverrides(dir)
 	}

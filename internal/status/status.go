@@ -165,8 +165,7 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 		}
 		document.addError(err)
 	}
-	document.Software = contents
-	document.Staged = newStaged(state.Staged)
+	document.Software, document.Staged = contents, newStaged(state.Staged)
 	for _, dir := range osimage.Unused(host.Ledger.Items()) {
 		size, err := hostfs.DiskUsage(dir)
 		if document.addError(err); err == nil {
