@@ -63,7 +63,9 @@ func (j *Flow) UnpackLayer(ctx context.Context, log report.Log, names []string) 
 	if j.Planner.Software == nil {
 		return false, j.Planner.SoftwareErr
 	}
-	layer := osimage.Layer{Contents: *j.Planner.Software, File: filepath.Join(j.Run.Dir, joinstate.LayerFile), Scratch: j.Run.Dir}
+	layer := osimage.Layer{
+		Contents: *j.Planner.Software, File: filepath.Join(j.Run.Dir, joinstate.LayerFile), Scratch: j.Run.Dir,
+	}
 	changes := []ledger.Change{layer.Change()}
 	pending, err := j.Host.Ledger.Diff(ctx, changes)
 	if err != nil {

@@ -43,7 +43,8 @@ func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 		return steps.Outcome{}, err
 	}
 	j.Host.Bridge.Request = &request
-	made, err := j.Host.Ledger.Apply(ctx, steps.Network, append(request.Migration.FilesBeforeMigration(), request.Change()))
+	requested := append(request.Migration.FilesBeforeMigration(), request.Change())
+	made, err := j.Host.Ledger.Apply(ctx, steps.Network, requested)
 	j.Host.Bridge.Request = nil // later steps change the network
 	if err != nil {
 		return steps.Outcome{}, err
