@@ -3,11 +3,10 @@
 package ovs
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -64,10 +63,19 @@ func (f Facts) IsStale(ctx context.Context, nm networkmanager.Reader) (bool, err
 		return false, err
 	}
 	then := Facts{Devices: f.Devices, Profiles: f.Profiles, Links: f.Links, Routes: f.Routes}
-	// The encoding excludes the D-Bus paths, which change at a restart of NetworkManager.
-	before, errBefore := json.Marshal(then)
-	after, errAfter := json.Marshal(now)
-	return !bytes.Equal(before, after), wrap.Errorf(errors.Join(errBefore, errAfter), "comparing network facts")
+	return !reflect.DeepEqual(then.withoutPaths(), now.withoutPaths()), nil
+}
+
+// withoutPaths returns the facts without D-Bus paths, which change at a restart of NetworkManager.
+func (f Facts) withoutPaths() Facts {
+	f.Devices, f.Profiles = slices.Clone(f.Devices), slices.Clone(f.Profiles)
+	for i := range f.Devices {
+		f.Devices[i].Path = ""
+	}
+	for i := range f.Profiles {
+		f.Profiles[i].Ref = ""
+	}
+	return f
 }
 
 // Refresh reads again what the steps of a join change: NetworkManager's plugins, the files, and Open vSwitch until
