@@ -126,7 +126,7 @@ for setting; do case $setting in *=on) value=1 ;; *) value=0 ;; esac
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	m := machinetest.Open(t, t.TempDir())
 	drivers := m.Drivers()
-	drivers.Resources[ledger.Booleans] = resource.Booleans{Dir: bin}
+	drivers.Resources[resource.BooleansKind] = resource.Booleans{Dir: bin}
 	l, err := ledger.Open(t.TempDir(), drivers)
 	flowtest.NoError(t, err)
 	defer l.Close()

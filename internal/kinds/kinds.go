@@ -97,11 +97,11 @@ func All() []Kind {
 			Driver: func(*Host) ledger.Driver { return resource.KernelArguments{BootLoader: bootloader.Find()} },
 		},
 		{
-			Name: ledger.Booleans, Group: GroupHost, HasMembers: true, Offline: unknown,
+			Name: resource.BooleansKind, Group: GroupHost, HasMembers: true, Offline: unknown,
 			Driver: func(*Host) ledger.Driver { return resource.Booleans{} },
 		},
 		{
-			Name: ledger.FirewallPorts, Group: GroupHost, HasMembers: true,
+			Name: resource.FirewallPortsKind, Group: GroupHost, HasMembers: true,
 			Driver: func(*Host) ledger.Driver { return resource.FirewallPorts{} },
 		},
 		{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 )
 
 func TestRegistry(t *testing.T) {
@@ -59,7 +60,7 @@ func TestGroupOf(t *testing.T) {
 		{ledger.File, "/etc/a", GroupFiles},
 		{ledger.File, "/etc/systemd/system/a.service", GroupUnits},
 		{ledger.Unit, "a.service", GroupUnits},
-		{ledger.FirewallPorts, "firewalld zone public", GroupHost},
+		{resource.FirewallPortsKind, "firewalld zone public", GroupHost},
 		{ledger.Interfaces, "all", GroupOther},
 		{"unknown", "a", GroupOther},
 	} {

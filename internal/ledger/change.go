@@ -15,15 +15,13 @@ const (
 	HardLink  Kind = "hardlink" // another name of Desired.Link
 )
 
-// The kinds whose drivers are in the package resource. Other packages define more kinds.
+// Kinds whose drivers are in the package resource. Other drivers define their kinds themselves.
 const (
 	Unit   Kind = "unit"   // enabled or disabled, active or inactive
 	Sysctl Kind = "sysctl" // the running kernel's value
 	Module Kind = "module" // a loaded kernel module
 
 	KernelArguments Kind = "kernel arguments" // with which the boot loader starts the kernel
-	Booleans        Kind = "booleans"         // of the SELinux policy
-	FirewallPorts   Kind = "ports"            // open in a zone of firewalld
 
 	// Contents is a snapshot of a directory whose contents other components write, such as kubelet.
 	Contents Kind = "contents"

@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -119,9 +120,9 @@ func TestCompareWithEarlierPayload(t *testing.T) {
 		return ledger.Change{Kind: kind, Target: target, Desired: ledger.State{Present: true, Names: names}}
 	}
 	arguments := ledger.Item{Step: "files", Change: setting(ledger.KernelArguments, "boot loader", "psi=0", "nosmt")}
-	booleans := ledger.Item{Step: "system", Change: setting(ledger.Booleans, "SELinux policy", "a=on")}
+	booleans := ledger.Item{Step: "system", Change: setting(resource.BooleansKind, "SELinux policy", "a=on")}
 	settings := []ledger.Change{
-		setting(ledger.KernelArguments, "boot loader", "psi=0"), setting(ledger.Booleans, "SELinux policy", "a=on", "b=on"),
+		setting(ledger.KernelArguments, "boot loader", "psi=0"), setting(resource.BooleansKind, "SELinux policy", "a=on", "b=on"),
 	}
 	requested := []ledger.Change{
 		change(ledger.File, "/etc/same"), change(ledger.File, "/etc/new"), change(ledger.Unit, "a.service"),

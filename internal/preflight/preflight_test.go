@@ -4,6 +4,7 @@ package preflight
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -65,6 +66,11 @@ func TestHostChecks(t *testing.T) {
 	}
 }
 
+// summary returns the summary of the host checks with the findings.
+func summary(findings string) string {
+	return fmt.Sprintf("%d checks, %s", len(HostChecks()), findings)
+}
+
 func TestWarningsDoNotRefuse(t *testing.T) {
 	facts := goodHost()
 	facts.Host.OS = hostinfo.OSRelease{ID: "debian", Version: "12", Name: "Debian"}
@@ -76,7 +82,7 @@ func TestWarningsDoNotRefuse(t *testing.T) {
 		{Name: "eth0", MTU: 900, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")}},
 	}
 	result := Run(HostChecks(), facts)
-	if result.Err() != nil || result.Summary() != "18 checks, 4 warnings" {
+	if result.Err() != nil || result.Summary() != summary("4 warnings") {
 		t.Errorf("%s: %+v", result.Summary(), result.Findings)
 	}
 }
@@ -86,7 +92,7 @@ func TestAllProblemsAreReported(t *testing.T) {
 	facts.Host.Root = false
 	facts.Sockets = []hostinfo.Socket{{Network: "udp", Address: netip.MustParseAddrPort("0.0.0.0:6081")}}
 	result := Run(HostChecks(), facts)
-	if warnings := result.WithoutRefusal(); warnings.Err() != nil || warnings.Summary() != "18 checks, 2 warnings" {
+	if warnings := result.WithoutRefusal(); warnings.Err() != nil || warnings.Summary() != summary("2 warnings") {
 		t.Errorf("without refusal: %s, %v", warnings.Summary(), warnings.Err())
 	}
 	err := result.Err()

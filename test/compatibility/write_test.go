@@ -142,11 +142,11 @@ func writeLedger(t *testing.T, dir string) {
 	book, err := ledger.Open(dir, ledger.Drivers{
 		Paths: &ledger.Paths{Tree: tree},
 		Resources: map[ledger.Kind]ledger.Driver{
-			ledger.Unit:            recorded(state),
-			ledger.Sysctl:          recorded(state),
-			ledger.FirewallPorts:   data(`{"runtime":["22/tcp"],"permanent":["22/tcp"]}`),
-			ledger.KernelArguments: recorded{Present: true},
-			migrate.Kind:           data(`{"unfinished":true,"backup":` + encode(t, Fill[ovs.Backup](t)) + `}`),
+			ledger.Unit:                recorded(state),
+			ledger.Sysctl:              recorded(state),
+			resource.FirewallPortsKind: data(`{"runtime":["22/tcp"],"permanent":["22/tcp"]}`),
+			ledger.KernelArguments:     recorded{Present: true},
+			migrate.Kind:               data(`{"unfinished":true,"backup":` + encode(t, Fill[ovs.Backup](t)) + `}`),
 		},
 	})
 	flowtest.NoError(t, err)
@@ -157,7 +157,7 @@ func writeLedger(t *testing.T, dir string) {
 	unit.Desired.Value = "another"
 	file, owner := ledger.FileChange("/etc/example.conf", "example", "of the join\n"), os.Geteuid()
 	file.Desired.UID, file.Desired.GID = &owner, nil
-	ports := ledger.Change{Kind: ledger.FirewallPorts, Target: "zone public"}
+	ports := ledger.Change{Kind: resource.FirewallPortsKind, Target: "zone public"}
 	ports.Desired = ledger.State{Present: true, Value: "10250/tcp"}
 	if _, err := book.Apply(t.Context(), "files", []ledger.Change{file, unit, arguments, ports}); err != nil {
 		t.Fatal(err)

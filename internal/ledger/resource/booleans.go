@@ -16,6 +16,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
+// BooleansKind is the kind of SELinux booleans.
+const BooleansKind ledger.Kind = "booleans"
+
 // booleansDir has one file for each boolean of the loaded SELinux policy.
 const booleansDir = "/sys/fs/selinux/booleans"
 
@@ -28,7 +31,7 @@ type Booleans struct {
 // BooleanChange returns the change that sets booleans, in the form NAME=on or NAME=off.
 func BooleanChange(reason string, settings ...string) ledger.Change {
 	return ledger.Change{
-		Kind: ledger.Booleans, Target: "SELinux policy", Reason: reason,
+		Kind: BooleansKind, Target: "SELinux policy", Reason: reason,
 		Desired: ledger.State{Present: true, Value: strings.Join(settings, " "), Names: settings},
 	}
 }

@@ -16,6 +16,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
+// FirewallPortsKind is the kind of open ports in a zone of firewalld.
+const FirewallPortsKind ledger.Kind = "ports"
+
 const (
 	firewallTarget     = "firewalld zone "
 	firewallNotRunning = 252 // exit status of firewall-cmd
@@ -29,7 +32,7 @@ type FirewallPorts struct{}
 // PortChange returns the change that opens ports in a zone, such as 10250/tcp or 30000-32767/udp.
 func PortChange(reason, zone string, ports ...string) ledger.Change {
 	return ledger.Change{
-		Kind: ledger.FirewallPorts, Target: firewallTarget + zone, Reason: reason,
+		Kind: FirewallPortsKind, Target: firewallTarget + zone, Reason: reason,
 		Desired: ledger.State{Present: true, Value: strings.Join(ports, " "), Names: ports},
 	}
 }

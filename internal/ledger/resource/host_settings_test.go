@@ -57,8 +57,8 @@ func newLedger(t *testing.T) (*ledger.Ledger, *LoadedConfigs, string) {
 		Paths: &ledger.Paths{Tree: tree},
 		Resources: map[ledger.Kind]ledger.Driver{
 			ledger.KernelArguments: KernelArguments{BootLoader: bootloader.Find()},
-			ledger.Booleans:        Booleans{Dir: filepath.Join(root, "booleans")},
-			ledger.FirewallPorts:   FirewallPorts{},
+			BooleansKind:           Booleans{Dir: filepath.Join(root, "booleans")},
+			FirewallPortsKind:      FirewallPorts{},
 		},
 		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{ledger.LoadedConfig: configs},
 	})
