@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -23,12 +22,13 @@ import (
 
 // approveOptions are the flags of approve.
 type approveOptions struct {
-	enrollmentDir, kubeconfig, namespace, configMap string
-	node, fingerprint                               string
-	addresses                                       []string
-	watch, allowManagementCluster                   bool
-	probeAddress                                    string
-	timeout                                         time.Duration
+	cluster                             clusterFlags
+	enrollmentDir, namespace, configMap string
+	node, fingerprint                   string
+	addresses                           []string
+	watch, allowManagementCluster       bool
+	probeAddress                        string
+	timeout                             time.Duration
 }
 
 func newApproveCommand(p *cli.Printer) *cobra.Command {
@@ -48,7 +48,7 @@ Nothing is ever denied. A join token is valid for one key, which is recorded in
 a ConfigMap of the hosted cluster (deploy/approver-rbac.yaml creates it, and the
 rights that approve needs).`,
 		Example: `  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE
-  hcp-node-admin approve --node NAME --fingerprint SHA256:HEX --kubeconfig FILE`,
+  hcp-node-admin approve --node NAME --fingerprint SHA256:HEX --context hosted`,
 		Args: cobra.NoArgs,
 	}
 	var o approveOptions
@@ -59,7 +59,7 @@ rights that approve needs).`,
 	flags.BoolVar(&o.watch, "watch", false, "approve new CSRs until stopped")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "",
 		"with --watch: serve /readyz and /livez over HTTP at `ADDRESS`, such as :8080")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster, or - for standard input")
+	o.cluster.add(flags, ", or - for standard input")
 	flags.StringVar(&o.node, "node", "", "`NAME` of the single node to approve")
 	flags.StringVar(&o.fingerprint, "fingerprint", "",
 		"fingerprint of that node's key, as printed by join: `SHA256:HEX`")
@@ -67,7 +67,7 @@ rights that approve needs).`,
 		"`IP` that the serving certificate of that node may contain; can be repeated")
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute,
 		"timeout of the wait for the CSRs of that node, as a `DURATION`; 0 means no limit")
-	flags.StringVar(&o.namespace, "namespace", approver.DefaultNamespace,
+	flags.StringVarP(&o.namespace, "namespace", "n", approver.DefaultNamespace,
 		"`NAMESPACE` of the ConfigMap that records used join tokens")
 	flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "`NAME` of that ConfigMap")
 	flags.BoolVar(&o.allowManagementCluster, "allow-management-cluster", false,
@@ -78,8 +78,6 @@ rights that approve needs).`,
 
 func (o approveOptions) check() error {
 	switch {
-	case o.kubeconfig == "":
-		return usageError("approve requires --kubeconfig of the hosted cluster")
 	case (o.enrollmentDir == "") == (o.node == ""):
 		return usageError("exactly one of --enrollments DIR and --node NAME is required")
 	case o.enrollmentDir != "" && (o.fingerprint != "" || len(o.addresses) > 0):
@@ -111,9 +109,9 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 	if err != nil {
 		return usageError("--address: %w", err)
 	}
-	kubeconfig, err := o.readKubeconfig(p.In)
+	kubeconfig, err := o.cluster.read(p.In)
 	if err != nil {
-		return usageError("--kubeconfig: %w", err)
+		return err
 	}
 	notify := report.SystemdNotifier{}
 	a, err := approver.Open(approver.Options{
@@ -159,13 +157,6 @@ func (o approveOptions) watchCSRs(ctx context.Context, a *approver.Approver) err
 		go func() { _ = server.Serve(listener) }() // the probes report a failure
 	}
 	return a.Watch(ctx)
-}
-
-func (o approveOptions) readKubeconfig(stdin io.Reader) ([]byte, error) {
-	if o.kubeconfig == "-" {
-		return io.ReadAll(io.LimitReader(stdin, 1<<20))
-	}
-	return os.ReadFile(o.kubeconfig)
 }
 
 type eventDocument struct {

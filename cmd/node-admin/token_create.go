@@ -21,9 +21,10 @@ import (
 
 // tokenOptions are the flags of token create.
 type tokenOptions struct {
-	names, addresses, labels, taints     []string
-	nodes, kubeconfig, ca, userData, dir string
-	lifetime                             time.Duration
+	cluster                          clusterFlags
+	names, addresses, labels, taints []string
+	nodes, ca, userData, dir         string
+	lifetime                         time.Duration
 }
 
 type createdToken struct {
@@ -63,8 +64,8 @@ writes two files for each node:
 			"must approve that certificate")
 	flags.DurationVar(&o.lifetime, "expires", 0,
 		"`DURATION` in which the node can use the join token, at most 720h (default 24h, with --embed-user-data 5h)")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster; only its CA is read")
-	flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), instead of --kubeconfig")
+	o.cluster.add(flags, "; only its CA is read")
+	flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), instead of a kubeconfig")
 	flags.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for the Node; can be repeated")
 	flags.StringArrayVar(&o.taints, "taint", nil, "`KEY=VALUE:EFFECT` for the Node; can be repeated")
 	flags.StringVar(&o.userData, "embed-user-data", "",
@@ -72,7 +73,7 @@ writes two files for each node:
 	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` for the files")
 	c.RunE = func(*cobra.Command, []string) error {
 		document := tokensDocument{TypeMeta: report.Meta("JoinTokens")}
-		err := o.create(&document)
+		err := o.create(p.In, &document)
 		print := func(w *report.Page) { printTokens(w, o, document.Tokens) }
 		if err != nil && !p.JSON {
 			print(&report.Page{Writer: p.Out}) // the tokens that were created before the error
@@ -86,8 +87,8 @@ writes two files for each node:
 	return c
 }
 
-func (o tokenOptions) create(document *tokensDocument) error {
-	options, err := o.sharedOptions()
+func (o tokenOptions) create(stdin io.Reader, document *tokensDocument) error {
+	options, err := o.sharedOptions(stdin)
 	if err != nil {
 		return err
 	}
@@ -125,25 +126,11 @@ func exists(path string) bool {
 }
 
 // sharedOptions returns the options that all tokens share.
-func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
+func (o tokenOptions) sharedOptions(stdin io.Reader) (enrollment.Options, error) {
 	options := enrollment.Options{Labels: o.labels, Taints: o.taints, Lifetime: o.lifetime}
-	if (o.kubeconfig == "") == (o.ca == "") {
-		return options, usageError("exactly one of --kubeconfig and --ca is required: a join token is for " +
-			"one cluster")
-	}
-	path, flag := o.ca, "--ca"
-	if o.kubeconfig != "" {
-		path, flag = o.kubeconfig, "--kubeconfig"
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return options, usageError("%s: %w", flag, err)
-	}
-	options.ClusterCA = content
-	if o.kubeconfig != "" {
-		if options.ClusterCA, err = approver.ClusterCA(content); err != nil {
-			return options, err
-		}
+	var err error
+	if options.ClusterCA, err = o.clusterCA(stdin); err != nil {
+		return options, err
 	}
 	if o.userData == "" {
 		return options, nil
@@ -155,6 +142,25 @@ func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
 		return options, err
 	}
 	return options, nil
+}
+
+// clusterCA returns the CA of the cluster for which the join tokens are valid.
+func (o tokenOptions) clusterCA(stdin io.Reader) ([]byte, error) {
+	if o.ca == "" {
+		kubeconfig, err := o.cluster.read(stdin)
+		if err != nil {
+			return nil, err
+		}
+		return approver.ClusterCA(kubeconfig)
+	}
+	if o.cluster.isSet() {
+		return nil, usageError("--ca replaces --kubeconfig and --context: a join token is for one cluster")
+	}
+	ca, err := os.ReadFile(o.ca)
+	if err != nil {
+		return nil, usageError("--ca: %w", err)
+	}
+	return ca, nil
 }
 
 // tokenNodes returns the nodes of --node and --nodes.

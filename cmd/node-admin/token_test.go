@@ -128,14 +128,15 @@ func TestTokensForSeveralNodes(t *testing.T) {
 }
 
 func TestTokenCreateRejectsInvalidFlags(t *testing.T) {
+	withoutKubeconfig(t)
 	dir := t.TempDir()
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	for line, want := range map[string]string{
 		"--ca " + ca: "the node's name is required",
-		"--node a --ca " + ca + " --kubeconfig " + ca: "exactly one of --kubeconfig and --ca is required",
-		"--node a":                                         "exactly one of --kubeconfig and --ca is required",
-		"--node a --kubeconfig /gone":                      "--kubeconfig: open /gone",
-		"--node a --kubeconfig " + ca:                      "reading the kubeconfig",
+		"--node a --ca " + ca + " --kubeconfig " + ca: "--ca replaces --kubeconfig and --context",
+		"--node a":                                         "no kubeconfig was found",
+		"--node a --kubeconfig /gone":                      "reading the kubeconfig: stat /gone",
+		"--node a --kubeconfig " + ca:                      "is not a kubeconfig",
 		"--node a --ca " + os.DevNull:                      "no certificate in PEM form",
 		"--node Worker_1 --ca " + ca:                       "is not a valid node name",
 		"--node ../a --ca " + ca:                           "is not a valid node name",
