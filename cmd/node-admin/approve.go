@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -69,7 +70,7 @@ rights that approve needs).`,
 		"timeout of the wait for the CSRs of that node, as a `DURATION`; 0 means no limit")
 	flags.StringVarP(&o.namespace, "namespace", "n", approver.DefaultNamespace,
 		"`NAMESPACE` of the ConfigMap that records used join tokens")
-	flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "`NAME` of that ConfigMap")
+	flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "ConfigMap `NAME`")
 	flags.BoolVar(&o.allowManagementCluster, "allow-management-cluster", false,
 		"approve nodes of a cluster that serves HostedClusters itself")
 	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p) }
@@ -97,7 +98,20 @@ func (o approveOptions) check() error {
 	} else if !info.IsDir() {
 		return usageError("--enrollments %s is not a directory", o.enrollmentDir)
 	}
-	return nil
+	return checkNoTokens(o.enrollmentDir)
+}
+
+// checkNoTokens fails if a directory of enrollments contains join tokens. A program that can read the directory
+// could join hosts as their nodes.
+func checkNoTokens(dir string) error {
+	tokens, err := filepath.Glob(filepath.Join(dir, "*"+enrollment.TokenSuffix))
+	if err != nil || len(tokens) == 0 {
+		return nil //nolint:nilerr // a pattern in the name of the directory
+	}
+	move := report.Remedyf("mkdir -m 700 tokens && mv %s/*%s tokens/", report.ShellWord(dir), enrollment.TokenSuffix)
+	return report.Fail(report.Usage, move,
+		"%s contains join tokens, which are secrets of their hosts (first: %s); keep them in another directory",
+		dir, filepath.Base(tokens[0]))
 }
 
 func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
