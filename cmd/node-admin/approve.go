@@ -5,10 +5,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -23,12 +23,13 @@ import (
 
 // approveOptions are the flags of approve.
 type approveOptions struct {
-	enrollmentDir, kubeconfig, namespace, configMap string
-	node, fingerprint                               string
-	addresses                                       []string
-	watch, allowManagementCluster                   bool
-	probeAddress                                    string
-	timeout                                         time.Duration
+	cluster                             clusterFlags
+	enrollmentDir, namespace, configMap string
+	node, fingerprint                   string
+	addresses                           []string
+	watch, allowManagementCluster       bool
+	probeAddress                        string
+	timeout                             time.Duration
 }
 
 func newApproveCommand(p *cli.Printer) *cobra.Command {
@@ -48,7 +49,7 @@ Nothing is ever denied. A join token is valid for one key, which is recorded in
 a ConfigMap of the hosted cluster (deploy/approver-rbac.yaml creates it, and the
 rights that approve needs).`,
 		Example: `  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE
-  hcp-node-admin approve --node NAME --fingerprint SHA256:HEX --kubeconfig FILE`,
+  hcp-node-admin approve --node NAME --fingerprint SHA256:HEX --context hosted`,
 		Args: cobra.NoArgs,
 	}
 	var o approveOptions
@@ -59,7 +60,7 @@ rights that approve needs).`,
 	flags.BoolVar(&o.watch, "watch", false, "approve new CSRs until stopped")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "",
 		"with --watch: serve /readyz and /livez over HTTP at `ADDRESS`, such as :8080")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster, or - for standard input")
+	o.cluster.add(flags, ", or - for standard input")
 	flags.StringVar(&o.node, "node", "", "`NAME` of the single node to approve")
 	flags.StringVar(&o.fingerprint, "fingerprint", "",
 		"fingerprint of that node's key, as printed by join: `SHA256:HEX`")
@@ -67,9 +68,9 @@ rights that approve needs).`,
 		"`IP` that the serving certificate of that node may contain; can be repeated")
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute,
 		"timeout of the wait for the CSRs of that node, as a `DURATION`; 0 means no limit")
-	flags.StringVar(&o.namespace, "namespace", approver.DefaultNamespace,
+	flags.StringVarP(&o.namespace, "namespace", "n", approver.DefaultNamespace,
 		"`NAMESPACE` of the ConfigMap that records used join tokens")
-	flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "`NAME` of that ConfigMap")
+	flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "ConfigMap `NAME`")
 	flags.BoolVar(&o.allowManagementCluster, "allow-management-cluster", false,
 		"approve nodes of a cluster that serves HostedClusters itself")
 	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p) }
@@ -78,8 +79,6 @@ rights that approve needs).`,
 
 func (o approveOptions) check() error {
 	switch {
-	case o.kubeconfig == "":
-		return usageError("approve requires --kubeconfig of the hosted cluster")
 	case (o.enrollmentDir == "") == (o.node == ""):
 		return usageError("exactly one of --enrollments DIR and --node NAME is required")
 	case o.enrollmentDir != "" && (o.fingerprint != "" || len(o.addresses) > 0):
@@ -99,7 +98,20 @@ func (o approveOptions) check() error {
 	} else if !info.IsDir() {
 		return usageError("--enrollments %s is not a directory", o.enrollmentDir)
 	}
-	return nil
+	return checkNoTokens(o.enrollmentDir)
+}
+
+// checkNoTokens fails if a directory of enrollments contains join tokens. A program that can read the directory
+// could join hosts as their nodes.
+func checkNoTokens(dir string) error {
+	tokens, err := filepath.Glob(filepath.Join(dir, "*"+enrollment.TokenSuffix))
+	if err != nil || len(tokens) == 0 {
+		return nil //nolint:nilerr // a pattern in the name of the directory
+	}
+	move := report.Remedyf("mkdir -m 700 tokens && mv %s/*%s tokens/", report.ShellWord(dir), enrollment.TokenSuffix)
+	return report.Fail(report.Usage, move,
+		"%s contains join tokens, which are secrets of their hosts (first: %s); keep them in another directory",
+		dir, filepath.Base(tokens[0]))
 }
 
 func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
@@ -111,9 +123,9 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 	if err != nil {
 		return usageError("--address: %w", err)
 	}
-	kubeconfig, err := o.readKubeconfig(p.In)
+	kubeconfig, err := o.cluster.read(p.In)
 	if err != nil {
-		return usageError("--kubeconfig: %w", err)
+		return err
 	}
 	notify := report.SystemdNotifier{}
 	a, err := approver.Open(approver.Options{
@@ -159,13 +171,6 @@ func (o approveOptions) watchCSRs(ctx context.Context, a *approver.Approver) err
 		go func() { _ = server.Serve(listener) }() // the probes report a failure
 	}
 	return a.Watch(ctx)
-}
-
-func (o approveOptions) readKubeconfig(stdin io.Reader) ([]byte, error) {
-	if o.kubeconfig == "-" {
-		return io.ReadAll(io.LimitReader(stdin, 1<<20))
-	}
-	return os.ReadFile(o.kubeconfig)
 }
 
 type eventDocument struct {

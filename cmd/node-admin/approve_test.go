@@ -26,11 +26,13 @@ import (
 )
 
 func TestApproveRejectsInvalidFlags(t *testing.T) {
+	withoutKubeconfig(t)
 	dir := t.TempDir()
 	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(string(certtest.NewCA(t, "ca").PEM)))
 	fingerprint := "SHA256:" + strings.Repeat("0", 64)
 	for line, want := range map[string]string{
-		"":                       "approve requires --kubeconfig",
+		"":                       "exactly one of --enrollments DIR and --node NAME is required",
+		"--enrollments " + dir:   "no kubeconfig was found",
 		"--kubeconfig " + config: "exactly one of --enrollments DIR and --node NAME is required",
 		"--enrollments " + dir + " --node a --kubeconfig " +
 			config: "exactly one of --enrollments DIR and --node NAME is required",
@@ -40,8 +42,8 @@ func TestApproveRejectsInvalidFlags(t *testing.T) {
 			config: "is not a directory",
 		"--enrollments " + dir + " --fingerprint x --kubeconfig " +
 			config: "require --node",
-		"--enrollments " + dir + " --kubeconfig /gone": "--kubeconfig: open /gone",
-		"--enrollments " + dir + " --kubeconfig -":     "reading the kubeconfig",
+		"--enrollments " + dir + " --kubeconfig /gone": "reading the kubeconfig: stat /gone",
+		"--enrollments " + dir + " --kubeconfig -":     "no kubeconfig was found",
 		"--enrollments " + dir + " --kubeconfig " +
 			config: "runs a command to obtain its credential",
 		"--node a --kubeconfig " +

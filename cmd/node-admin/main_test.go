@@ -46,10 +46,10 @@ func TestInvalidCommandLines(t *testing.T) {
 		"token mint": "hcp-node-admin token: unknown command \"mint\"\nsee: hcp-node-admin token --help\n",
 		"token sow": "hcp-node-admin token: unknown command \"sow\"; did you mean show?\nsee: hcp-node-admin " +
 			"token --help\n",
-		"token show": "hcp-node-admin token show: accepts 1 arg(s), received 0\nsee: hcp-node-admin token show " +
-			"--help\n",
-		"token show a b": "hcp-node-admin token show: accepts 1 arg(s), received 2\nsee: hcp-node-admin token show " +
-			"--help\n",
+		"token show": "hcp-node-admin token show: one file is required: NAME.token or NAME.enrollment\n" +
+			"see: hcp-node-admin token show --help\n",
+		"token show a b": "hcp-node-admin token show: one file is required: NAME.token or NAME.enrollment\n" +
+			"see: hcp-node-admin token show --help\n",
 		"join":            "hcp-node-admin: unknown command \"join\"\nsee: hcp-node-admin --help\n",
 		"--enrollments x": "hcp-node-admin: unknown flag: --enrollments\nsee: hcp-node-admin --help\n",
 		"approve x": "hcp-node-admin approve: unknown command \"x\" for \"hcp-node-admin approve\"\nsee: " +

@@ -21,9 +21,10 @@ import (
 
 // tokenOptions are the flags of token create.
 type tokenOptions struct {
-	names, addresses, labels, taints     []string
-	nodes, kubeconfig, ca, userData, dir string
-	lifetime                             time.Duration
+	cluster                          clusterFlags
+	names, addresses, labels, taints []string
+	nodes, ca, userData, dir         string
+	lifetime                         time.Duration
 }
 
 type createdToken struct {
@@ -34,7 +35,8 @@ type createdToken struct {
 
 type tokensDocument struct {
 	report.TypeMeta
-	Tokens []createdToken `json:"joinTokens" doc:"join tokens that were created"`
+	Tokens   []createdToken `json:"joinTokens" doc:"join tokens that were created"`
+	Existing []string       `json:"existing,omitempty" doc:"nodes whose files exist already, and were not changed"`
 	report.CommandResult
 }
 
@@ -45,9 +47,12 @@ func newTokenCreateCommand(p *cli.Printer) *cobra.Command {
 		Long: `Create runs where the cluster is administered, and connects to no cluster. It
 writes two files for each node:
 
-    NAME.token       a secret, for that host only: join --join-token NAME.token
-    NAME.enrollment  no secret, for the approver: approve --enrollments DIR,
-                     with the enrollments in DIR`,
+    tokens/NAME.token            a secret, for that host only:
+                                 join --join-token NAME.token
+    enrollments/NAME.enrollment  no secret, for the approver:
+                                 approve --enrollments DIR/enrollments
+
+It can be repeated with a longer list: the files of a node are never replaced.`,
 		Example: "  hcp-node-admin token create --node worker-7.example.com --address 192.0.2.7 \\\n" +
 			"      --kubeconfig hosted.kubeconfig",
 		Args: cobra.NoArgs,
@@ -63,17 +68,17 @@ writes two files for each node:
 			"must approve that certificate")
 	flags.DurationVar(&o.lifetime, "expires", 0,
 		"`DURATION` in which the node can use the join token, at most 720h (default 24h, with --embed-user-data 5h)")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster; only its CA is read")
-	flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), instead of --kubeconfig")
+	o.cluster.add(flags, "; only its CA is read")
+	flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), instead of a kubeconfig")
 	flags.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for the Node; can be repeated")
-	flags.StringArrayVar(&o.taints, "taint", nil, "`KEY=VALUE:EFFECT` for the Node; can be repeated")
+	flags.StringArrayVar(&o.taints, "taint", nil, "`KEY[=VALUE]:EFFECT` for the Node; can be repeated")
 	flags.StringVar(&o.userData, "embed-user-data", "",
 		"include the user data in `FILE` in the join token; the host then needs no other input")
-	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` for the files")
+	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` in which the directories tokens and enrollments are created")
 	c.RunE = func(*cobra.Command, []string) error {
 		document := tokensDocument{TypeMeta: report.Meta("JoinTokens")}
-		err := o.create(&document)
-		print := func(w *report.Page) { printTokens(w, o, document.Tokens) }
+		err := o.create(p.In, &document)
+		print := func(w *report.Page) { printTokens(w, o, document) }
 		if err != nil && !p.JSON {
 			print(&report.Page{Writer: p.Out}) // the tokens that were created before the error
 		}
@@ -86,8 +91,8 @@ writes two files for each node:
 	return c
 }
 
-func (o tokenOptions) create(document *tokensDocument) error {
-	options, err := o.sharedOptions()
+func (o tokenOptions) create(stdin io.Reader, document *tokensDocument) error {
+	options, err := o.sharedOptions(stdin)
 	if err != nil {
 		return err
 	}
@@ -95,15 +100,12 @@ func (o tokenOptions) create(document *tokensDocument) error {
 	if err != nil {
 		return err
 	}
-	for _, node := range nodes {
-		for _, suffix := range []string{enrollment.TokenSuffix, enrollment.EnrollmentSuffix} {
-			if path := filepath.Join(o.dir, node.name+suffix); exists(path) {
-				return usageError("%s already exists and is not overwritten: move it, or use another --output-dir", path)
-			}
-		}
-	}
 	now := time.Now()
 	for _, node := range nodes {
+		if secret, public := enrollment.Paths(o.dir, node.name); exists(secret) || exists(public) {
+			document.Existing = append(document.Existing, node.name)
+			continue
+		}
 		options.NodeName, options.Addresses = node.name, node.addresses
 		made, record, err := enrollment.New(options, now)
 		if err != nil {
@@ -125,25 +127,11 @@ func exists(path string) bool {
 }
 
 // sharedOptions returns the options that all tokens share.
-func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
+func (o tokenOptions) sharedOptions(stdin io.Reader) (enrollment.Options, error) {
 	options := enrollment.Options{Labels: o.labels, Taints: o.taints, Lifetime: o.lifetime}
-	if (o.kubeconfig == "") == (o.ca == "") {
-		return options, usageError("exactly one of --kubeconfig and --ca is required: a join token is for " +
-			"one cluster")
-	}
-	path, flag := o.ca, "--ca"
-	if o.kubeconfig != "" {
-		path, flag = o.kubeconfig, "--kubeconfig"
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return options, usageError("%s: %w", flag, err)
-	}
-	options.ClusterCA = content
-	if o.kubeconfig != "" {
-		if options.ClusterCA, err = approver.ClusterCA(content); err != nil {
-			return options, err
-		}
+	var err error
+	if options.ClusterCA, err = o.clusterCA(stdin); err != nil {
+		return options, err
 	}
 	if o.userData == "" {
 		return options, nil
@@ -155,6 +143,25 @@ func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
 		return options, err
 	}
 	return options, nil
+}
+
+// clusterCA returns the CA of the cluster for which the join tokens are valid.
+func (o tokenOptions) clusterCA(stdin io.Reader) ([]byte, error) {
+	if o.ca == "" {
+		kubeconfig, err := o.cluster.read(stdin)
+		if err != nil {
+			return nil, err
+		}
+		return approver.ClusterCA(kubeconfig)
+	}
+	if o.cluster.isSet() {
+		return nil, usageError("--ca replaces --kubeconfig and --context: a join token is for one cluster")
+	}
+	ca, err := os.ReadFile(o.ca)
+	if err != nil {
+		return nil, usageError("--ca: %w", err)
+	}
+	return ca, nil
 }
 
 // tokenNodes returns the nodes of --node and --nodes.
@@ -192,28 +199,31 @@ func (o tokenOptions) tokenNodes() ([]tokenNode, error) {
 	return nodes, nil
 }
 
-func printTokens(w io.Writer, o tokenOptions, tokens []createdToken) {
-	for _, one := range tokens {
-		width := max(len(one.TokenFile), len(one.EnrollmentFile))
-		fmt.Fprintf(w, "%s, valid until %s\n", one.NodeName, report.Timestamp(one.Expires))
-		fmt.Fprintf(w, "  %-*s  secret; copy it only to this host\n", width, one.TokenFile)
-		fmt.Fprintf(w, "  %-*s  not secret; copy it to the approver's directory of enrollments\n", width, one.EnrollmentFile)
+func printTokens(w io.Writer, o tokenOptions, document tokensDocument) {
+	for _, one := range document.Tokens {
+		fmt.Fprintf(w, "%s, valid until %s\n", one.TokenFile, report.Timestamp(one.Expires))
 		if len(one.Addresses) == 0 {
 			fmt.Fprintln(w, "  no address given (--address): an administrator must approve the node's serving CSR")
 		}
 	}
-	if len(tokens) == 0 {
+	for _, name := range document.Existing {
+		secret, public := enrollment.Paths(o.dir, name)
+		fmt.Fprintf(w, "%s exists and is kept; for a new join token, move it and %s\n", secret, public)
+	}
+	if len(document.Tokens) == 0 {
 		return
 	}
 	token := "NAME" + enrollment.TokenSuffix
-	if len(tokens) == 1 {
-		token = filepath.Base(tokens[0].TokenFile)
+	if len(document.Tokens) == 1 {
+		token = filepath.Base(document.Tokens[0].TokenFile)
 	}
 	userData := " --user-data user-data.ign"
 	if o.userData != "" {
 		userData = ""
 	}
-	fmt.Fprintf(w, "\n# on the host:\nhcp-node-agent join --join-token %s%s\n", token, userData)
-	fmt.Fprint(w, "# where the hosted cluster is administered, before or after:\n"+
-		"hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE\n")
+	fmt.Fprintf(w, "\n# copy each join token, a secret, only to its host; there:\nhcp-node-agent join --join-token %s%s\n",
+		token, userData)
+	fmt.Fprintf(w, "# where the hosted cluster is administered, before or after:\n"+
+		"hcp-node-admin approve --enrollments %s --watch\n",
+		report.ShellWord(filepath.Dir(document.Tokens[0].EnrollmentFile)))
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,10 +25,15 @@ type tokenDocument struct {
 
 func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 	return &cobra.Command{
-		Use:               "show FILE",
-		Short:             "Print a join token or an enrollment without its secret",
-		Example:           "  hcp-node-admin token show worker-7.token",
-		Args:              cobra.ExactArgs(1),
+		Use:     "show FILE",
+		Short:   "Print a join token or an enrollment without its secret",
+		Example: "  hcp-node-admin token show worker-7.token",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("one file is required: NAME.token or NAME.enrollment")
+			}
+			return nil
+		},
 		ValidArgsFunction: cli.CompleteFiles(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			shown, err := readTokenSummary(args[0])

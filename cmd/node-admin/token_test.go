@@ -54,12 +54,14 @@ func TestTokenCreate(t *testing.T) {
 	got := runCommandLine(t, "token", "create", "--node", "worker-7", "--address", "192.0.2.7", "--address",
 		"2001:db8::7", "--kubeconfig", config, "--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule",
 		"--embed-user-data", userDataFile, "--output-dir", dir)
-	tokenPath, enrollmentPath := filepath.Join(dir, "worker-7.token"), filepath.Join(dir, "worker-7.enrollment")
+	tokenPath, enrollmentPath := enrollment.Paths(dir, "worker-7")
 	if got.Code != report.Success || got.Err != "" {
 		t.Fatalf("code %d, %s", got.Code, got.Err)
 	}
-	for _, want := range []string{tokenPath + "       secret", enrollmentPath + "  not secret", "\nhcp-node-agent join " +
-		"--join-token worker-7.token\n", "\nhcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE"} {
+	for _, want := range []string{
+		tokenPath + ", valid until ", "\nhcp-node-agent join --join-token worker-7.token\n",
+		"\nhcp-node-admin approve --enrollments " + filepath.Dir(enrollmentPath) + " --watch\n",
+	} {
 		if !strings.Contains(got.Out, want) {
 			t.Errorf("it does not say %q, but:\n%s", want, got.Out)
 		}
@@ -94,12 +96,15 @@ func TestTokenCreate(t *testing.T) {
 			}
 		}
 	}
-	again := runCommandLine(t, "token", "create", "--node", "worker-7", "--kubeconfig", config, "--output-dir", dir)
-	if after, err := os.ReadFile(tokenPath); again.Code != report.Usage ||
-		!strings.Contains(again.Err, tokenPath+" already exists") ||
-		err != nil ||
-		string(after) != string(content) {
-		t.Errorf("over an existing one: code %d, %s", again.Code, again.Err)
+	again := runCommandLine(t, "token", "create", "--node", "worker-7", "--node", "worker-8", "--kubeconfig", config,
+		"--output-dir", dir)
+	after, err := os.ReadFile(tokenPath)
+	if again.Code != report.Success || err != nil || string(after) != string(content) ||
+		!strings.Contains(again.Out, tokenPath+" exists and is kept") {
+		t.Errorf("over an existing one: code %d, %s%s", again.Code, again.Out, again.Err)
+	}
+	if added, _ := enrollment.Paths(dir, "worker-8"); !exists(added) {
+		t.Error("the token of the added node is missing")
 	}
 }
 
@@ -115,7 +120,8 @@ func TestTokensForSeveralNodes(t *testing.T) {
 		t.Fatalf("code %d, %s%s", got.Code, got.Out, got.Err)
 	}
 	for name, addresses := range map[string]int{"worker-1": 2, "worker-2": 0, "worker-3": 0} {
-		content, err := os.ReadFile(filepath.Join(dir, name+".enrollment"))
+		_, path := enrollment.Paths(dir, name)
+		content, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,14 +134,15 @@ func TestTokensForSeveralNodes(t *testing.T) {
 }
 
 func TestTokenCreateRejectsInvalidFlags(t *testing.T) {
+	withoutKubeconfig(t)
 	dir := t.TempDir()
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	for line, want := range map[string]string{
 		"--ca " + ca: "the node's name is required",
-		"--node a --ca " + ca + " --kubeconfig " + ca: "exactly one of --kubeconfig and --ca is required",
-		"--node a":                                         "exactly one of --kubeconfig and --ca is required",
-		"--node a --kubeconfig /gone":                      "--kubeconfig: open /gone",
-		"--node a --kubeconfig " + ca:                      "reading the kubeconfig",
+		"--node a --ca " + ca + " --kubeconfig " + ca: "--ca replaces --kubeconfig and --context",
+		"--node a":                                         "no kubeconfig was found",
+		"--node a --kubeconfig /gone":                      "reading the kubeconfig: stat /gone",
+		"--node a --kubeconfig " + ca:                      "is not a kubeconfig",
 		"--node a --ca " + os.DevNull:                      "no certificate in PEM form",
 		"--node Worker_1 --ca " + ca:                       "is not a valid node name",
 		"--node ../a --ca " + ca:                           "is not a valid node name",
@@ -169,13 +176,13 @@ func TestTokenCreateRejectsInvalidFlags(t *testing.T) {
 func TestTokenCreateCreatesTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
-	out := filepath.Join(dir, "new", "tokens")
+	out := filepath.Join(dir, "new", "rack-1")
 	got := runCommandLine(t, "token", "create", "--node", "worker-7", "--ca", ca, "--output-dir", out)
-	if got.Code != report.Success || !exists(filepath.Join(out, "worker-7.token")) ||
-		!exists(filepath.Join(out, "worker-7.enrollment")) {
+	secret, public := enrollment.Paths(out, "worker-7")
+	if got.Code != report.Success || !exists(secret) || !exists(public) {
 		t.Fatalf("code %d, %s", got.Code, got.Err)
 	}
-	if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(filepath.Dir(secret)); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the directory has the mode %v, %v", info.Mode(), err)
 	}
 	bad := filepath.Join(dir, "bad")

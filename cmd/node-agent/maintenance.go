@@ -36,7 +36,7 @@ func newMaintenanceCommand(p *cli.Printer) *cobra.Command {
 		"update no packages: only reboot the host if an installed update requires it")
 	reboot := flags.Bool("reboot", false, "reboot the host even if no update requires it")
 	drainTimeout := flags.Duration("drain-timeout", maintenance.DefaultDrainTimeout,
-		"maximum time to evict the pods; a drain that takes longer is undone")
+		"maximum `DURATION` of the eviction of the pods; a drain that takes longer is undone")
 	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
 		changed, err := maintenance.Run(ctx, maintenance.Options{
 			Options:      options,

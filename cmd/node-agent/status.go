@@ -24,11 +24,13 @@ since the join. It changes nothing.
 
 The exit code is 0 if the host has joined, its Node is Ready and nothing has
 drifted, 8 after drift, and 1 otherwise.`,
-		Example: "  hcp-node-agent status\n  hcp-node-agent status --watch 10s",
+		Example: "  hcp-node-agent status\n  hcp-node-agent status --watch=10s",
 		Args:    cli.NoArgs,
 	}
 	c.Flags().SortFlags = false
-	watch := c.Flags().DurationP("watch", "w", 0, "print the status again at this `INTERVAL` until it is interrupted")
+	watch := c.Flags().DurationP("watch", "w", 0,
+		"print the status again at this `INTERVAL`, 5s if it is empty, until it is interrupted")
+	c.Flags().Lookup("watch").NoOptDefVal = "5s"
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *watch > 0 {
 			return watchStatus(c.Context(), p, joinstate.Dir, *watch)

@@ -36,7 +36,7 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 	flags := c.Flags()
 	noDrain := flags.Bool("no-drain", false, "do not drain the node")
 	drainTimeout := flags.Duration("drain-timeout", upgrade.DefaultDrainTimeout,
-		"maximum time to evict the pods; a drain that takes longer is undone")
+		"maximum `DURATION` of the eviction of the pods; a drain that takes longer is undone")
 	rollback := flags.Bool("rollback", false, "restore the payload and the software before the last upgrade")
 	stage := flags.Bool("stage", false,
 		"download and unpack the software, and end before the drain; there is no timeout unless --timeout is given")

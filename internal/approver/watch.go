@@ -40,7 +40,7 @@ func (a *Approver) Once(ctx context.Context) error {
 			return a.explain(err)
 		}
 		if !a.hasConflict {
-			a.emit(Event{Outcome: Note, Reason: a.summary()})
+			a.emit(Event{Outcome: Note, Reason: a.server + ": " + a.summary()})
 			return a.explain(a.stats.combinedError())
 		}
 	}
@@ -50,6 +50,8 @@ func (a *Approver) Once(ctx context.Context) error {
 // while the API server is unreachable. A permanent error, such as a missing right of the
 // credential, ends Watch only before the first successful resync.
 func (a *Approver) Watch(ctx context.Context) error {
+	a.loadEnrollments()
+	a.emit(Event{Outcome: Note, Reason: fmt.Sprintf("watching %s with %d enrollments", a.server, a.enrollments.Len())})
 	version, err := a.syncWithRetries(ctx, a.startSync, isPermanent)
 	if err != nil && ctx.Err() == nil {
 		return err
@@ -99,7 +101,9 @@ func (a *Approver) syncWithRetries(
 // startSync makes the first resync. Before that, it checks whether the cluster is a hosted cluster and whether
 // the usage records are readable: with the first node it would be too late.
 func (a *Approver) startSync(ctx context.Context) (string, error) {
-	a.loadEnrollments()
+	if a.dir.hasChanged() {
+		a.loadEnrollments()
+	}
 	if err := a.checkHostedCluster(ctx); err != nil {
 		return "", err
 	}

@@ -46,12 +46,13 @@ type Printer struct {
 func (p *Printer) BindFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	p.output = EnumFlag(root, "output", "o", "output `FORMAT`: text or json", "text", "json")
-	p.color = EnumFlag(root, "color", "", "`WHEN` output has colors: auto, always or never; auto is on a terminal", "auto",
+	p.color = EnumFlag(root, "color", "", "use colors `WHEN`: auto, always or never; auto is on a terminal", "auto",
 		"always", "never")
 	p.logFormat = EnumFlag(root, "log-format", "",
 		"`FORMAT` of the log: auto, text, json, or journal for the systemd journal with fields; auto is journal for a "+
 			"service, else text", "auto", "text", "json", "journal")
-	p.verbose = flags.CountP("verbose", "v", p.Program.Verbose+"; -vv also every request to the API server")
+	// The empty pair of backquotes removes the placeholder "count".
+	p.verbose = flags.CountP("verbose", "v", "``"+p.Program.Verbose+"; -vv also every request to the API server")
 	p.quiet = flags.BoolP("quiet", "q", false, "print no progress except warnings and errors")
 	root.PersistentPreRun = func(*cobra.Command, []string) { p.Open() }
 }

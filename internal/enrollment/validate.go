@@ -68,7 +68,8 @@ const (
 
 func checkLabel(text string) error {
 	if !regexp.MustCompile(`^` + keyPattern + `=` + valuePattern + `$`).MatchString(text) {
-		return fmt.Errorf("%q is not a label in the format key=value", shorten(text))
+		return fmt.Errorf("%q is not a label in the format key=value; a key contains letters, digits, -, _, . and one /",
+			shorten(text))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package enrollment
 
 import (
+	"cmp"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -81,20 +82,25 @@ func encodePEM(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
-// Write creates the files of a token and its enrollment in dir and returns their paths. Only the
-// owner can read the token file. Write creates dir, accessible only to the owner, if dir does not
-// exist. It fails if one of the files exists: the file can be the only copy of a token that a
-// host waits with.
+// Paths returns the paths of the token and of the enrollment of a node below dir. The directories differ, because the
+// tokens are secrets and the enrollments are for the approver.
+func Paths(dir, node string) (token, enrollment string) {
+	return filepath.Join(dir, "tokens", node+TokenSuffix), filepath.Join(dir, "enrollments", node+EnrollmentSuffix)
+}
+
+// Write creates the files of a token and its enrollment below dir and returns their paths. Only the owner can read
+// the token file and its directory. It fails if one of the files exists: the file can be the only copy of a token
+// that a host waits with.
 func Write(dir string, t *Token, e *Enrollment) (tokenPath, enrollmentPath string, err error) {
 	secret, public, err := encodeBoth(t, e)
 	if err != nil {
 		return "", "", err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", "", fmt.Errorf("creating the directory: %w", err)
+	tokenPath, enrollmentPath = Paths(dir, t.NodeName)
+	err = cmp.Or(os.MkdirAll(filepath.Dir(enrollmentPath), 0o755), os.MkdirAll(filepath.Dir(tokenPath), 0o700))
+	if err != nil {
+		return "", "", fmt.Errorf("creating the directories: %w", err)
 	}
-	tokenPath = filepath.Join(dir, t.NodeName+TokenSuffix)
-	enrollmentPath = filepath.Join(dir, e.NodeName+EnrollmentSuffix)
 	if err := createFile(enrollmentPath, public, 0o644); err != nil {
 		return "", "", err
 	}

@@ -30,8 +30,8 @@ import (
 
 // The directories of a release.
 const (
-	stateDir  = "state"  // the agent's state directory
-	tokensDir = "tokens" // what hcp-node-admin token create writes
+	stateDir = "state" // the agent's state directory
+	adminDir = "admin" // what hcp-node-admin token create writes
 )
 
 // Files of stateDir that other packages name.
@@ -58,7 +58,7 @@ func TestFormatsAreThoseOfTheNewestRelease(t *testing.T) {
 	if IsUpdate() {
 		written = Next(t)
 		flowtest.NoError(t, os.RemoveAll(filepath.Join(written, stateDir)))
-		flowtest.NoError(t, os.RemoveAll(filepath.Join(written, tokensDir)))
+		flowtest.NoError(t, os.RemoveAll(filepath.Join(written, adminDir)))
 	}
 	writeDocuments(t, written)
 	releases := Releases(t)
@@ -76,11 +76,11 @@ func TestFormatsAreThoseOfTheNewestRelease(t *testing.T) {
 	}
 }
 
-// listFiles returns the files of stateDir and tokensDir of a release.
+// listFiles returns the files of stateDir and adminDir of a release.
 func listFiles(t *testing.T, release string) []string {
 	t.Helper()
 	var names []string
-	for _, dir := range []string{stateDir, tokensDir} {
+	for _, dir := range []string{stateDir, adminDir} {
 		flowtest.NoError(t, fs.WalkDir(os.DirFS(release), dir, func(name string, entry fs.DirEntry, err error) error {
 			if err == nil && !entry.IsDir() {
 				names = append(names, name)

@@ -33,7 +33,7 @@ func writeDocuments(t *testing.T, dir string) {
 	t.Helper()
 	state := filepath.Join(dir, stateDir)
 	writeInputs(t, state)
-	writeTokens(t, filepath.Join(dir, tokensDir), state)
+	writeTokens(t, filepath.Join(dir, adminDir), state)
 	flowtest.NoError(t, joinstate.SaveOverrides(state, Fill[[]joinstate.Override](t)))
 	flowtest.NoError(t, joinstate.SaveSoftware(state, Fill[software.Contents](t)))
 	join := Fill[joinstate.State](t)

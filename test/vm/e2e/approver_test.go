@@ -38,13 +38,13 @@ func startApproverUnit(ctx context.Context, t *testing.T) {
 			hcp-node-admin token create --node $node --address 192.0.2.109 --output-dir /root/tokens \
 				--kubeconfig /etc/hcp-node-admin/approver.kubeconfig
 		done
-		install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/worker-8.enrollment
+		install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/enrollments/worker-8.enrollment
 		stat -c '%a %U' /etc/hcp-node-admin | grep -qx '700 root'
 		timeout 240 systemctl start hcp-node-admin-approver || { journalctl -u hcp-node-admin-approver -o cat >&2; false; }`)
 	await(ctx, t,
 		"systemctl is-active hcp-node-admin-approver && "+
 			"systemctl show -P StatusText hcp-node-admin-approver | grep '^enrollments: 1;'")
-	mustOutput(ctx, t, "install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/worker-9.enrollment")
+	mustOutput(ctx, t, "install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/enrollments/worker-9.enrollment")
 	await(ctx, t, "systemctl show -P StatusText hcp-node-admin-approver | grep '^enrollments: 2;'")
 
 	mustOutput(ctx, t, `set -e

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
@@ -97,11 +98,12 @@ func createJoinToken(ctx context.Context, t *testing.T) {
 	must(t, own(ctx, "token", "create", "--node", testenv.NodeName, "--address", "192.0.2.104", "--label",
 		"example.com/rack=7",
 		"--kubeconfig", kubeconfig, "--output-dir", dir).Run())
-	content, err := os.ReadFile(filepath.Join(dir, testenv.NodeName+".token"))
+	token, record := enrollment.Paths(dir, testenv.NodeName)
+	content, err := os.ReadFile(token)
 	must(t, err)
 	must(t, environment.Machine.Put(ctx, "/root/worker-0.token", bytes.NewReader(content), 0o600))
 	ctx, stop := context.WithCancel(ctx)
-	approve := own(ctx, "approve", "--enrollments", dir, "--watch", "--kubeconfig", kubeconfig)
+	approve := own(ctx, "approve", "--enrollments", filepath.Dir(record), "--watch", "--kubeconfig", kubeconfig)
 	approve.Cancel = func() error { return approve.Process.Signal(os.Interrupt) }
 	must(t, approve.Start())
 	t.Cleanup(func() {
