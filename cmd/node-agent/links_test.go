@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 )
 
@@ -137,6 +139,38 @@ func TestCommandsHaveNoPrompt(t *testing.T) {
 	for name, page := range pages {
 		for _, line := range promptedCommand.FindAllString(page, -1) {
 			t.Errorf("%s: %q has a prompt", name, line)
+		}
+	}
+}
+
+// Manifests and configuration files in the documents, and the playbook, parse as YAML without duplicate keys.
+func TestDocumentedYAMLParses(t *testing.T) {
+	block := regexp.MustCompile("(?ms)^ *```yaml\n(.*?)^ *```")
+	parts := map[string]string{} // the document of each part
+	for _, document := range documents(t) {
+		content, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range block.FindAllStringSubmatch(string(content), -1) {
+			for _, part := range strings.Split(match[1], "\n---\n") {
+				parts[part] = document
+			}
+		}
+	}
+	if len(parts) < 5 {
+		t.Errorf("only %d parts were found", len(parts))
+	}
+	const playbook = "../../examples/ansible/join.yaml"
+	content, err := os.ReadFile(playbook)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts[string(content)] = playbook
+	for part, document := range parts {
+		var value any
+		if err := yaml.UnmarshalStrict([]byte(part), &value); err != nil || value == nil {
+			t.Errorf("%s: %v\n%s", document, err, part)
 		}
 	}
 }
