@@ -107,7 +107,7 @@ func (j *Flow) isBootObsolete() bool {
 	return j.Run.State.RebootNeeded != "" && j.Run.State.RebootNeeded == j.Host.Facts.BootID
 }
 
-// setHostSettings reverts the booleans and ports that this plan does not have any more, and sets those
+// setHostSettings reverts the settings that this plan does not have any more, and sets those
 // that it has. It returns the changes.
 func (j *Flow) setHostSettings(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
 	setsMore := func(item ledger.Item) bool { return plan.SetsMore(item, j.Plan.HostSettings) }

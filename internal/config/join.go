@@ -49,7 +49,7 @@ type Join struct {
 	Software         string `json:"software,omitempty" doc:"source of kubelet and CRI-O: rpm (repositories), image (the OS image of the payload) or auto (the OS image if no repository has them)"`
 	InstallPackages  bool   `json:"installPackages,omitempty" doc:"whether missing packages are installed with dnf"`
 
-	HostSettings string `json:"hostSettings,omitempty" doc:"what the join does with kernel arguments, SELinux booleans, ports of firewalld and configuration that running services must load: report, apply, or reboot, which applies them and reboots if the kernel arguments require it"`
+	HostSettings string `json:"hostSettings,omitempty" doc:"what the join does with settings of the host that are not in files, such as kernel arguments, and configuration that running services must load: report, apply, or reboot, which applies them and reboots if the kernel arguments require it"`
 
 	Until         string   `json:"until,omitempty" doc:"last step of the join"`
 	Timeout       Duration `json:"timeout,omitempty" doc:"timeout of the whole join, such as 1h30m; 0 means no timeout"`

@@ -67,7 +67,7 @@ type OfflineFacts interface {
 
 // All returns all kinds.
 func All() []Kind {
-	return []Kind{
+	kinds := []Kind{
 		{Name: ledger.File, Group: GroupFiles, Effect: effects.OfPath},
 		{Name: ledger.Symlink, Group: GroupFiles, Effect: effects.OfPath},
 		{Name: ledger.HardLink, Group: GroupFiles, Effect: effects.OfPath},
@@ -97,14 +97,6 @@ func All() []Kind {
 			Driver: func(*Host) ledger.Driver { return resource.KernelArguments{BootLoader: bootloader.Find()} },
 		},
 		{
-			Name: resource.BooleansKind, Group: GroupHost, HasMembers: true, Offline: unknown,
-			Driver: func(*Host) ledger.Driver { return resource.Booleans{} },
-		},
-		{
-			Name: resource.FirewallPortsKind, Group: GroupHost, HasMembers: true,
-			Driver: func(*Host) ledger.Driver { return resource.FirewallPorts{} },
-		},
-		{
 			Name: software.LockKind, Group: GroupHost,
 			Driver: func(h *Host) ledger.Driver { return &software.Locks{Tree: h.Tree} },
 		},
@@ -129,6 +121,13 @@ func All() []Kind {
 		{Name: networkplugin.Kind, Snapshot: func(h *Host) ledger.SnapshotDriver { return h.Plugin }},
 		{Name: software.TransactionKind, Snapshot: func(*Host) ledger.SnapshotDriver { return &software.Transactions{} }},
 	}
+	for _, setting := range resource.HostSettings() {
+		kinds = append(kinds, Kind{
+			Name: setting.Kind, Group: GroupHost, HasMembers: setting.HasMembers, Offline: unknown,
+			Driver: func(*Host) ledger.Driver { return setting.Driver },
+		})
+	}
+	return kinds
 }
 
 func unitDriver(h *Host) ledger.Driver {

@@ -53,7 +53,7 @@ func obsoleteItems(items []ledger.Item, requested []ledger.Change) []ledger.Item
 	return obsolete
 }
 
-// SetsMore reports whether an item has set kernel arguments, SELinux booleans or ports that the
+// SetsMore reports whether an item with members, such as kernel arguments, has set some that the
 // requested change of the same object does not contain. The item must then be reverted before the
 // change is made.
 func SetsMore(item ledger.Item, requested []ledger.Change) bool {

@@ -26,7 +26,6 @@ var conditions = map[string]func(p *planner, about subject) bool{
 	"package-mode":           func(p *planner, _ subject) bool { return p.isPackageMode() },
 	"runs-kubelet":           func(p *planner, _ subject) bool { return p.runsKubelet() },
 	"selinux-enabled":        func(p *planner, _ subject) bool { return p.isSELinuxEnabled() },
-	"reports-host-settings":  func(p *planner, _ subject) bool { return !p.in.ApplyHostSettings },
 	"lacks-core-user":        lacksCoreUser,
 	"readable-by-others":     func(_ *planner, e subject) bool { return e.mode&0o077 != 0 },
 	"has-secret":             hasSecret,

@@ -13,29 +13,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// seBooleans are the SELinux booleans that OpenShift images enable.
-var seBooleans = []string{"container_manage_cgroup", "virt_use_samba", "container_use_cephfs"}
-
-// nodePorts are the ports on which OpenShift nodes reach each other: services of pods in the host's
-// network, kubelet and other parts of Kubernetes, the overlay network, and Services of type NodePort.
-var nodePorts = []string{
-	"9000-9999/tcp", "9000-9999/udp", "10250-10259/tcp", "6081/udp", "30000-32767/tcp", "30000-32767/udp",
-}
-
-// seBooleansCommand returns the command that enables the SELinux booleans.
-func seBooleansCommand() report.Remedy {
-	return report.Remedy("setsebool -P " + strings.Join(seBooleans, "=1 ") + "=1")
-}
-
-// planHostSettings plans the settings of the host that no file of the payload contains, if the agent
-// applies them.
+// planHostSettings plans the settings of the host that no file of the payload contains. If the agent does not apply
+// them, it adds notes about those for which the administrator needs a command.
 func (p *planner) planHostSettings() error {
 	arguments := p.kernelArguments()
 	p.plan.NeedsReboot = !arguments.IsMet(p.in.Facts.Cmdline)
-	if !p.in.ApplyHostSettings {
-		return nil
-	}
-	if len(arguments.Add)+len(arguments.Remove) > 0 {
+	if p.in.ApplyHostSettings && len(arguments.Add)+len(arguments.Remove) > 0 {
 		change, err := resource.KernelArguments{}.Change("payload", arguments)
 		if err != nil {
 			return err
@@ -45,16 +28,20 @@ func (p *planner) planHostSettings() error {
 	if !p.isPackageMode() || !p.runsKubelet() {
 		return nil
 	}
-	if p.isSELinuxEnabled() {
-		var settings []string
-		for _, name := range seBooleans {
-			settings = append(settings, name+"=on")
-		}
-		p.plan.HostSettings = append(p.plan.HostSettings, resource.BooleanChange("as on OpenShift images", settings...))
+	facts := resource.SettingFacts{
+		SELinux: p.isSELinuxEnabled(), FirewallZone: p.in.FirewallZone, HasUnit: p.in.HasUnit,
 	}
-	if p.in.FirewallZone != "" {
-		ports := resource.PortChange("traffic between nodes", p.in.FirewallZone, nodePorts...)
-		p.plan.HostSettings = append(p.plan.HostSettings, ports)
+	for _, setting := range resource.HostSettings() {
+		change, isRequired := setting.Change(facts)
+		switch {
+		case !isRequired:
+		case p.in.ApplyHostSettings:
+			p.plan.HostSettings = append(p.plan.HostSettings, change)
+		case setting.Remedy != "":
+			p.plan.Notes = append(p.plan.Notes, Note{
+				Subject: thisHost, Action: Report, Reason: setting.Reason, Rule: setting.Name, Remedy: setting.Remedy,
+			})
+		}
 	}
 	return nil
 }

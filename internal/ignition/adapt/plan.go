@@ -31,7 +31,7 @@ type Plan struct {
 	KernelArguments []ledger.Change `json:"-"`
 	// NeedsReboot is set if the host was not booted with the kernel arguments of the payload.
 	NeedsReboot bool `json:"-"`
-	// HostSettings lists SELinux booleans, ports of the firewall and version locks.
+	// HostSettings lists the settings of resource.HostSettings and version locks.
 	HostSettings []ledger.Change `json:"-"`
 	// LoadedConfigs names the services that load their configuration, as in package resource, after
 	// the files are written.

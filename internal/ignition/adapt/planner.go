@@ -198,6 +198,9 @@ func (p *planner) adaptDropins(u types.Unit) (types.Unit, []ledger.Change) {
 	return u, gone
 }
 
+// thisHost is the subject of notes about the host as a whole.
+const thisHost = "this host"
+
 // applyHostRules applies the rules for the host as a whole.
 func (p *planner) applyHostRules() {
 	for i := range p.rules {
@@ -211,7 +214,7 @@ func (p *planner) applyHostRules() {
 			}
 			p.plan.Files = append(p.plan.Files, changes...)
 		default:
-			p.addRuleNote("this host", r)
+			p.addRuleNote(thisHost, r)
 		}
 	}
 }

@@ -115,7 +115,6 @@ func ruleDetails() map[string]details {
 		"api-address":              {add: runStopBeforeStart},
 		"kernel-parameters":        {add: nodeSysctls},
 		"journal":                  {add: persistentJournal},
-		"selinux-booleans":         {remedy: seBooleansCommand()},
 		"ifcfg-profiles": {
 			remedy: "nmcli connection migrate # if the host has profiles in /etc/sysconfig/network-scripts",
 		},
