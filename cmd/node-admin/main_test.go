@@ -91,12 +91,8 @@ func TestSchemasAcceptFullAndEmptyDocuments(t *testing.T) { admin().CheckFullAnd
 
 func TestJSONDocumentListsTheKinds(t *testing.T) { admin().CheckListOfKinds(t, "../../docs/json.md") }
 
-func TestReadmeListsTheCommands(t *testing.T) {
-	admin().CheckReadmeCommands(t, "../../README.md", "administrator's command")
-}
-
 func TestDocumentedCommands(t *testing.T) {
-	admin().CheckDocumentedCommands(t, "../..", 5, func(*cobra.Command) error { return nil })
+	admin().CheckDocumentedCommands(t, "../..", 4, func(*cobra.Command) error { return nil })
 }
 
 func TestSchemasAcceptPrintedDocuments(t *testing.T) {

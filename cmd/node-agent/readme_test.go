@@ -19,8 +19,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
-func TestReadmeListsTheCommands(t *testing.T) {
-	agent().CheckReadmeCommands(t, "../../README.md", "command")
+func TestCommandsOfTheReadmeExist(t *testing.T) {
+	agent().CheckReadmeCommands(t, "../../README.md", "command", 9)
 }
 
 // Scripts and the systemd unit depend on exit codes. The documentation and the help must list all of

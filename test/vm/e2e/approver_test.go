@@ -15,7 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 )
 
-// startApproverUnit starts the packaged approver as described in docs/csr-approval.md, with
+// startApproverUnit starts the packaged approver as described in docs/run-approver.md, with
 // enrollments in a directory that only root can read. A cleanup removes everything it creates.
 func startApproverUnit(ctx context.Context, t *testing.T) {
 	t.Helper()
