@@ -97,7 +97,7 @@ func Write(dir string, t *Token, e *Enrollment) (tokenPath, enrollmentPath strin
 		return "", "", err
 	}
 	tokenPath, enrollmentPath = Paths(dir, t.NodeName)
-	err = cmp.Or(os.MkdirAll(filepath.Dir(enrollmentPath), 0o755), os.MkdirAll(filepath.Dir(tokenPath), 0o700))
+	err = cmp.Or(os.MkdirAll(filepath.Dir(enrollmentPath), 0o750), os.MkdirAll(filepath.Dir(tokenPath), 0o700))
 	if err != nil {
 		return "", "", fmt.Errorf("creating the directories: %w", err)
 	}

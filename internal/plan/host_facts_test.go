@@ -122,7 +122,8 @@ func TestCompareWithEarlierPayload(t *testing.T) {
 	arguments := ledger.Item{Step: "files", Change: setting(ledger.KernelArguments, "boot loader", "psi=0", "nosmt")}
 	booleans := ledger.Item{Step: "system", Change: setting(resource.BooleansKind, "SELinux policy", "a=on")}
 	settings := []ledger.Change{
-		setting(ledger.KernelArguments, "boot loader", "psi=0"), setting(resource.BooleansKind, "SELinux policy", "a=on", "b=on"),
+		setting(ledger.KernelArguments, "boot loader", "psi=0"),
+		setting(resource.BooleansKind, "SELinux policy", "a=on", "b=on"),
 	}
 	requested := []ledger.Change{
 		change(ledger.File, "/etc/same"), change(ledger.File, "/etc/new"), change(ledger.Unit, "a.service"),
