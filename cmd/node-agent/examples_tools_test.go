@@ -164,7 +164,8 @@ func TestImageBuilderExample(t *testing.T) {
 	}
 	repositories := blueprint.Customizations.Repositories
 	if len(repositories) != 1 || !repositories[0].GPGCheck || !source.CheckGPG || !source.CheckSSL ||
-		!slices.Equal(repositories[0].BaseURLs, []string{source.URL}) || !slices.Equal(repositories[0].GPGKeys, source.GPGKeys) {
+		!slices.Equal(repositories[0].BaseURLs, []string{source.URL}) ||
+		!slices.Equal(repositories[0].GPGKeys, source.GPGKeys) {
 		t.Errorf("repositories: %+v, source: %+v", repositories, source)
 	}
 	for _, unit := range blueprint.Customizations.Services.Enabled {
