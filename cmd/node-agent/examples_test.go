@@ -26,6 +26,7 @@ type cloudConfig struct {
 	WriteFiles []struct {
 		Path        string `json:"path"`
 		Permissions string `json:"permissions"`
+		Encoding    string `json:"encoding,omitempty"`
 		Content     string `json:"content"`
 	} `json:"write_files"`
 	Subscription struct {
@@ -53,44 +54,51 @@ func TestCloudInitExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var c cloudConfig
-			if err := yaml.UnmarshalStrict(content, &c); err != nil || !strings.HasPrefix(string(content), "#cloud-config\n") {
-				t.Fatal(err)
-			}
-			if c.Repos["hcp-node-agent"]["gpgcheck"] != true {
-				t.Error("packages are not checked")
-			}
-			// cloud-init's class for RHEL has prefer_fqdn, and otherwise queries the cloud's
-			// metadata.
-			if c.FQDN != c.Hostname {
-				t.Errorf("on RHEL the name is set to %q, not to %q", c.FQDN, c.Hostname)
-			}
-			installed := slices.Contains(c.Packages, "hcp-node-agent")
-			for _, file := range c.WriteFiles {
-				if file.Permissions != "0600" {
-					t.Errorf("%s is %s", file.Path, file.Permissions)
-				}
-				if strings.HasSuffix(file.Path, ".yaml") {
-					checkConfigLoads(t, file.Content)
-				}
-			}
-			for _, command := range c.RunCmd {
-				installed = installed || slices.Equal(command, []string{"dnf", "install", "-y", "hcp-node-agent"})
-				if command[0] == "systemctl" && !slices.Contains(command, "--no-block") {
-					t.Errorf("%q waits for cloud-init, which waits for it", command)
-				}
-				if command[0] == "hcp-node-agent" {
-					if _, err := agent().ParseLine(command[1:]); err != nil {
-						t.Errorf("%q: %v", command, err)
-					}
-				}
-			}
-			if !installed {
-				t.Error("the package is not installed")
-			}
-			checkFailuresStopScript(t, c.RunCmd)
+			checkCloudConfig(t, content)
 		})
 	}
+}
+
+// checkCloudConfig checks cloud-init user data, and returns it.
+func checkCloudConfig(t *testing.T, content []byte) cloudConfig {
+	t.Helper()
+	var c cloudConfig
+	if err := yaml.UnmarshalStrict(content, &c); err != nil || !strings.HasPrefix(string(content), "#cloud-config\n") {
+		t.Fatalf("%v:\n%s", err, content)
+	}
+	if c.Repos["hcp-node-agent"]["gpgcheck"] != true {
+		t.Error("packages are not checked")
+	}
+	// cloud-init's class for RHEL has prefer_fqdn, and otherwise queries the cloud's
+	// metadata.
+	if c.FQDN != c.Hostname {
+		t.Errorf("on RHEL the name is set to %q, not to %q", c.FQDN, c.Hostname)
+	}
+	installed := slices.Contains(c.Packages, "hcp-node-agent")
+	for _, file := range c.WriteFiles {
+		if file.Permissions != "0600" {
+			t.Errorf("%s is %s", file.Path, file.Permissions)
+		}
+		if strings.HasSuffix(file.Path, ".yaml") {
+			checkConfigLoads(t, file.Content)
+		}
+	}
+	for _, command := range c.RunCmd {
+		installed = installed || slices.Equal(command, []string{"dnf", "install", "-y", "hcp-node-agent"})
+		if command[0] == "systemctl" && !slices.Contains(command, "--no-block") {
+			t.Errorf("%q waits for cloud-init, which waits for it", command)
+		}
+		if command[0] == "hcp-node-agent" {
+			if _, err := agent().ParseLine(command[1:]); err != nil {
+				t.Errorf("%q: %v", command, err)
+			}
+		}
+	}
+	if !installed {
+		t.Error("the package is not installed")
+	}
+	checkFailuresStopScript(t, c.RunCmd)
+	return c
 }
 
 // checkFailuresStopScript checks that a failing command ends the script. It runs commands as cloud-init does, as

@@ -161,7 +161,7 @@ func TestDocumentedYAMLParses(t *testing.T) {
 	if len(parts) < 5 {
 		t.Errorf("only %d parts were found", len(parts))
 	}
-	const playbook = "../../examples/ansible/join.yaml"
+	const playbook = "../../examples/ansible/many-hosts.yaml"
 	content, err := os.ReadFile(playbook)
 	if err != nil {
 		t.Fatal(err)
