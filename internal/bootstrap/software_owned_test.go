@@ -44,10 +44,13 @@ func installPrograms(t *testing.T, rpm string) {
 func unpacked(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	list, err := json.Marshal(map[string]any{"apiVersion": report.APIVersion, "kind": "UnpackedSoftware", "files": []dnf.PackageFile{
+	files := []dnf.PackageFile{
 		{Package: "openshift-kubelet", Path: "/usr/bin/kubelet", Mode: unix.S_IFREG | 0o755},
 		{Package: "cri-o", Path: "/usr/bin/crio", Mode: unix.S_IFREG | 0o755},
-	}})
+	}
+	list, err := json.Marshal(map[string]any{
+		"apiVersion": report.APIVersion, "kind": "UnpackedSoftware", "files": files,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

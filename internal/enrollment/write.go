@@ -8,12 +8,14 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -39,10 +41,7 @@ func (e *Enrollment) Encode() ([]byte, error) {
 	d := e.document(KindEnrollment)
 	d.PublicKey = encodePEM(publicKeyType, der)
 	if len(e.Addresses) > 0 {
-		addresses := make([]string, 0, len(e.Addresses))
-		for _, address := range e.Addresses {
-			addresses = append(addresses, address.String())
-		}
+		addresses := lists.Map(e.Addresses, netip.Addr.String)
 		d.Addresses = &addresses
 	}
 	return encode(d, "# Not a secret. Allows the approver to admit node "+e.NodeName+

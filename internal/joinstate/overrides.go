@@ -24,14 +24,10 @@ const kindOverrides = "IgnitionOverrides"
 
 // SaveOverrides saves the overrides for later runs.
 func SaveOverrides(dir string, list []Override) error {
-	g := Generation{Files: map[string][]byte{}}
-	if err := g.SetOverrides(list); err != nil {
-		return err
-	}
 	if len(list) == 0 {
 		return RemoveFiles(dir, OverridesFile)
 	}
-	return SaveFile(dir, OverridesFile, g.Files[OverridesFile])
+	return SaveDocument(dir, OverridesFile, overridesDocument{report.Meta(kindOverrides), list})
 }
 
 // LoadOverrides returns what SaveOverrides has saved, or none.

@@ -19,11 +19,7 @@ const kindSoftware = "PayloadSoftware"
 
 // SaveSoftware stores what the OS image of the payload contains for later runs.
 func SaveSoftware(dir string, contents software.Contents) error {
-	g := Generation{Files: map[string][]byte{}}
-	if err := g.SetSoftware(contents); err != nil {
-		return err
-	}
-	return SaveFile(dir, SoftwareFile, g.Files[SoftwareFile])
+	return SaveDocument(dir, SoftwareFile, softwareDocument{report.Meta(kindSoftware), contents})
 }
 
 // LoadSoftware returns what SaveSoftware has stored, or nil if there is nothing.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Backup describes the uplink before the migration: everything that a rollback
@@ -46,10 +47,7 @@ const kindMigration = "NetworkMigration"
 // Encode returns the content of the file that exists during a migration.
 func (b Backup) Encode() ([]byte, error) {
 	content, err := report.Encode(migrationFile{report.Meta(kindMigration), b})
-	if err != nil {
-		return nil, fmt.Errorf("encoding the state of the uplink: %w", err)
-	}
-	return content, nil
+	return content, wrap.Errorf(err, "encoding the state of the uplink")
 }
 
 // DecodeBackup parses what Encode returned. It refuses what another version of the agent wrote.

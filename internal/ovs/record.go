@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Record describes the migration of this host's uplink, in the agent's state and in documents.
@@ -28,19 +29,14 @@ const kindRecord = "BridgeRecord"
 // Encode returns the content of the file with the record.
 func (r Record) Encode() ([]byte, error) {
 	content, err := report.Encode(recordFile{report.Meta(kindRecord), r})
-	if err != nil {
-		return nil, fmt.Errorf("encoding the record of the migration: %w", err)
-	}
-	return content, nil
+	return content, wrap.Errorf(err, "encoding the record of the migration")
 }
 
 // DecodeRecord parses what Encode returned.
 func DecodeRecord(content []byte) (Record, error) {
 	var file recordFile
-	if err := report.Decode(kindRecord, content, &file); err != nil {
-		return file.Record, fmt.Errorf("reading the record of the migration: %w", err)
-	}
-	return file.Record, nil
+	err := report.Decode(kindRecord, content, &file)
+	return file.Record, wrap.Errorf(err, "reading the record of the migration")
 }
 
 // String returns the record as one line of text.
