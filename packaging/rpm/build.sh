@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # build.sh [OUT] builds the source RPM and the RPMs for x86_64 and aarch64, and creates
-# a repository. OUT (default: build/rpm) contains repo, SHA256SUMS, and unsigned, which
-# is reproducible from the commit. The script writes only to OUT, /tmp and Go's caches.
+# a repository. OUT (default: build/rpm) contains the repository as the directory repo and
+# as a tarball, SHA256SUMS, and unsigned, which is reproducible from the commit. The script
+# writes only to OUT, /tmp and Go's caches.
 #
 # VERSION       version of the package (default: packaging/version.sh)
 # WORKTREE=1    use the files of the working tree instead of the commit
@@ -20,7 +21,7 @@ export SOURCE_DATE_EPOCH
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-rm -rf "$out/unsigned" "$out/repo" "$out/SHA256SUMS"
+rm -rf "$out/unsigned" "$out/repo" "$out/SHA256SUMS" "$out"/hcp-node-agent_*_repository.tar.gz
 mkdir -p "$out/unsigned" "$out/repo"
 version=$("$here/sources.sh" "$work/sources")
 
@@ -64,6 +65,8 @@ find "$work/rpms" -name '*.rpm' -exec cp {} "$out/unsigned/" \;
 cp "$out"/unsigned/*.rpm "$out/repo/"
 
 "$here/sign.sh" "$out/repo"
-(cd "$out" && find repo unsigned -type f | LC_ALL=C sort | xargs sha256sum) >"$work/sums"
+cp -r "$out/repo" "$work/hcp-node-agent-repository"
+"$here/../pack.sh" "$out/hcp-node-agent_${version/\~/-}_repository.tar.gz" "$work" hcp-node-agent-repository
+(cd "$out" && find repo unsigned ./*.tar.gz -type f | LC_ALL=C sort | xargs sha256sum) >"$work/sums"
 mv "$work/sums" "$out/SHA256SUMS"
 echo "hcp-node-agent $version is in $out/repo"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # sign.sh REPOSITORY signs the RPMs of the directory, creates and signs the repository
-# metadata, and adds the public key (RPM-GPG-KEY) and a .repo file. KEY is a key of
-# $GNUPGHOME; without it, a test key is created and deleted.
+# metadata, and adds the public key (RPM-GPG-KEY), a .repo file and install.sh. KEY is a
+# key of $GNUPGHOME; without it, a test key is created and deleted.
 set -euo pipefail
 repo=$1
 key=${KEY:-}
@@ -19,12 +19,4 @@ rpmsign --addsign --define "__gpg $(command -v gpg)" --define "_gpg_name $key" -
 rm "$repo/rpmsign.log"
 createrepo_c --quiet --checksum sha256 --compress-type gz "$repo"
 gpg --batch --quiet --armor --local-user "$key" --digest-algo SHA256 --detach-sign "$repo/repodata/repomd.xml"
-cat >"$repo/hcp-node-agent.repo" <<EOT
-[hcp-node-agent]
-name=hcp-node-agent
-baseurl=file://$(cd "$repo" && pwd)
-gpgkey=file://$(cd "$repo" && pwd)/RPM-GPG-KEY
-enabled=1
-gpgcheck=1
-repo_gpgcheck=1
-EOT
+cp "$(dirname "$0")/hcp-node-agent.repo" "$(dirname "$0")/install.sh" "$repo/"

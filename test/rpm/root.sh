@@ -3,6 +3,14 @@
 # stand-ins for the packages of RHEL. Other scripts source it. It writes only to $work.
 : "${work:?}" "${root:?}"
 
+section() { printf '== %s\n' "$*"; }
+die() {
+  printf 'FAIL: %s\n' "$*" >&2
+  exit 1
+}
+# equal NAME WANT GOT
+equal() { [ "$2" = "$3" ] || die "$1: want '$2', got '$3'"; }
+
 # standin NAME [PROVIDES] builds an empty package that provides other packages.
 standin() {
   cat >"$work/$1.spec" <<EOT
@@ -24,19 +32,19 @@ EOT
   rpmbuild -bb --define "_topdir $work/standins" --define "_rpmdir $work/standins/repo" --define "_tmppath $work" "$work/$1.spec" >"$work/standin.log" 2>&1
 }
 
-# make_root creates a root directory in which scriptlets can run. Instead of systemctl and
-# the SELinux tools it contains commands that only log their arguments.
+# make_root creates a root directory in which scriptlets and install.sh can run. Instead of
+# dnf, systemctl and the SELinux tools it contains commands that only log their arguments.
 make_root() {
   local file
   mkdir -p "$root"/{bin,usr/bin,lib,lib64,etc,var/lib,run/systemd/system,dev,proc}
-  for file in /bin/sh /bin/grep /bin/cat /bin/ln /bin/rm; do
+  for file in /bin/{sh,grep,cat,ln,rm,cp,chmod,dirname,sed,tar,gzip}; do
     cp -L "$file" "$root/bin/"
     ldd "$file" | grep -o '/[^ ]*' | while read -r library; do
       mkdir -p "$root$(dirname "$library")"
       cp -L "$library" "$root$library"
     done
   done
-  for file in systemctl semodule load_policy selinuxenabled restorecon; do
+  for file in dnf systemctl semodule load_policy selinuxenabled restorecon; do
     # shellcheck disable=SC2016 # expanded by the created script
     printf '#!/bin/sh\necho "${0##*/} $*" >>/commands.log\n' >"$root/usr/bin/$file"
     chmod +x "$root/usr/bin/$file"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # test.sh tests the RPMs without a machine: reproducible builds, rpmlint, metadata and
-# contents, the SELinux module, the sos plugin, and installation, upgrade and removal by
-# dnf in a root directory. Run it as root on Debian 12; packaging/rpm/deps.sh installs the
-# dependencies. UPDATE=1 updates the golden files.
+# contents, the SELinux module, the sos plugin, installation, upgrade and removal by
+# dnf in a root directory, and the repository (repository.sh). Run it as root on Debian 12;
+# packaging/rpm/deps.sh installs the dependencies. UPDATE=1 updates the golden files.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 packaging/rpm/deps.sh
@@ -14,19 +14,12 @@ export work root
 # shellcheck source=test/rpm/root.sh
 . test/rpm/root.sh
 
-section() { printf '== %s\n' "$*"; }
-die() {
-  printf 'FAIL: %s\n' "$*" >&2
-  exit 1
-}
 # golden FILE compares standard input with a golden file.
 golden() {
   cat >"$work/got"
   [ "${UPDATE:-0}" != 1 ] || cp "$work/got" "test/rpm/golden/$1"
   diff -u "test/rpm/golden/$1" "$work/got" || die "$1 differs from the golden file"
 }
-# equal NAME WANT GOT
-equal() { [ "$2" = "$3" ] || die "$1: want '$2', got '$3'"; }
 
 section 'versions sort'
 tree=$work/tree
@@ -143,6 +136,7 @@ mkdir -p "$work/repos" "$work/log" "$work/vars" "$work/persist"
 printf '[main]\ngpgcheck=1\nplugins=0\n' >"$work/dnf.conf"
 printf '[standins]\nname=standins\nbaseurl=file://%s\ngpgcheck=0\n' "$work/standins/repo" >"$work/repos/standins.repo"
 cp "$work/one/repo/hcp-node-agent.repo" "$work/repos/"
+echo "file://$work/one/repo" >"$work/vars/hcp_node_agent_url"
 make_root
 mkdir -m 0755 "$root/etc/hcp-node-agent" # cloud-init creates it before the package is installed
 echo '{}' >"$root/etc/hcp-node-agent/user-data.ign"
@@ -185,13 +179,9 @@ if rpm --root "$root" -q hcp-node-agent-selinux >/dev/null; then die 'the SELinu
 equal 'calls at removal' "$(printf '%s\n' 'semodule -n -s targeted -X 200 -r hcp_node_agent' \
   'load_policy ' 'restorecon -R -i /etc/hcp-node-agent /var/lib/hcp-node-agent')" "$(logged "${tools[@]}")"
 
-section 'dnf: the command of the README, in the directory of the packages'
-readme=$(sed -n 's|^ *\(dnf install \./[^#]*\).*|\1|p' README.md)
-(cd "$work/one/repo" && eval "must_$readme")
-rpm --root "$root" -q hcp-node-agent hcp-node-agent-selinux >/dev/null || die "not all packages were installed by: $readme"
-[ -L "$plugin" ] || die 'there is no sos plugin'
-
 section 'sos: a report contains the output of the agent, without secrets'
+must_dnf install hcp-node-agent
+[ -L "$plugin" ] || die 'there is no sos plugin'
 sos=$work/sos
 secret=8f1d5c6e-0d5a-4b0e-9c58-3f1f6ab2d7c4
 mkdir -p "$sos"/{bin,tmp,etc/hcp-node-agent,etc/crio/crio.conf.d}
@@ -257,7 +247,7 @@ logged
 
 section 'dnf: upgrade and downgrade while the service monitors a node, and while it joins'
 VERSION=1.0.1 CHECK=0 ARCHITECTURES=$(uname -m) packaging/rpm/build.sh "$work/next"
-sed 's/^\[.*/[next]/' "$work/next/repo/hcp-node-agent.repo" >"$work/repos/next.repo"
+sed "s/^\[.*/[next]/; s|\$hcp_node_agent_url|file://$work/next/repo|" "$work/next/repo/hcp-node-agent.repo" >"$work/repos/next.repo"
 echo 'bridgeInterface: eth1' >>"$root/etc/hcp-node-agent/config.yaml"
 # other VERSION STATE COMMAND [WANT...] changes the version with a command of dnf, and
 # checks the calls of systemctl.
@@ -302,4 +292,6 @@ rm "$work/repos/next.repo"
 printf '[hcp-node-agent]\nname=forged\nbaseurl=file://%s\ngpgcheck=1\ngpgkey=file://%s\n' "$work/forged" "$work/one/repo/RPM-GPG-KEY" >"$work/repos/hcp-node-agent.repo"
 if dnf_in_root install hcp-node-agent; then die 'dnf installed it'; fi
 grep -q 'is not signed' "$work/dnf.log" || { cat "$work/dnf.log"; die 'it was refused for another reason'; }
+section 'the repository, as a host and a web server get it'
+test/rpm/repository.sh "$work/one/hcp-node-agent_1.0.0_repository.tar.gz"
 section 'all tests passed'
