@@ -170,15 +170,15 @@ $(GOTESTSUM):
 	mv $(@D)/gotestsum $@
 
 .PHONY: rpm
-rpm: ## the RPMs, and a repository of them signed with a test key: build/rpm
+rpm: ## the RPMs, and a repository of them, signed with KEY or a test key: build/rpm
 	packaging/rpm/build.sh
 
 .PHONY: test-rpm
-test-rpm: ## build the RPMs twice, check them, and install, upgrade and remove them in an empty root
+test-rpm: ## build the RPMs twice, check them, and install, upgrade and remove them in an empty root, also from a web server
 	test/rpm/test.sh
 
 .PHONY: release
-release: ## the files of a release: tarballs, SBOMs, the image, RPMs, checksums: build/release
+release: ## a release: the signed repository of the RPMs, tarballs, SBOMs, the image, checksums: build/release
 	packaging/release.sh
 
 .PHONY: image
@@ -186,5 +186,5 @@ image: ## the image of hcp-node-admin for amd64 and arm64, an OCI archive: build
 	packaging/image.sh build/image/hcp-node-admin_$(VERSION)_image.tar
 
 .PHONY: test-release
-test-release: ## build a release twice, compare the bytes, and check the SBOMs, the versions and the image
+test-release: ## build a release twice, compare the bytes, install from it, and check the SBOMs, the versions and the image
 	test/release/test.sh

@@ -1,19 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# release.sh [DIRECTORY]: build the files of a release, from the commit that is checked out, in DIRECTORY (build/release):
+# release.sh [DIRECTORY]: build a release, from the commit that is checked out, in DIRECTORY (build/release). A web server
+# can serve the directory; a release on GitHub, which has no directories, gets the files, without repository:
 #
 #   hcp-node-agent_VERSION_linux_ARCHITECTURE.tar.gz  the binary and the licenses
 #   hcp-node-admin_VERSION_OS_ARCHITECTURE.tar.gz     also the manifests of the approver
 #   ....cdx.json                                      the SBOM of each binary (CycloneDX)
 #   hcp-node-admin_VERSION_image.tar                  the image, an OCI archive; needs buildah
-#   *.rpm                                             the packages; need rpmbuild
-#   SHA256SUMS
+#   repository/                                       the signed repository of the packages (packaging/rpm/sign.sh)
+#   hcp-node-agent_VERSION_repository.tar.gz          the same
+#   SHA256SUMS                                        the checksums of the files, without repository
+#   SHA256SUMS.unsigned                               the checksums of all that does not depend on the key: the other
+#                                                     files, and the packages before they are signed
 #
-# The same commit, with the same versions of Go and of the tools, yields the same bytes. VERSION is the version (default:
-# version.sh). The packages are signed if KEY is set (packaging/rpm/build.sh), else they are not signed.
+# The same commit, with the same versions of Go and of the tools, yields the same SHA256SUMS.unsigned. VERSION is the version
+# (default: version.sh). KEY is the key that signs the packages (packaging/rpm/build.sh); without it, a test key is created
+# and deleted.
 set -euo pipefail
 export LC_ALL=C # sorts file names
 export CGO_ENABLED=0 GOFLAGS=-trimpath
+umask 022 # a web server reads the files
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "${1:-$here/../build/release}"
 out=$(cd "${1:-$here/../build/release}" && pwd)
@@ -27,7 +33,7 @@ git clone -q "$here/.." "$work/source"
 cd "$work/source"
 export VERSION=${VERSION:-$(packaging/version.sh)}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-rm -f "$out"/hcp-node-* "$out/SHA256SUMS"
+rm -rf "$out"/hcp-node-* "$out"/SHA256SUMS* "$out/repository"
 
 # sbom BINARY FILE: the modules of a binary and Go's library, by the build information. The date is that of the commit.
 sbom() {
@@ -49,14 +55,12 @@ if command -v buildah >/dev/null; then
 else
 	echo "release.sh: no image: buildah is missing" >&2
 fi
-if command -v rpmbuild >/dev/null; then
-	packaging/rpm/build.sh "$work/rpm" >&2
-	repository=unsigned
-	[ -z "${KEY:-}" ] || repository=repo
-	cp "$work/rpm/$repository"/*.rpm "$out/"
-else
-	echo "release.sh: no packages: rpmbuild is missing" >&2
-fi
+packaging/rpm/build.sh "$work/rpm" >&2
+(cd "$out" && sha256sum hcp-node-* && cd "$work/rpm/unsigned" && sha256sum -- *.rpm) >"$work/unsigned"
+cp -r "$work/rpm/repo" "$out/repository"
+cp "$work"/rpm/*_repository.tar.gz "$out/"
+cp "$work/unsigned" "$out/SHA256SUMS.unsigned"
 (cd "$out" && sha256sum hcp-node-*) >"$work/sums"
 cp "$work/sums" "$out/SHA256SUMS"
+[ -n "${KEY:-}" ] || echo "release.sh: signed with a test key, which no longer exists: do not publish it; KEY=NAME is another key" >&2
 echo "hcp-node-agent $VERSION is in $out"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test.sh: build the release twice, in build/release and from a clone, and check the files. As root, with buildah and
-# rpmbuild, from a checkout without changes.
+# test.sh: build the release twice, in build/release and from a clone, and check the files. As root, with buildah, from a
+# checkout without changes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
@@ -16,7 +16,7 @@ die() {
 is() { [ "$2" = "$3" ] || die "$1: want '$2', got '$3'"; }
 
 unset KEY VERSION SOURCE_DATE_EPOCH
-for tool in buildah rpmbuild jq; do
+for tool in buildah jq; do
 	command -v "$tool" >/dev/null || die "$tool is missing"
 done
 [ -z "$(git status --porcelain)" ] || die 'the checkout has changes, which a clone does not contain'
@@ -25,19 +25,30 @@ commit=$(git rev-parse HEAD)
 date=$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)
 out=build/release
 
-step 'two builds, one from a clone: the same bytes'
+step 'two builds, one from a clone: the same bytes, except for the signatures'
 packaging/release.sh
 git clone -q . "$work/clone"
 (umask 077 && TZ=Asia/Tokyo CHECK=0 "$work/clone/packaging/release.sh" "$work/again")
-diff -u "$out/SHA256SUMS" "$work/again/SHA256SUMS" || die 'the builds differ'
+diff -u "$out/SHA256SUMS.unsigned" "$work/again/SHA256SUMS.unsigned" || die 'the builds differ'
 (cd "$work/again" && sha256sum --quiet -c SHA256SUMS)
-is files "$(printf '%s\n' SHA256SUMS \
-	hcp-node-agent_"${version}"_linux_{amd64,arm64}.{cdx.json,tar.gz} \
-	hcp-node-admin_"${version}"_{darwin,linux}_{amd64,arm64}.{cdx.json,tar.gz} \
-	hcp-node-admin_"${version}"_image.tar \
-	hcp-node-{admin,agent}-"${version/-/\~}"-1.{aarch64,x86_64}.rpm hcp-node-agent-"${version/-/\~}"-1.src.rpm \
-	hcp-node-agent-selinux-"${version/-/\~}"-1.noarch.rpm |
-	LC_ALL=C sort)" "$(LC_ALL=C ls "$out")"
+sorted() { printf '%s\n' "$@" | LC_ALL=C sort; }
+# sums FILE: the names in a list of checksums, as sorted.
+sums() { awk '{ print $2 }' "$1" | LC_ALL=C sort; }
+unsigned=(hcp-node-agent_"${version}"_linux_{amd64,arm64}.{cdx.json,tar.gz}
+	hcp-node-admin_"${version}"_{darwin,linux}_{amd64,arm64}.{cdx.json,tar.gz} hcp-node-admin_"${version}"_image.tar)
+tarball=hcp-node-agent_${version}_repository.tar.gz
+packages=(hcp-node-{admin,agent}-"${version/-/\~}"-1.{aarch64,x86_64}.rpm hcp-node-agent-"${version/-/\~}"-1.src.rpm
+	hcp-node-agent-selinux-"${version/-/\~}"-1.noarch.rpm)
+is files "$(sorted SHA256SUMS{,.unsigned} repository "${unsigned[@]}" "$tarball")" "$(LC_ALL=C ls "$out")"
+is SHA256SUMS "$(sorted "${unsigned[@]}" "$tarball")" "$(sums "$out/SHA256SUMS")"
+is SHA256SUMS.unsigned "$(sorted "${unsigned[@]}" "${packages[@]}")" "$(sums "$out/SHA256SUMS.unsigned")"
+
+step 'the repository: the directory, the tarball, and installations from them'
+is repository "$(sorted RPM-GPG-KEY hcp-node-agent.repo install.sh repodata "${packages[@]}")" "$(LC_ALL=C ls "$out/repository")"
+is 'what a web server cannot read' '' "$(find "$work/again" ! -perm -444)"
+tar -C "$work" -xzf "$out/$tarball"
+diff -r "$out/repository" "$work/hcp-node-agent-repository"
+test/rpm/repository.sh "$out/$tarball"
 
 step 'SBOMs'
 for sbom in "$out"/*.cdx.json; do
