@@ -33,8 +33,8 @@ func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
 
 // programs are the harmless programs, which blocks run as they are.
 var programs = []string{
-	"awk", "base64", "cat", "comm", "cut", "date", "findmnt", "grep", "install", "jq", "ls", "mkdir", "openssl", "rm", "sed", "sleep",
-	"sort", "tr", "uname",
+	"awk", "base64", "cat", "comm", "cut", "date", "findmnt", "grep", "install", "jq", "ls", "mkdir", "openssl", "rm", "sed",
+	"sleep", "sort", "tr", "uname",
 }
 
 // hostPath matches a path of the host, which becomes a path in the scratch root.
@@ -58,7 +58,8 @@ func TestControlPlaneShellBlocksRun(t *testing.T) {
 		t.Run(page, func(t *testing.T) {
 			dir := newDirectory(t, tools)
 			kubectl(t, tools, exampleCSR(t), "replace", "--force", "-f", "-") // pending
-			if page == "docs/many-hosts.md" {                                 // it starts with a running approver, which docs/run-approver.md deploys
+			// The page starts with a running approver, which docs/run-approver.md deploys.
+			if page == "docs/many-hosts.md" {
 				kubectl(t, tools, "", "apply", "-f", "testdata/approver.yaml")
 				defer kubectl(t, tools, "", "delete", "-f", "testdata/approver.yaml")
 			}
@@ -112,7 +113,8 @@ func runPage(t *testing.T, dir, tools string, blocks []Block) {
 	must(t, err)
 	command.Env = []string{
 		"PATH=" + linkPrograms(t), "HOME=" + os.Getenv("HOME"), "KUBECONFIG=" + kubetest.Plane.Kubeconfig,
-		"tools=" + tools + ":" + os.Getenv("PATH"), "repository=" + absolute, "root=" + root, "netns=" + netns, "facts=" + facts,
+		"tools=" + tools + ":" + os.Getenv("PATH"), "repository=" + absolute, "root=" + root, "netns=" + netns,
+		"facts=" + facts,
 	}
 	out, err := command.CombinedOutput()
 	failed, readErr := os.ReadFile(filepath.Join(root, "failed"))

@@ -15,15 +15,17 @@ import (
 
 // harmlessLine matches commands of the documentation that succeed on a healthy node and change nothing. The blocks with
 // other commands are run outside of a machine, see test/docblocks.
-var harmlessLine = regexp.MustCompile(`^(hcp-node-agent (doctor|status|config show|plan --user-data user-data\.ign)( [^>]*)?|` +
+var harmlessLine = regexp.MustCompile(`^(` +
+	`hcp-node-agent (doctor|status|config show|plan --user-data user-data\.ign)( [^>]*)?|` +
 	`systemctl status .*|journalctl -[bpou] .*|ovs-vsctl show|nmcli -f .* connection show --active|` +
 	`ip (-br|-6|route) .*show.*|findmnt .*|openssl x509 .*|ls -l /run/.*)$`)
 
 // testDocumentedReads runs the shell blocks of the documentation that only read, as an administrator pastes them.
 func testDocumentedReads(ctx context.Context, t *testing.T) {
 	t.Helper()
-	mustOutput(ctx, t, "for i in $(seq 120); do systemctl is-active -q hcp-node-agent && ls /run/hcp-node-agent/metrics/* && "+
-		"break; sleep 1; done")
+	mustOutput(ctx, t, `for i in $(seq 120); do
+		systemctl is-active -q hcp-node-agent && ls /run/hcp-node-agent/metrics/* && exit; sleep 1
+	done; exit 1`)
 	blocks, err := docblocks.Find("../../..")
 	must(t, err)
 	pages := map[string]bool{}
@@ -39,7 +41,9 @@ func testDocumentedReads(ctx context.Context, t *testing.T) {
 			t.Errorf("%s: exit code %d\n%s\n%s%s", block, result.ExitCode, block.Text, result.Stdout, result.Stderr)
 		}
 	}
-	for _, page := range []string{"br-ex", "control-plane-outage", "day-2", "hardened-hosts", "json", "monitoring", "troubleshooting"} {
+	for _, page := range []string{
+		"br-ex", "control-plane-outage", "day-2", "hardened-hosts", "json", "monitoring", "troubleshooting",
+	} {
 		if !pages["docs/"+page+".md"] {
 			t.Errorf("no command of docs/%s.md was run", page)
 		}
