@@ -16,7 +16,7 @@ import (
 // harmlessLine matches commands of the documentation that succeed on a healthy node and change nothing. The blocks with
 // other commands are run outside of a machine, see test/docblocks.
 var harmlessLine = regexp.MustCompile(`^(` +
-	`hcp-node-agent (doctor|status|config show|plan --user-data user-data\.ign)( [^>]*)?|` +
+	`hcp-node-agent (doctor|status|config show)( [^>]*)?|hcp-node-agent plan --user-data user-data\.ign|` +
 	`systemctl status .*|journalctl -[bpou] .*|ovs-vsctl show|nmcli -f .* connection show --active|` +
 	`ip (-br|-6|route) .*show.*|findmnt .*|openssl x509 .*|ls -l /run/.*)$`)
 
