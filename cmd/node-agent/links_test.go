@@ -146,7 +146,7 @@ func TestCommandsHaveNoPrompt(t *testing.T) {
 // Manifests and configuration files in the documents parse as YAML without duplicate keys. TestAnsibleRole reads the
 // playbook.
 func TestDocumentedYAMLParses(t *testing.T) {
-	block := regexp.MustCompile("(?ms)^ *```yaml\n(.*?)^ *```")
+	block := regexp.MustCompile("(?ms)^ *```yaml[^\n]*\n(.*?)^ *```")
 	parts := map[string]string{} // the document of each part
 	for _, document := range documents(t) {
 		content, err := os.ReadFile(document)

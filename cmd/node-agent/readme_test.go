@@ -114,7 +114,7 @@ func TestOverrideExamplesAreValid(t *testing.T) {
 		}
 		return []byte(text)
 	}
-	if err := ignition.CheckOverride("example", block("json")); err != nil {
+	if err := ignition.CheckOverride("example", block("json site.ign")); err != nil {
 		t.Error(err)
 	}
 	file := filepath.Join(t.TempDir(), "config.yaml")

@@ -118,8 +118,8 @@ func (a *Approver) checkHostedCluster(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("checking whether %s is a hosted cluster: %w", a.server, err)
 	}
-	return report.Fail(report.Refused, "oc -n NAMESPACE extract secret/NAME-admin-kubeconfig --keys kubeconfig --to - "+
-		"> hosted.kubeconfig # on the management cluster; then create the approver's kubeconfig with hosted.kubeconfig\n"+
+	return report.Fail(report.Refused, kube.AdminKubeconfigCommand+
+		" # on the management cluster; then create the approver's kubeconfig with hosted.kubeconfig\n"+
 		"oc delete -f deploy/approver-rbac.yaml # on the management cluster, if you have created the permissions there",
 		"%s is a management cluster, which serves %s; the approver needs a kubeconfig of the hosted cluster "+
 			"(--allow-management-cluster approves nodes of the management cluster itself)", a.server, hyperShiftGroup)

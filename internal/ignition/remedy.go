@@ -9,13 +9,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Commands that print the parts of the user data on the management cluster. HCP_NAMESPACE is the
-// namespace of the hosted control plane: <namespace>-<name> of its HostedCluster.
+// Commands that print the parts of the user data on the management cluster. NAMESPACE-HC is the
+// namespace of the hosted control plane: namespace and name of its HostedCluster, as in the quick start.
 const (
-	getEndpoint = "oc -n NAMESPACE get hostedcluster NAME -o jsonpath='{.status.ignitionEndpoint}'"
+	getEndpoint = "oc -n NAMESPACE get hostedcluster HC -o jsonpath='{.status.ignitionEndpoint}'"
 	getToken    = "# get the token from the management cluster and save it to a file:\n" +
-		"oc -n HCP_NAMESPACE get secret token-NODEPOOL-HASH -o jsonpath='{.data.token}' > ignition.token"
-	getCA = `oc -n HCP_NAMESPACE get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d > ca.crt`
+		"oc -n NAMESPACE-HC get secret token-NODEPOOL-HASH -o jsonpath='{.data.token}' >ignition.token"
+	getCA = `oc -n NAMESPACE-HC get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d >ca.crt`
 )
 
 // UserDataRemedy returns the commands that get the user data of a NodePool. The administrator replaces its
@@ -56,7 +56,7 @@ func (p nodePool) userDataCommands() string {
 	return "umask 077\n" + p.hostedClusterCommand() + fmt.Sprintf(`
 HASH=$(oc -n %[1]s get nodepool %[2]s `+
 		`-o jsonpath='{.metadata.annotations.hypershift\.openshift\.io/nodePoolCurrentConfigVersion}')
-oc -n %[1]s-$HC get secret user-data-%[2]s-$HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign`,
+oc -n %[1]s-$HC get secret user-data-%[2]s-$HASH -o jsonpath='{.data.value}' | base64 -d >user-data.ign`,
 		p.namespace, p.name)
 }
 

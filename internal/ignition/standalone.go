@@ -23,7 +23,7 @@ const (
 	machineConfigPort = "22623"
 
 	getWorkerUserData = "# the user data of the cluster's workers contains the server and its CA, but no token:\n" +
-		"oc -n openshift-machine-api extract secret/worker-user-data --keys=userData --to=- > worker.ign\n" +
+		"oc -n openshift-machine-api get secret worker-user-data -o jsonpath='{.data.userData}' | base64 -d >worker.ign\n" +
 		"hcp-node-agent join --user-data worker.ign"
 	getInternalEndpoint = "# the machine-config server of a standalone cluster is at " +
 		"https://api-int.CLUSTER_DOMAIN:22623/config/worker; print its name:\n" +

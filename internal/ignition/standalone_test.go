@@ -117,7 +117,7 @@ func TestMachineConfigServerRequiresNoToken(t *testing.T) {
 		respond(http.StatusUnauthorized, "text/plain", "Unauthorized"))
 	_, err := quickFetcher().Fetch(t.Context(), s.workerUserData(t))
 	checkFailure(t, err, report.CredentialRefused, "which a machine-config server never does")
-	for _, want := range []string{"user-data-NODEPOOL-$HASH", "secret/worker-user-data"} {
+	for _, want := range []string{"user-data-NODEPOOL-$HASH", "secret worker-user-data"} {
 		if !strings.Contains(string(report.RemedyOf(err)), want) {
 			t.Errorf("remedy %q lacks %q", report.RemedyOf(err), want)
 		}
@@ -133,7 +133,7 @@ func TestMachineConfigServerIsNotTrusted(t *testing.T) {
 	}{
 		"the API server's CA": {
 			certtest.NewCA(t, "root-ca").IssueServing(t, "127.0.0.1"), "does not sign the machine-config server",
-			"secret/worker-user-data",
+			"secret worker-user-data",
 		},
 		"opened on the way": {
 			certtest.NewCA(t, "Corporate Proxy CA").IssueServing(t, "127.0.0.1"), "a proxy intercepts TLS", "TLS inspection",
@@ -213,7 +213,7 @@ func TestUserDataOfStandaloneCluster(t *testing.T) {
 		}
 	}
 	_, err = NewUserData(Values{Endpoint: source})
-	checkStandalone(t, err, report.Usage, "the CA of the machine-config server", "secret/worker-user-data")
+	checkStandalone(t, err, report.Usage, "the CA of the machine-config server", "secret worker-user-data")
 	_, err = NewUserData(Values{Endpoint: source, CA: []byte("nothing")})
-	checkStandalone(t, err, report.Usage, "reading the CA of the machine-config server", "secret/worker-user-data")
+	checkStandalone(t, err, report.Usage, "reading the CA of the machine-config server", "secret worker-user-data")
 }

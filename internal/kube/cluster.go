@@ -130,11 +130,14 @@ type MismatchError struct {
 // Error states the mismatch.
 func (e MismatchError) Error() string { return e.text }
 
+// AdminKubeconfigCommand writes the administrator's kubeconfig of a hosted cluster, on its management cluster.
+const AdminKubeconfigCommand = "oc -n NAMESPACE get secret HC-admin-kubeconfig -o jsonpath='{.data.kubeconfig}' | " +
+	"base64 -d >hosted.kubeconfig"
+
 // ParseKubeconfig returns the client configuration of an administrator's kubeconfig. It refuses a
 // kubeconfig that runs a command to obtain its credential, or that does not verify the server.
 func ParseKubeconfig(kubeconfig []byte) (*rest.Config, error) {
-	const remedy = "oc -n HOSTED_CLUSTER_NAMESPACE extract secret/HOSTED_CLUSTER-admin-kubeconfig --to=- " +
-		"# prints a usable kubeconfig"
+	const remedy = "# get a kubeconfig of the hosted cluster on the management cluster:\n" + AdminKubeconfigCommand
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		return nil, report.Fail(report.Usage, remedy, "reading the kubeconfig: %w", err)

@@ -187,8 +187,8 @@ func TestDiagnose(t *testing.T) {
 		"OVN has no range": {facts{node: noSubnet, hostState: machine, pods: []*corev1.Pod{controller}}, []string{
 			"problem OVN-Kubernetes has not assigned Node worker-1 a pod subnet (annotation k8s.ovn.org/node-subnets): its " +
 				"control plane is not running; for a hosted cluster it runs on the management cluster and needs Secret " +
-				"ovn-control-plane-metrics-cert there | # on the management cluster:\noc -n HCP_NAMESPACE get pods -l " +
-				"app=ovnkube-control-plane\noc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert",
+				"ovn-control-plane-metrics-cert there | # on the management cluster:\noc -n NAMESPACE-HC get pods -l " +
+				"app=ovnkube-control-plane\noc -n NAMESPACE-HC get secret ovn-control-plane-metrics-cert",
 			"problem the network plugin has not written its configuration yet (/etc/kubernetes/cni/net.d is empty) | oc get " +
 				"pods -A -o wide --field-selector spec.nodeName=worker-1",
 			"problem pod openshift-ovn-kubernetes/ovnkube-node-x is not ready: container ovnkube-controller is running, but " +

@@ -93,7 +93,7 @@ func subnetFinding(node string) report.Finding {
 		Message: "OVN-Kubernetes has not assigned Node " + node + " a pod subnet (annotation " +
 			"k8s.ovn.org/node-subnets): its control plane is not running; for a hosted cluster it runs on the " +
 			"management cluster and needs Secret ovn-control-plane-metrics-cert there",
-		Remedy: "# on the management cluster:\noc -n HCP_NAMESPACE get pods -l app=ovnkube-control-plane\n" +
-			"oc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert",
+		Remedy: "# on the management cluster:\noc -n NAMESPACE-HC get pods -l app=ovnkube-control-plane\n" +
+			"oc -n NAMESPACE-HC get secret ovn-control-plane-metrics-cert",
 	}
 }

@@ -70,7 +70,7 @@ func kubernetesTaints() []knownTaint {
 	return []knownTaint{
 		newTaint(corev1.TaintNodeNotReady,
 			"the node lifecycle controller sets it while the Node is not Ready, and removes it within seconds of Ready",
-			"oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # "+
+			"oc -n NAMESPACE-HC get pods -l app=kube-controller-manager # "+
 				"on the management cluster, if the taint remains").asTemporary(),
 		newTaint(corev1.TaintNodeUnreachable,
 			"the node lifecycle controller sets it when kubelet stops reporting, and removes it when kubelet reports again",

@@ -54,7 +54,7 @@ func submatches(t *testing.T, path, pattern string) []string {
 
 func TestMetricsAreDocumented(t *testing.T) {
 	written := regexp.MustCompile(`# TYPE (\w+)`).FindAllStringSubmatch(exampleMetrics(t), -1)
-	documented := submatches(t, "../../docs/day-2.md", "(?m)^\\| `(hcp_node_agent_\\w+)` \\|")
+	documented := submatches(t, "../../docs/monitoring.md", "(?m)^\\| `(hcp_node_agent_\\w+)` \\|")
 	var names []string
 	for _, match := range written {
 		names = append(names, match[1])

@@ -26,6 +26,9 @@ import (
 
 const monitoringManifests = "../../deploy/monitoring/"
 
+// alertRules are the manifests with alerts.
+var alertRules = []string{monitoringManifests + "prometheusrule.yaml", monitoringManifests + "prometheusrule-pods.yaml"}
+
 // TestPromtoolAcceptsMetrics checks names, types and help texts by the conventions of Prometheus.
 func TestPromtoolAcceptsMetrics(t *testing.T) {
 	command := exec.CommandContext(t.Context(), requireProgram(t, "promtool", "prometheus"), "check", "metrics")
@@ -35,15 +38,21 @@ func TestPromtoolAcceptsMetrics(t *testing.T) {
 	}
 }
 
-// TestAlerts runs the alerts of the PrometheusRule in promtool, with the time series of
+// TestAlerts runs the alerts of the PrometheusRules in promtool, with the time series of
 // testdata/alerts.yaml.
 func TestAlerts(t *testing.T) {
 	promtool := requireProgram(t, "promtool", "prometheus")
-	var manifest struct {
-		Spec map[string]any `json:"spec"`
+	var groups []any
+	var alerts []string
+	for _, file := range alertRules {
+		var manifest struct {
+			Spec struct{ Groups []any } `json:"spec"`
+		}
+		readYAML(t, file, &manifest)
+		groups = append(groups, manifest.Spec.Groups...)
+		alerts = append(alerts, submatches(t, file, `alert: (\w+)`)...)
 	}
-	readYAML(t, monitoringManifests+"prometheusrule.yaml", &manifest)
-	rules, err := yaml.Marshal(manifest.Spec)
+	rules, err := yaml.Marshal(map[string]any{"groups": groups})
 	flowtest.NoError(t, err)
 	tests, err := os.ReadFile("testdata/alerts.yaml")
 	flowtest.NoError(t, err)
@@ -57,7 +66,7 @@ func TestAlerts(t *testing.T) {
 			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, output)
 		}
 	}
-	for _, alert := range submatches(t, monitoringManifests+"prometheusrule.yaml", `alert: (\w+)`) {
+	for _, alert := range alerts {
 		if !strings.Contains(string(tests), "alertname: "+alert+"\n") {
 			t.Errorf("testdata/alerts.yaml expects no alert %s", alert)
 		}
@@ -66,25 +75,26 @@ func TestAlerts(t *testing.T) {
 
 // TestAlertsUseExistingNames checks that the metrics, labels and runbooks that the alerts name exist.
 func TestAlertsUseExistingNames(t *testing.T) {
-	const rule = monitoringManifests + "prometheusrule.yaml"
 	metrics := exampleMetrics(t)
-	for _, name := range submatches(t, rule, `\b(hcp_node_agent_\w+)`) {
+	for _, name := range submatches(t, alertRules[0], `\b(hcp_node_agent_\w+)`) {
 		if !strings.Contains(metrics, "\n"+name) {
 			t.Errorf("the agent writes no metric %s", name)
 		}
 	}
 	reasons := submatches(t, "../report/finding.go", `Reason = "(\w+)"`)
-	for _, list := range submatches(t, rule, `reason=~"([^"]+)"`) {
+	for _, list := range submatches(t, alertRules[0], `reason=~"([^"]+)"`) {
 		for reason := range strings.SplitSeq(list, "|") {
 			if !slices.Contains(reasons, reason) {
 				t.Errorf("there is no reason %s", reason)
 			}
 		}
 	}
-	headings := submatches(t, "../../docs/day-2.md", `(?m)^#+ (.*)$`)
-	for _, anchor := range submatches(t, rule, `runbook_url: .*/docs/day-2\.md#(\w+)`) {
-		if !slices.ContainsFunc(headings, func(heading string) bool { return strings.ToLower(heading) == anchor }) {
-			t.Errorf("docs/day-2.md has no heading for %s", anchor)
+	headings := submatches(t, "../../docs/monitoring.md", `(?m)^#+ (.*)$`)
+	for _, file := range alertRules {
+		for _, anchor := range submatches(t, file, `runbook_url: .*/docs/monitoring\.md#(\w+)`) {
+			if !slices.ContainsFunc(headings, func(heading string) bool { return strings.ToLower(heading) == anchor }) {
+				t.Errorf("docs/monitoring.md has no heading for %s", anchor)
+			}
 		}
 	}
 }

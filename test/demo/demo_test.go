@@ -7,8 +7,11 @@ import (
 	"errors"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A line that is rewritten is shown for its time, and the rest of the final screen from its time on.
@@ -42,6 +45,22 @@ func TestPicture(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("the picture lacks %s:\n%s", want, got)
 		}
+	}
+}
+
+// The picture omits the preflight of the machine, and the lines between the result of the join and the approval.
+func TestOmittedLines(t *testing.T) {
+	got := picture("join", []event{{text: "# join\r\n  ✓ preflight  4 warnings\r\n      ! Debian\r\n  ✓ fetch\r\n" +
+		"worker-0 is Ready\r\nActions for you\r\n  ! Debian\r\n" + approvalHeading + "\r\nhcp-node-admin approve"}})
+	var shown []string
+	for _, match := range regexp.MustCompile(`y="(\d+)"[^>]*>([^<]*)<`).FindAllStringSubmatch(got, -1) {
+		shown = append(shown, match[1]+" "+match[2])
+	}
+	want := []string{
+		"28 # join", "47   ✓ fetch", "66 worker-0 is Ready", "85 " + approvalHeading, "104 hcp-node-admin approve",
+	}
+	if diff := cmp.Diff(want, shown); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -53,7 +53,9 @@ func demo(ctx context.Context, keep bool, record string) (err error) {
 		fmt.Printf("\n== %5.1fs  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
 	}
 	printStep("starting a hosted control plane and a machine (logs: %s)", dir)
-	s, err := testenv.Open(ctx, testenv.Options{Repository: repository, Dir: dir, Log: os.Stderr})
+	s, err := testenv.Open(ctx, testenv.Options{
+		Repository: repository, Dir: dir, Log: os.Stderr, CPUs: 2, MemoryMiB: 8192, // the recommended size
+	})
 	if err != nil {
 		return err
 	}
@@ -73,10 +75,27 @@ func demo(ctx context.Context, keep bool, record string) (err error) {
 		return err
 	}
 	printStep("in the machine: %s\n", join)
-	if record == "" {
-		err = runJoin(ctx, s, join, os.Stdout)
-	} else {
-		err = recordJoin(ctx, s, filepath.Join(dir, "join.cast"), record)
+	output, command := io.Writer(os.Stdout), join
+	var r *recorder
+	if record != "" {
+		file, err := os.Create(filepath.Join(dir, "join.cast"))
+		if err != nil {
+			return fmt.Errorf("creating the recording: %w", err)
+		}
+		defer file.Close()
+		if r, err = newRecorder(file); err != nil {
+			return fmt.Errorf("writing the recording: %w", err)
+		}
+		output, command = io.MultiWriter(r, os.Stdout), onTerminal(join)
+		fmt.Fprintf(r, "# %s\r\n", join)
+	}
+	approval, err := joinAndApprove(ctx, s, command, output)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(output, approval)
+	if record != "" {
+		err = draw(filepath.Join(dir, "join.cast"), record)
 	}
 	if err != nil {
 		return err
@@ -89,36 +108,33 @@ func demo(ctx context.Context, keep bool, record string) (err error) {
 	return printResult(ctx, s, pod)
 }
 
-// join is the demonstrated command. Both files are in the home directory of root.
-const join = "hcp-node-agent join --user-data user-data.ign --approve-with approver.kubeconfig"
+// join is the command of the quick start. The file is in the home directory of root.
+const join = "hcp-node-agent join --user-data user-data.ign"
 
-// runJoin runs a shell command in the machine, which contains the join.
-func runJoin(ctx context.Context, s *testenv.Environment, command string, output io.Writer) error {
-	code, err := s.Machine.RunStream(ctx, command, nil, output, output)
-	if err == nil && code != 0 {
-		err = fmt.Errorf("join exited with code %d", code)
-	}
-	return err
+// onTerminal returns a command that runs a command on a terminal.
+func onTerminal(command string) string {
+	return fmt.Sprintf("script -qec 'stty cols %d rows %d; TERM=xterm-256color LC_ALL=C.UTF-8 %s' /dev/null", columns,
+		rows, command)
 }
 
-// recordJoin runs the join on a terminal of the machine. It writes the recording, and draws it.
-func recordJoin(ctx context.Context, s *testenv.Environment, recording, svg string) error {
-	file, err := os.Create(recording)
-	if err != nil {
-		return fmt.Errorf("creating the recording: %w", err)
-	}
-	defer file.Close()
-	r, err := newRecorder(file)
-	if err != nil {
-		return fmt.Errorf("writing the recording: %w", err)
-	}
-	fmt.Fprintf(r, "# %s\r\n", strings.Replace(join, " --approve", " \\\r\n    --approve", 1))
-	command := fmt.Sprintf("script -qec 'stty cols %d rows %d; TERM=xterm-256color LC_ALL=C.UTF-8 %s' /dev/null", columns,
-		rows, join)
-	if err := runJoin(ctx, s, command, io.MultiWriter(r, os.Stdout)); err != nil {
-		return err
-	}
-	return draw(recording, svg)
+// joinAndApprove runs the join in the machine, and approves its CSRs on this host. It returns the command and the
+// output of the approval.
+func joinAndApprove(ctx context.Context, s *testenv.Environment, join string, output io.Writer) (string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	joined := make(chan error, 1)
+	go func() {
+		code, err := s.Machine.RunStream(ctx, join, nil, output, output)
+		if err == nil && code != 0 {
+			err = fmt.Errorf("join exited with code %d", code)
+		}
+		if err != nil {
+			cancel() // there is nothing to approve
+		}
+		joined <- err
+	}()
+	approval, err := approve(ctx, s)
+	return approval, errors.Join(<-joined, err)
 }
 
 // draw draws a recording.

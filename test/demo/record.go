@@ -14,7 +14,7 @@ import (
 
 // Size of the recorded terminal.
 const (
-	columns = 80
+	columns = 110
 	rows    = 100
 )
 

@@ -39,12 +39,17 @@ type shownLine struct {
 }
 
 // picture draws a recording as SVG. A line that changes later is shown for its time; a line of the
-// final screen is hidden until its time. Without animations, the picture is the final screen.
+// final screen is hidden until its time. Without animations, the picture is the final screen without the omitted lines.
 func picture(title string, events []event) string {
+	rowOf := pictureRows(events)
 	var screen screen
 	shown := make([]shownLine, rows)
 	var body strings.Builder
 	add := func(y int, attribute, text string) {
+		y = rowOf[y]
+		if y < 0 {
+			return
+		}
 		fmt.Fprintf(&body, "<text x=\"%d\" y=\"%d\"%s>%s</text>\n", margin, margin+lineHeight*(y+1)-5, attribute, text)
 	}
 	times := pictureTimes(events)
@@ -67,7 +72,7 @@ func picture(title string, events []event) string {
 	height := 0
 	for y, line := range shown {
 		if line.text != "" {
-			height = margin*2 + lineHeight*(y+1)
+			height = max(height, margin*2+lineHeight*(rowOf[y]+1))
 			add(y, fmt.Sprintf(` style="animation:h %.1fs"`, line.since), line.text)
 		}
 	}
@@ -77,6 +82,34 @@ func picture(title string, events []event) string {
 <title>%s</title><style>%s</style><rect width="100%%" height="100%%" rx="8" fill="#161b22"/>
 %s</svg>
 `, width, height, width, title, style, body.String())
+}
+
+// pictureRows returns the row in the picture of each line of the screen, -1 for an omitted line: the preflight of the
+// test machine, and what follows the result of the join.
+func pictureRows(events []event) []int {
+	var final screen
+	for _, event := range events {
+		final.write(event.text)
+	}
+	next, omit, of := 0, false, make([]int, rows)
+	for y := range of {
+		line := ""
+		for _, c := range final.lines[y] {
+			line += string(max(' ', c.char))
+		}
+		switch {
+		case strings.HasPrefix(line, "  ✓ preflight"), strings.HasPrefix(line, "Actions for you"):
+			omit = true
+		case strings.HasPrefix(line, "  ✓ fetch"), strings.HasPrefix(line, approvalHeading):
+			omit = false
+		}
+		of[y] = -1
+		if !omit {
+			of[y] = next
+			next++
+		}
+	}
+	return of
 }
 
 // pictureTimes returns the times of the events in the picture, in whole frames.

@@ -29,7 +29,7 @@ func CheckFailure(t *testing.T, err error, code report.Code, want string) {
 
 // hyperShiftWords matches terms of hosted clusters, which do not help the administrator of a
 // standalone cluster.
-var hyperShiftWords = regexp.MustCompile(`(?i)NodePool|HCP_NAMESPACE|hostedcluster|hosted cluster|hypershift|` +
+var hyperShiftWords = regexp.MustCompile(`(?i)NodePool|NAMESPACE-HC|hostedcluster|hosted cluster|hypershift|` +
 	`management cluster|current user data|token`)
 
 // CheckStandaloneRemedy fails the test unless the remedy of err contains the text, and neither

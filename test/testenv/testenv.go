@@ -26,6 +26,9 @@ type Options struct {
 	Dir        string    // for logs, which are kept
 	Log        io.Writer // receives the output of the builds
 	Snapshot   bool      // load the machine from its snapshot, within seconds
+
+	// CPUs and MemoryMiB are the size of the machine. The defaults are those of vm.Config.
+	CPUs, MemoryMiB int
 }
 
 // Environment is a running control plane and a running machine.
@@ -79,6 +82,7 @@ func (s *Environment) open(ctx context.Context, options Options) error {
 	s.Machine, err = start(ctx, vm.Config{
 		Image: image, Name: NodeName, Dir: filepath.Join(options.Dir, "machine"),
 		Network: vm.Network{Namespace: s.ControlPlane.Netns, Bridge: s.ControlPlane.Bridge},
+		CPUs:    options.CPUs, MemoryMiB: options.MemoryMiB,
 	})
 	if err != nil {
 		return err

@@ -8,13 +8,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
-	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
+	"github.com/hcp-node-agent/hcp-node-agent/test/docblocks"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
@@ -155,14 +156,13 @@ func TestBridgeWithoutTheClustersUnit(t *testing.T) {
 	}
 
 	// Run the console commands of the document unchanged.
-	document, err := os.ReadFile("../../../docs/br-ex.md")
+	blocks, err := docblocks.Of("../../..", "docs/br-ex.md", docblocks.Shell)
 	must(t, err)
-	_, rest, _ := strings.Cut(string(document), "```sh\n")
-	script, _, found := strings.Cut(rest, "```")
-	if !found {
+	script := slices.IndexFunc(blocks, func(block docblocks.Block) bool { return strings.Contains(block.Text, "del-br br-ex") })
+	if script < 0 {
 		t.Fatal("docs/br-ex.md contains no script")
 	}
-	must(t, environment.Machine.Put(ctx, "/root/by-hand.sh", strings.NewReader(script), 0o700))
+	must(t, environment.Machine.Put(ctx, "/root/by-hand.sh", strings.NewReader(blocks[script].Text), 0o700))
 	after := mustOutput(ctx, t, `sh /root/by-hand.sh >&2; ovs-vsctl list-br; ip -4 route show default | grep -o 'dev [^ ]*'
 		nmcli -g NAME,DEVICE connection show --active | grep eth0; rm /root/by-hand.sh`)
 	if after != "dev eth0\nWired connection 1:eth0" {

@@ -1,0 +1,154 @@
+# The programs that the shell blocks of the documentation use. A program is run if it is in PATH, a directory with
+# links to harmless ones. A program that has a function here is replaced by the function, which runs it in a harmless
+# way, or checks its arguments and states why it is not run. Any other program is an error.
+#
+# Set by the test: repository, tools (the PATH of real programs), bin (the PATH of blocks), root (the scratch root),
+# netns (a network namespace with an interface eth0), facts (a file for plan --facts).
+
+real() { PATH=$tools command "$@"; }
+
+not_run() { echo "$block: not run, $*" >&2; }
+
+# check_options runs a program with --help after the given options. It fails if one of them does not exist.
+check_options() { real "$@" --help >/dev/null; }
+
+hcp-node-agent() {
+  local flag
+  for flag in --user-data --payload --ignition-override --facts --ca-file; do
+    check_file "$flag" "$@"
+  done
+  case "$*" in
+    'plan --print-facts') cat "$facts" ;; # the facts of a RHEL host, not of this one
+    'plan --payload '*)
+      check_file --payload "$@"
+      case "$*" in
+        *--facts*) set -- "$@" ;;
+        *) set -- "$@" --facts "$facts" ;;
+      esac
+      # 9: changes are planned, with --detailed-exitcode
+      real hcp-node-agent "$@" || [[ $? = 9 && $* = *--detailed-exitcode* ]] ;;
+    'config show'*) real hcp-node-agent "$@" ;;
+    'status -o json') real hcp-node-agent "$@" || [ $? = 1 ] ;; # this host has not joined
+    *)
+      check_options hcp-node-agent "$@"
+      not_run 'it changes or examines the host' ;;
+  esac
+}
+
+# check_file fails if the file that follows a flag does not exist. Files in /root are on another host.
+check_file() {
+  local flag=$1
+  shift
+  while [ $# -gt 1 ]; do
+    if [ "$1" = "$flag" ] && [[ $2 != /root/* ]] && [[ $2 != [A-Z]* ]] && ! [ -e "$2" ]; then
+      echo "$block: there is no file $2" >&2
+      return 1
+    fi
+    shift
+  done
+}
+
+hcp-node-admin() {
+  case "$*" in
+    'approve --node '*)
+      check_options hcp-node-admin "$@"
+      not_run 'its fingerprint is an example' ;;
+    # Once instead of forever. One API server plays the hosted and the management cluster.
+    approve*) real hcp-node-admin "${@/#--watch/--allow-management-cluster}" ;;
+    *) real hcp-node-admin "$@" ;;
+  esac
+}
+
+# oc is kubectl with more commands. The API server has stand-ins for the types of OpenShift.
+oc() {
+  local args=() arg
+  for arg in "$@"; do
+    case $arg in
+      adm) continue ;; # certificate and taint are commands of kubectl itself
+      CSR) arg=example ;;
+      NODE) arg=worker-7 ;;
+      POD)
+        arg=
+        for _ in {1..100}; do
+          arg=$(real kubectl -n hcp-node-agent-monitoring get pods -o jsonpath='{.items[*].metadata.name}')
+          [ -z "$arg" ] || break
+          sleep 0.2
+        done
+        arg=${arg%% *} ;;
+    esac
+    args+=("$arg")
+  done
+  case "$*" in
+    *' delete -k '*) args+=(--wait=false) ;; # no kubelet ends the pods
+    'create namespace '*) args+=(--dry-run=client) ;; # exists
+  esac
+  real kubectl "${args[@]}"
+}
+
+dnf() {
+  local status=0 out
+  out=$(real dnf --installroot="$root" --releasever=9 --setopt=reposdir=/nonexistent --assumeno "$@" 2>&1) || status=$?
+  if [ $status -gt 1 ] || [[ $out = *'No such command'* ]]; then
+    echo "$out" >&2
+    return 1
+  fi
+  not_run 'there is no repository; make test-rpm installs, upgrades and removes the packages'
+}
+
+systemctl() {
+  local verb=$1
+  check_options systemctl "${@:2}"
+  if ! real systemctl --help | grep "^ *$verb\b" >/dev/null; then
+    echo "$block: systemctl has no command $verb" >&2
+    return 1
+  fi
+  not_run 'it is about the services of a host'
+}
+
+journalctl() { check_options journalctl "$@"; }
+
+systemd-creds() {
+  check_options systemd-creds "$@"
+  not_run 'it creates a key on the host'
+}
+
+curl() {
+  local status=0
+  real curl --proto =file "$@" 2>/dev/null || status=$?
+  [ $status = 1 ] || return 1 # 1: the protocol is disabled; 2: an unknown option
+  not_run 'its host does not exist'
+}
+
+ip() { real ip -n "$netns" "$@"; }
+
+scp() {
+  ls "${@:2:$#-2}" >/dev/null # -p FILE... TARGET
+  not_run 'its host does not exist'
+}
+
+ssh() {
+  real ssh -G "${@:1:$#}" >/dev/null
+  while [[ $1 = -* ]]; do shift; done
+  "${@:2}" # the command
+}
+
+make() { real make -C "$repository" -n "$@" >/dev/null; }
+
+skopeo() {
+  not_run 'it copies an image to a registry of the site'
+  echo sha256:0000000000000000000000000000000000000000000000000000000000000000
+}
+
+# Not in Debian, or without a host of their own.
+ansible-playbook() { not_run 'TestAnsibleRole checks the playbook'; }
+ausearch() { not_run 'it reads the audit log of a host'; }
+chronyc() { not_run 'it needs chronyd of a host'; }
+fagenrules() { not_run 'it needs fapolicyd'; }
+fapolicyd-cli() { not_run 'it needs fapolicyd'; }
+gcloud() { not_run 'it needs an account at Google Cloud'; }
+nmcli() { not_run 'it needs NetworkManager of a host'; }
+ovs-vsctl() { not_run 'it needs Open vSwitch of a host'; }
+reposync() { not_run 'it needs repositories of Red Hat'; }
+sos() { not_run 'make test-rpm runs it'; }
+subscription-manager() { not_run 'it needs a subscription of Red Hat'; }
+update-crypto-policies() { not_run 'it exists on RHEL only'; }
