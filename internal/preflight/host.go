@@ -146,9 +146,10 @@ func checkFapolicyd(f HostFacts) []report.Finding {
 	if f.Units["fapolicyd.service"].Active != "active" {
 		return nil
 	}
-	return warningFinding("fapolicyd-cli --list # the rules: allow files below /var/lib/containers with a rule in "+
-		"/etc/fapolicyd/rules.d, "+
-		"or disable fapolicyd if your policy permits it",
+	return warningFinding("# allow the directories of containers, if your policy permits it (docs/hardened-hosts.md):\n"+
+		`printf 'allow perm=any all : dir=%s\n' /var/lib/containers/ /var/lib/cni/bin/ `+
+		`>/etc/fapolicyd/rules.d/25-hcp-node-agent.rules`+"\n"+
+		"fagenrules --load\nfapolicyd-cli --list # prints the rules in force",
 		"fapolicyd is running; it blocks container binaries that no RPM owns")
 }
 
