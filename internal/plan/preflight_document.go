@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -33,10 +34,11 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 	if err := b.AwaitUplink(ctx, log); err != nil {
 		return document, err
 	}
-	facts, err := b.HostFacts(ctx, log, false)
+	facts, err := b.HostFacts(ctx, false)
 	if err != nil {
 		return document, err
 	}
+	facts.Endpoint = cmp.Or(facts.Endpoint, facts.EndpointTemporary) // preflight does not wait
 	document.Result = preflight.Run(preflight.HostChecks(), facts)
 	if b.ManagesPackages() {
 		document.Checked++

@@ -47,6 +47,8 @@ type Error struct {
 	Code      report.Code
 	Temporary bool // a retry can succeed
 	Cause     error
+	// RetryTimeout limits the retries from the first such failure on; 0 means no limit of its own.
+	RetryTimeout time.Duration
 
 	Address     string            // HOST:PORT of the server
 	Name        string            // that DNS does not resolve
