@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package transport classifies requests that failed without a response: DNS, connection, proxy,
-// TLS and certificate validity. The package sends no request itself. Start reading at Classify.
+// TLS and certificate validity. Only Reach sends a request itself. Start reading at Classify.
 package transport
 
 import (
