@@ -44,6 +44,12 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 		document.Checked++
 		document.Findings = append(document.Findings, b.packageFindings(ctx)...)
 	}
+	if b.Run.State.Exists() { // an interrupted join may have stored the payload
+		if err := b.LoadPayloadFrom(ctx, log, b.SavedPayload()); err != nil {
+			return document, err
+		}
+	}
+	b.addConnections(ctx, &document.Result)
 	if !b.Run.State.Exists() {
 		if b.Run.Inputs.UserData == nil {
 			document.Checked--
