@@ -36,6 +36,7 @@ var layers = []layer{
 	{"effects", "effects"},
 	{"ledger, configuration, cluster", "config enrollment kube ledger"},
 	{"steps and requests", "steps transport"},
+	{"ports of a node", "nodeports"},
 	{"report", "report"},
 	{"host", "host/..."},
 	{"base", "redact schema wait wrap"},

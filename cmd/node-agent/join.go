@@ -123,5 +123,12 @@ func optionsFrom(c *cobra.Command, file string, p *cli.Printer) (inputs.Options,
 	if err != nil {
 		return inputs.Options{}, err
 	}
-	return inputs.Options{Command: c.Name(), Config: join, StateDir: joinstate.Dir, Sink: p.Sink, Stdin: p.In}, nil
+	return inputs.Options{
+		Command:  c.Name(),
+		Config:   join,
+		Attended: p.IsTerminal(),
+		StateDir: joinstate.Dir,
+		Sink:     p.Sink,
+		Stdin:    p.In,
+	}, nil
 }

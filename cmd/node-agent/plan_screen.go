@@ -36,6 +36,10 @@ func (s planScreen) print(document plan.Document) {
 		s.printLines("Network", document.Network.Description)
 	}
 	s.printActions(document.Actions())
+	if len(document.Connections) > 0 {
+		s.title("Connections")
+		s.Findings(slices.SortedStableFunc(slices.Values(document.Connections), report.CompareSeverity))
+	}
 	s.printUnpacked(document.Unpacked)
 	s.printLines("Missing units (join --install-packages installs their packages)", document.MissingUnits)
 	for _, group := range kinds.Groups() {

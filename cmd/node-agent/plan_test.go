@@ -91,6 +91,13 @@ func TestPrintPlan(t *testing.T) {
 			},
 			{Subject: "/etc/y", Action: adapt.Skip, Reason: "so", Rule: "r"},
 		},
+		Connections: []report.Finding{
+			{Check: "connections", Severity: report.SeverityNote, Message: "the konnectivity server: not checked"},
+			{
+				Check: "connections", Severity: report.SeverityWarning, Remedy: "curl -sSI https://quay.io/v2/",
+				Message: "registry quay.io: no route; images cannot be pulled",
+			},
+		},
 		MissingUnits: []string{"a.service (enabled by the payload)"},
 	}
 	checkPlanScreen(t, "actions", 0, true, document)

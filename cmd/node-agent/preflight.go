@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -33,5 +34,5 @@ func newPreflightCommand(p *cli.Printer) *cobra.Command {
 
 func printPreflight(page *report.Page, document plan.PreflightDocument) {
 	page.Printf("%s\n", document.Summary())
-	page.Findings(document.Findings)
+	page.Findings(slices.SortedStableFunc(slices.Values(document.Findings), report.CompareSeverity))
 }

@@ -140,7 +140,13 @@ func prepareJoin(options inputs.Options) (*Flow, error) {
 		joinstate.CheckSoftware(options.StateDir)); err != nil {
 		return nil, err
 	}
-	j := NewFlow(plan.Run{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}, nil)
+	j := NewFlow(plan.Run{
+		Config:   options.Config,
+		Attended: options.Attended,
+		Dir:      options.StateDir,
+		Sink:     options.Sink,
+		State:    state,
+	}, nil)
 	if options.Resume {
 		if !state.Exists() {
 			return nil, inputs.UsageError("no join is in progress that could be resumed")

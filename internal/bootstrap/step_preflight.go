@@ -21,9 +21,12 @@ func checkHost(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, err
 	if err := j.Planner.AwaitUplink(ctx, log); err != nil {
 		return steps.Outcome{}, err
 	}
-	facts, err := j.Planner.HostFacts(ctx, log, true)
+	facts, err := j.Planner.HostFacts(ctx, true)
 	if err != nil {
 		return steps.Outcome{}, err
+	}
+	if facts.EndpointTemporary != nil {
+		log.Note(facts.EndpointTemporary.Error() + "; the fetch step retries")
 	}
 	return reportFindings(preflight.Run(preflight.HostChecks(), facts), log)
 }

@@ -149,6 +149,10 @@ func (p *Printer) newPage() *report.Page {
 // Quiet reports whether no progress is printed.
 func (p *Printer) Quiet() bool { return *p.quiet }
 
+// IsTerminal reports whether the output is on a terminal, so that a person probably awaits it. It is false
+// before Open.
+func (p *Printer) IsTerminal() bool { return p.page != nil && p.page.Width > 0 }
+
 // hasColors reports whether output to stream has colors.
 func (p *Printer) hasColors(stream io.Writer) bool {
 	if *p.color == "auto" {

@@ -18,14 +18,13 @@ import (
 
 // inspectHost runs the checks that a join makes before it has the payload.
 func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	var notes noteSink
-	facts, err := d.builder().HostFacts(ctx, report.Log{Sink: &notes}, false)
+	facts, err := d.builder().HostFacts(ctx, false)
 	if err != nil && d.host.Units != nil {
 		// If systemd no longer responds, report it as one finding and run the other checks
 		// without it.
 		b := d.builder()
 		b.Host.Units, b.Host.UnitsErr = nil, err
-		facts, err = b.HostFacts(ctx, report.Log{Sink: &notes}, false)
+		facts, err = b.HostFacts(ctx, false)
 	}
 	if err != nil {
 		return nil, err
@@ -39,8 +38,8 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 		})
 	}
 	findings := resultFindings(preflight.Run(checks, facts))
-	for _, text := range notes {
-		findings = append(findings, note("", "%s", text))
+	if facts.EndpointTemporary != nil { // the section validate fetches the payload with retries
+		findings = append(findings, note("", "%s", facts.EndpointTemporary))
 	}
 	if d.run.Inputs.UserData == nil && d.phase() == joinstate.PhaseNone {
 		findings = append(findings, note("hcp-node-agent doctor --user-data USER_DATA",
@@ -108,15 +107,4 @@ func resultFindings(result preflight.Result) []report.Finding {
 		return result.Findings
 	}
 	return append([]report.Finding{passed("%s", result.Summary())}, result.Findings...)
-}
-
-// noteSink collects the notes and warnings that are logged while facts are
-// gathered.
-type noteSink []string
-
-// Emit collects the message of the event if the event is a note or warning.
-func (n *noteSink) Emit(event report.Event) {
-	if event.Kind == report.Note || event.Kind == report.Warning {
-		*n = append(*n, event.Message)
-	}
 }

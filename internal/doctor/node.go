@@ -66,6 +66,22 @@ func inspectNode(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 	return evaluateNode(own.Name, found), nil
 }
 
+// inspectKonnectivity connects to the konnectivity server, whose address only a pod of the node contains.
+func inspectKonnectivity(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
+	own, err := d.ownNode()
+	if own == nil {
+		return nil, err
+	}
+	address, found, err := own.CheckKonnectivity(ctx)
+	if err != nil {
+		return nil, nil //nolint:nilerr // the section node reports an API server that does not respond
+	}
+	if address != "" && len(found) == 0 {
+		found = []report.Finding{passed("the konnectivity server %s is reachable", address)}
+	}
+	return found, nil
+}
+
 func evaluateNode(name string, found []report.Finding) []report.Finding {
 	if len(found) == 0 {
 		return []report.Finding{passed("Node %s is Ready and schedulable", name)}

@@ -41,6 +41,7 @@ func sections() []section {
 			needsJoin: true, needsRoot: true, check: inspectServing,
 		},
 		{name: "journal", timeout: 30 * time.Second, needsJoin: true, needsRoot: true, check: inspectJournal},
+		{name: "konnectivity", timeout: 20 * time.Second, needsJoin: true, needsRoot: true, check: inspectKonnectivity},
 		{name: "node", timeout: 30 * time.Second, needsJoin: true, needsRoot: true, check: inspectNode},
 	}
 }

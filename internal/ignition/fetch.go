@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -36,6 +37,9 @@ type Fetcher struct {
 	ConnectTo    string
 	Log          report.Log
 	RetryTimeout time.Duration // for retries of temporary failures; 0 means two minutes
+	// TokenRetryTimeout is the time for retries while the server does not accept the token (HTTP
+	// 511); 0 means RetryTimeout.
+	TokenRetryTimeout time.Duration
 
 	maxBytes       int64         // of the payload; 0 means defaultMaxBytes
 	initialBackoff time.Duration // before the second attempt; 0 means one second
@@ -47,8 +51,7 @@ type Fetcher struct {
 // for an invalid or expired token, Usage for a wrong endpoint or payload, Refused for a server
 // that is not trusted or not found, else Failed.
 //
-// The server records every request, of any method, as the arrival of the node. Therefore Fetch
-// only sends GET requests for the payload.
+// The headers NodePool and TargetConfigVersionHash let the server record the arrival of the node.
 func (f Fetcher) Fetch(ctx context.Context, userData *UserData) (*Payload, error) {
 	if err := f.check(userData); err != nil {
 		return nil, err
@@ -83,28 +86,49 @@ type Probe struct {
 	Temporary error         // retryable, such as a server that is not up yet
 }
 
-// Probe connects to the server of the user data, checks its certificate, and requests /healthz.
-// The request needs no token, and the server does not record it as the arrival of the node.
+// Probe connects to the server of the user data, checks its certificate and, for a hosted cluster,
+// whether the server accepts the token. It transfers no payload.
+//
+// The ignition server handles HEAD as GET, and sends no body. It records the arrival of a node in the
+// Secret that the headers NodePool and TargetConfigVersionHash name (HyperShift,
+// ignition-server/cmd/start.go), so the request does not have these headers. A machine-config server has
+// no tokens: its /healthz is requested.
 func (f Fetcher) Probe(ctx context.Context, userData *UserData) (Probe, error) {
 	if err := f.check(userData); err != nil {
 		return Probe{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	health := *userData.Source
-	health.Path, health.RawQuery = "/healthz", ""
-	got, failed := f.client(userData).Try(ctx, fetch.Request{URL: &health, Limit: defaultMaxBytes})
+	got, failed := f.client(userData).Try(ctx, userData.probeRequest())
 	switch {
 	case failed == nil:
 		return Probe{Skew: got.Skew}, nil
-	case failed.Kind == transport.Status, failed.Kind == fetch.Redirect:
+	case userData.isStandalone() && (failed.Kind == transport.Status || failed.Kind == fetch.Redirect):
 		return Probe{Skew: failed.Skew}, nil
 	}
-	err := failed.Failure("fetching the payload from " + userData.Source.Host)
-	if failed.Temporary {
-		return Probe{Temporary: err}, nil
+	doing := "connecting to "
+	if failed.Kind == transport.Status {
+		doing = "checking the token at "
 	}
-	return Probe{}, err
+	err := failed.Failure(doing + userData.Source.Host)
+	if failed.Temporary {
+		return Probe{Skew: failed.Skew, Temporary: err}, nil
+	}
+	return Probe{Skew: failed.Skew}, err
+}
+
+// probeRequest returns the request of Probe.
+func (u *UserData) probeRequest() fetch.Request {
+	if u.isStandalone() {
+		health := *u.Source
+		health.Path, health.RawQuery = "/healthz", ""
+		return fetch.Request{URL: &health, Limit: defaultMaxBytes}
+	}
+	request := fetch.Request{URL: u.Source, Head: true, Headers: http.Header{}}
+	if u.HasToken() {
+		request.Headers.Set(headerAuthorization, u.Headers.Get(headerAuthorization))
+	}
+	return request
 }
 
 // check returns an error for invalid user data or an invalid ConnectTo.
@@ -154,8 +178,16 @@ func (f Fetcher) client(userData *UserData) *fetch.Client {
 		Proxy:          userData.Proxy,
 		ConnectTo:      f.ConnectTo,
 		CheckRedirect:  config.CheckPayloadURL,
-		Explain:        func(e *transport.Error) { explain(userData, e) },
+		Explain:        func(e *transport.Error) { f.explain(userData, e) },
 		InitialBackoff: f.initialBackoff,
+	}
+}
+
+// explain adapts a failed request to the server of the user data.
+func (f Fetcher) explain(userData *UserData, e *transport.Error) {
+	explain(userData, e)
+	if e.Status == http.StatusNetworkAuthenticationRequired {
+		e.RetryTimeout = f.TokenRetryTimeout
 	}
 }
 

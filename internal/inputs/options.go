@@ -14,6 +14,7 @@ type Options struct {
 	Command  string // name of the command, for remedies; join if empty
 	Config   config.Join
 	Service  bool // started by the service: waits for other runs, never takes over
+	Attended bool // started on a terminal: a token that is not accepted is retried only for a short time
 	Resume   bool // resume the unfinished join with its recorded settings
 	StateDir string
 	Only     []string // the steps of a run that is no join; empty: all steps

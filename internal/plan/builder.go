@@ -21,10 +21,12 @@ import (
 // Run contains what a run of a command is given, and what earlier runs have recorded.
 type Run struct {
 	Config config.Join
-	Dir    string // the state directory
-	Sink   report.Sink
-	State  joinstate.State
-	Inputs inputs.Inputs
+	// Attended means that a person awaits the result: see Fetcher.
+	Attended bool
+	Dir      string // the state directory
+	Sink     report.Sink
+	State    joinstate.State
+	Inputs   inputs.Inputs
 }
 
 // Builder builds plans from the payload and the facts of this host. It cannot change the host.

@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -39,6 +40,7 @@ type Document struct {
 	Network       *Network           `json:"network,omitempty" doc:"attachment of the uplink to br-ex; absent if it is not planned"`
 	NotPlanned    []string           `json:"notPlanned" doc:"parts of a join that this plan does not contain, each with the reason"`
 	Notes         []adapt.Note       `json:"notes" doc:"entries of the payload that are not applied as they are, additions, and actions for the administrator"`
+	Connections   []report.Finding   `json:"connections,omitempty" doc:"findings about the servers to which the node connects; absent for a payload from a file and for another host"`
 	MissingUnits  []string           `json:"missingUnits,omitempty" doc:"units that the payload needs and that do not exist, each with the reason"`
 	report.CommandResult
 }
@@ -98,6 +100,12 @@ func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Do
 		document.SoftwareError = b.SoftwareErr.Error()
 	}
 	document.Notes, document.MissingUnits = p.Notes, p.MissingUnits
+	if b.otherHost == nil && b.payloadFile == nil {
+		var connections preflight.Result
+		b.addConnections(ctx, &connections)
+		document.Connections = connections.Findings
+		options.CompleteFindings(document.Connections)
+	}
 	for _, one := range b.Run.Inputs.Overrides {
 		document.Overrides = append(document.Overrides, one.Name)
 	}

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"context"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
@@ -39,7 +40,16 @@ func (b *Builder) PayloadServer() payload.Server {
 	return payload.Server{Fetcher: b.Fetcher(report.Log{}), UserData: b.Run.Inputs.UserData, Dir: b.Run.Dir}
 }
 
-// Fetcher returns the client of the Ignition server.
+// attendedTokenTimeout is the time for retries of a token that is not accepted while a person waits. The
+// usual cause, an expired token, is permanent. A restarted ignition server needs longer until it has the
+// payload again, which the service awaits.
+const attendedTokenTimeout = 20 * time.Second
+
+// Fetcher returns the client of the ignition server.
 func (b *Builder) Fetcher(log report.Log) ignition.Fetcher {
-	return ignition.Fetcher{ConnectTo: b.Run.Config.ConnectTo, Log: log}
+	fetcher := ignition.Fetcher{ConnectTo: b.Run.Config.ConnectTo, Log: log}
+	if b.Run.Attended {
+		fetcher.TokenRetryTimeout = attendedTokenTimeout
+	}
+	return fetcher
 }

@@ -19,7 +19,7 @@ import (
 // HostFacts gathers the facts for the checks that need no payload. If installsPackages is
 // true, the uplink is not checked on a host without Open vSwitch, because the packages
 // step installs it and checks the uplink then.
-func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackages bool) (preflight.HostFacts, error) {
+func (b *Builder) HostFacts(ctx context.Context, installsPackages bool) (preflight.HostFacts, error) {
 	facts := preflight.HostFacts{Host: b.Host.Facts, Systemd: b.Host.UnitsErr}
 	var err error
 	if b.Host.Units != nil {
@@ -43,11 +43,8 @@ func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 	facts.OtherCluster = b.otherCluster()
 	facts.Uplink = b.checkUplink(ctx, installsPackages)
 	if b.Run.Inputs.UserData != nil && b.Run.State.PayloadDigest == "" {
-		probe, err := b.Fetcher(log).Probe(ctx, b.Run.Inputs.UserData)
-		facts.Endpoint, facts.ClockSkew = err, probe.Skew
-		if probe.Temporary != nil {
-			log.Note(probe.Temporary.Error() + "; the fetch step retries")
-		}
+		probe, err := b.Fetcher(report.Log{}).Probe(ctx, b.Run.Inputs.UserData)
+		facts.Endpoint, facts.EndpointTemporary, facts.ClockSkew = err, probe.Temporary, probe.Skew
 	}
 	return facts, nil
 }

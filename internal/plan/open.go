@@ -39,7 +39,7 @@ func openReadOnly(ctx context.Context, options inputs.Options, needsUserData boo
 	if err != nil {
 		return nil, err
 	}
-	run := &Run{Config: options.Config}
+	run := &Run{Config: options.Config, Attended: true}
 	run.Sink = options.RemedySink(func() bool { return run.State.Exists() })
 	if facts == nil {
 		run.Dir = options.StateDir

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -149,6 +150,7 @@ func (b *Builder) packageFindings(ctx context.Context) []report.Finding {
 	if err != nil {
 		refused := report.RefusingFinding(err)
 		refused.Code = report.Refused
+		refused.Remedy = cmp.Or(refused.Remedy, "dnf makecache # connects to all enabled repositories, and prints which fail")
 		found = []report.Finding{refused}
 	}
 	found = slices.DeleteFunc(found, func(f report.Finding) bool { return f.Severity == report.SeverityNote })

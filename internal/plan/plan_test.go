@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func TestDifferences(t *testing.T) {
@@ -69,5 +70,15 @@ func TestRecordInKeepsTheCluster(t *testing.T) {
 	(&Plan{NodeName: "worker-7", Cluster: kube.Cluster{Server: "https://other:6443", CA: []byte("new")}}).RecordIn(&state)
 	if state.APIServer != "https://other:6443" || string(state.APIServerCA) != "new" {
 		t.Errorf("%+v", state)
+	}
+}
+
+// Only a run that a person awaits retries a rejected token for less time than other failures.
+func TestFetcherLimitsRetriesOfAttendedRun(t *testing.T) {
+	for _, isAttended := range []bool{false, true} {
+		b := &Builder{Run: &Run{Attended: isAttended}}
+		if limit := b.Fetcher(report.Log{}).TokenRetryTimeout; (limit > 0) != isAttended {
+			t.Errorf("attended %t: the limit is %s", isAttended, limit)
+		}
 	}
 }

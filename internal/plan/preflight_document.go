@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -33,15 +34,22 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 	if err := b.AwaitUplink(ctx, log); err != nil {
 		return document, err
 	}
-	facts, err := b.HostFacts(ctx, log, false)
+	facts, err := b.HostFacts(ctx, false)
 	if err != nil {
 		return document, err
 	}
+	facts.Endpoint = cmp.Or(facts.Endpoint, facts.EndpointTemporary) // preflight does not wait
 	document.Result = preflight.Run(preflight.HostChecks(), facts)
 	if b.ManagesPackages() {
 		document.Checked++
 		document.Findings = append(document.Findings, b.packageFindings(ctx)...)
 	}
+	if b.Run.State.Exists() { // an interrupted join may have stored the payload
+		if err := b.LoadPayloadFrom(ctx, log, b.SavedPayload()); err != nil {
+			return document, err
+		}
+	}
+	b.addConnections(ctx, &document.Result)
 	if !b.Run.State.Exists() {
 		if b.Run.Inputs.UserData == nil {
 			document.Checked--

@@ -23,7 +23,8 @@ type HostFacts struct {
 	Host                hostinfo.Facts
 	Systemd             error                        // nil if the service manager responds
 	Units               map[string]systemd.UnitState // states of the services in the checks
-	Endpoint            error                        // nil if the ignition server responds over verified TLS
+	Endpoint            error                        // nil if the ignition server accepts the token over verified TLS
+	EndpointTemporary   error                        // of the ignition server, which the fetch step of a join retries
 	ClockSkew           time.Duration                // server clock minus host clock; 0 if unknown
 	NodeName            error                        // nil if the host name is a valid node name
 	Uplink              error                        // nil if br-ex exists or can be created
@@ -67,7 +68,7 @@ func HostChecks() []Check[HostFacts] {
 			func(f HostFacts) []report.Finding { return findingFromError(f.OtherCluster) },
 		},
 		{
-			"endpoint", "the ignition server is reachable and its certificate is valid",
+			"endpoint", "the ignition server is reachable, its certificate is valid, and it accepts the token",
 			func(f HostFacts) []report.Finding { return findingFromError(f.Endpoint) },
 		},
 		{"clock", "the clock is synchronized and matches that of the ignition server", checkClock},
@@ -146,9 +147,10 @@ func checkFapolicyd(f HostFacts) []report.Finding {
 	if f.Units["fapolicyd.service"].Active != "active" {
 		return nil
 	}
-	return warningFinding("fapolicyd-cli --list # the rules: allow files below /var/lib/containers with a rule in "+
-		"/etc/fapolicyd/rules.d, "+
-		"or disable fapolicyd if your policy permits it",
+	return warningFinding("# allow the directories of containers, if your policy permits it (docs/hardened-hosts.md):\n"+
+		`printf 'allow perm=any all : dir=%s\n' /var/lib/containers/ /var/lib/cni/bin/ `+
+		`>/etc/fapolicyd/rules.d/25-hcp-node-agent.rules`+"\n"+
+		"fagenrules --load\nfapolicyd-cli --list # prints the rules in force",
 		"fapolicyd is running; it blocks container binaries that no RPM owns")
 }
 

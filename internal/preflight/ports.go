@@ -8,44 +8,37 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeports"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// nodePort is a port of a node. It is used by a service, or by a pod in the host's network
-// that kubelet.service starts.
+// nodePort is a port that must be unused before the join.
 type nodePort struct {
+	nodeports.Port
 	network string
-	number  int
-	service string
-	pod     string
-	inbound bool // other hosts connect to it
 }
 
 // nodePorts returns the ports of kubelet, CRI-O, Geneve, node-exporter and, on nodes that
-// run it, the default router. On platform None, its strategy is HostNetwork.
+// run it, the default router.
 func nodePorts() []nodePort {
-	const kubelet, crio, vswitch = systemd.KubeletUnit, systemd.CRIOUnit, openvswitch.Unit
-	return []nodePort{
-		{network: "tcp", number: 10250, service: kubelet, inbound: true},
-		{network: "tcp", number: 10248, service: kubelet},
-		{network: "tcp", number: 9537, service: crio},
-		{network: "udp", number: 6081, service: vswitch, inbound: true},
-		{network: "tcp", number: nodeExporterPort, service: kubelet, pod: "node-exporter", inbound: true},
-		{network: "tcp", number: 80, service: kubelet, pod: "router", inbound: true},
-		{network: "tcp", number: 443, service: kubelet, pod: "router", inbound: true},
+	var all []nodePort
+	for _, port := range nodeports.All() {
+		for _, network := range port.Networks {
+			if port.Service != "" {
+				all = append(all, nodePort{port, network})
+			}
+		}
 	}
+	return all
 }
 
-const nodeExporterPort = 9100
-
 // String returns the port in the form "tcp/10250".
-func (p nodePort) String() string { return fmt.Sprintf("%s/%d", p.network, p.number) }
+func (p nodePort) String() string { return p.network + "/" + p.Port.String() }
 
 // IsNodePort reports whether a port is one of the ports of a node.
 func IsNodePort(network string, number int) bool {
-	return slices.ContainsFunc(nodePorts(), func(p nodePort) bool { return p.network == network && p.number == number })
+	return slices.ContainsFunc(nodePorts(), func(p nodePort) bool { return p.network == network && p.First == number })
 }
 
 // isTaken reports whether a socket prevents the port's service or pod from using the port.
@@ -54,17 +47,17 @@ func IsNodePort(network string, number int) bool {
 // another check.
 func (p nodePort) isTaken(socket hostinfo.Socket, units map[string]systemd.UnitState) bool {
 	switch {
-	case socket.Network != p.network || int(socket.Address.Port()) != p.number:
+	case socket.Network != p.network || int(socket.Address.Port()) != p.First:
 		return false
 	case socket.Process == "":
-		state := units[p.service].Active
+		state := units[p.Service].Active
 		return state != "active" && state != "activating"
-	case p.number == nodeExporterPort && socket.Address.Addr().IsLoopback():
+	case p.First == nodeports.NodeExporter && socket.Address.Addr().IsLoopback():
 		return false // the pod listens only on the node's address
-	case p.pod != "":
+	case p.Pod != "":
 		return !socket.Pod
 	}
-	return socket.Service != p.service
+	return socket.Service != p.Service
 }
 
 // checkPorts reports the ports that other processes use. Without its own ports, a node does
@@ -76,10 +69,10 @@ func checkPorts(f HostFacts) []report.Finding {
 			if !port.isTaken(socket, f.Units) {
 				continue
 			}
-			if port.pod == "" {
+			if port.Pod == "" {
 				required = append(required, port.String()+" by "+describeOwner(socket))
 			} else {
-				ofPods = append(ofPods, fmt.Sprintf("%s (%s) by %s", port, port.pod, describeOwner(socket)))
+				ofPods = append(ofPods, fmt.Sprintf("%s (%s) by %s", port, port.Pod, describeOwner(socket)))
 			}
 		}
 	}
@@ -115,9 +108,9 @@ func checkFirewall(f HostFacts) []report.Finding {
 	}
 	var closed, flags []string
 	for _, port := range nodePorts() {
-		if f.Firewall != nil && port.inbound && !f.Firewall.Allows(port.network, port.number) {
+		if f.Firewall != nil && port.Inbound && !f.Firewall.Allows(port.network, port.First) {
 			closed = append(closed, port.String())
-			flags = append(flags, fmt.Sprintf("--add-port=%d/%s", port.number, port.network))
+			flags = append(flags, fmt.Sprintf("--add-port=%d/%s", port.First, port.network))
 		}
 	}
 	if len(closed) == 0 {

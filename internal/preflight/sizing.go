@@ -136,8 +136,14 @@ func (r Resources) leaves(host hostinfo.Facts) Resources {
 	return Resources{MilliCPU: int64(host.CPUs)*1000 - r.MilliCPU, MemoryMiB: host.MemoryKiB/1024 - r.MemoryMiB}
 }
 
+// String returns the amounts in the form "0.5 CPU and 1.1 GiB of memory".
 func (r Resources) String() string {
-	return fmt.Sprintf("%dm of CPU and %d MiB of memory", r.MilliCPU, r.MemoryMiB)
+	cpu := strconv.FormatFloat(float64(r.MilliCPU)/1000, 'f', -1, 64) + " CPU"
+	if r.MilliCPU > 1000 {
+		cpu += "s"
+	}
+	memory := strings.TrimSuffix(strconv.FormatFloat(float64(r.MemoryMiB)/1024, 'f', 1, 64), ".0")
+	return cpu + " and " + memory + " GiB of memory"
 }
 
 // isTooSmall reports whether the pods of the network do not fit into what is left of a host.
@@ -173,6 +179,6 @@ func checkReservation(f PayloadFacts) []report.Finding {
 
 func tooSmall(host hostinfo.Facts, reserved Resources) []report.Finding {
 	return warningFinding("# use a host with at least 2 CPUs and 8 GiB of memory",
-		"this host has %s, of which kubelet reserves %s; the pods of OVN-Kubernetes request about %s and may not fit",
+		"%s are too few for a worker: kubelet reserves %s, and the pods of OVN-Kubernetes request about %s",
 		Resources{}.leaves(host), reserved, networkPods)
 }

@@ -78,21 +78,20 @@ func TestCheckResources(t *testing.T) {
 		"1 CPU":   {hostOfSize(1, 7658), defaultReservation, nil, nil}, // 500m are left
 		"unknown": {hostOfSize(0, 0), Resources{1 << 20, 1 << 20}, nil, nil},
 		"too little memory": {hostOfSize(2, 2048), defaultReservation, []string{
-			"warning: this host has 2000m of CPU and 2048 MiB of memory, of which kubelet reserves 500m of CPU and " +
-				"1124 MiB of memory; the pods of OVN-Kubernetes request about 180m of CPU and 2048 MiB of memory and may not fit",
+			"warning: 2 CPUs and 2 GiB of memory are too few for a worker: kubelet reserves 0.5 CPU and 1.1 GiB of memory, " +
+				"and the pods of OVN-Kubernetes request about 0.18 CPU and 2 GiB of memory",
 		}, nil},
 		"the payload reserves nearly all": {hostOfSize(2, 7658), Resources{1900, 1124}, nil, []string{
-			"warning: this host has 2000m of CPU and 7658 MiB of memory, of which kubelet reserves 1900m of CPU and 1124 MiB " +
-				"of memory; " +
-				"the pods of OVN-Kubernetes request about 180m of CPU and 2048 MiB of memory and may not fit",
+			"warning: 2 CPUs and 7.5 GiB of memory are too few for a worker: kubelet reserves 1.9 CPUs and 1.1 GiB of " +
+				"memory, and the pods of OVN-Kubernetes request about 0.18 CPU and 2 GiB of memory",
 		}},
 		"the payload reserves more CPU than there is": {hostOfSize(2, 7658), Resources{2001, 1124}, nil, []string{
-			"problem: kubelet would not start: the payload reserves 2001m of CPU and 1124 MiB of memory, and this host has " +
-				"2000m of CPU and 7658 MiB of memory",
+			"problem: kubelet would not start: the payload reserves 2.001 CPUs and 1.1 GiB of memory, and this host has " +
+				"2 CPUs and 7.5 GiB of memory",
 		}},
-		"the payload reserves more memory than there is": {hostOfSize(2, 4096), Resources{500, 4196}, nil, []string{
-			"problem: kubelet would not start: the payload reserves 500m of CPU and 4196 MiB of memory, and this host has " +
-				"2000m of CPU and 4096 MiB of memory",
+		"the payload reserves more memory than there is": {hostOfSize(1, 4096), Resources{500, 4196}, nil, []string{
+			"problem: kubelet would not start: the payload reserves 0.5 CPU and 4.1 GiB of memory, and this host has " +
+				"1 CPU and 4 GiB of memory",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A pipe shows each minute that a step still runs, and what it waits for.
+// A pipe shows each minute that a step still runs, and what it waits for. The remedy is printed once.
 func TestHeartbeatInPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -42,11 +42,7 @@ func TestHeartbeatInPipe(t *testing.T) {
 2000-01-01T00:01:01Z client-certificate  remedy    # on the hosted cluster:
 2000-01-01T00:01:01Z client-certificate  remedy    oc adm certificate approve x
 2000-01-01T00:02:01Z client-certificate  waiting   waiting for approval of CSR x (1m0s)
-2000-01-01T00:02:01Z client-certificate  remedy    # on the hosted cluster:
-2000-01-01T00:02:01Z client-certificate  remedy    oc adm certificate approve x
 2000-01-01T00:03:01Z client-certificate  waiting   waiting for approval of CSR x (2m0s)
-2000-01-01T00:03:01Z client-certificate  remedy    # on the hosted cluster:
-2000-01-01T00:03:01Z client-certificate  remedy    oc adm certificate approve x
 2000-01-01T00:03:06Z client-certificate  ok        approved (3m6s)
 `
 		if diff := cmp.Diff(want, out.String()); diff != "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // Lines is a Sink for pipes and files: one line with a timestamp for each event, and for each line
-// of a remedy.
+// of a remedy. The remedy of a repeated message is not printed again.
 //
 //	2026-11-23T10:15:02Z network             ok        eth0 is attached to br-ex (9.5s)
 type Lines struct {
@@ -28,6 +28,9 @@ func (l *Lines) Emit(event Event) {
 		message += fmt.Sprintf(" (%s)", formatSeconds(event.Elapsed))
 	}
 	l.print(event, string(event.Kind), message)
+	if event.Kind == Waiting && event.Elapsed > 0 { // repeated by a Heartbeat
+		return
+	}
 	for _, line := range event.Remedy.Lines() {
 		l.print(event, "remedy", Escape(line))
 	}

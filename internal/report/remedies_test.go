@@ -66,5 +66,5 @@ var commands = []string{
 	"openssl", "ovs-vsctl", "ping", "ps", "resolvectl", "rm", "rpm", "setenforce", "setsebool", "ss", "stat",
 	"subscription-manager", "sudo", "swapoff", "sysctl",
 	"systemctl", "umask", "systemd-analyze", "timedatectl", "umount", "usermod", "userdel", "echo", "fapolicyd-cli",
-	"findmnt", "mkdir", "restorecon", "cp", "podman", "uname", "PULL",
+	"findmnt", "mkdir", "restorecon", "cp", "podman", "uname", "PULL", "printf", "fagenrules",
 }

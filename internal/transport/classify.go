@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package transport classifies requests that failed without a response: DNS, connection, proxy,
-// TLS and certificate validity. The package sends no request itself. Start reading at Classify.
+// TLS and certificate validity. Only Reach sends a request itself. Start reading at Classify.
 package transport
 
 import (
@@ -47,6 +47,8 @@ type Error struct {
 	Code      report.Code
 	Temporary bool // a retry can succeed
 	Cause     error
+	// RetryTimeout limits the retries from the first such failure on; 0 means no limit of its own.
+	RetryTimeout time.Duration
 
 	Address     string            // HOST:PORT of the server
 	Name        string            // that DNS does not resolve

@@ -47,7 +47,12 @@ func prepare(m *machine.Machine, options Options) (*run, error) {
 		}
 	}
 	r := &run{
-		node:    bootstrap.NewFlow(plan.Run{Dir: options.StateDir, Sink: options.Sink, State: state}, m),
+		node: bootstrap.NewFlow(plan.Run{
+			Attended: options.Attended,
+			Dir:      options.StateDir,
+			Sink:     options.Sink,
+			State:    state,
+		}, m),
 		options: options,
 	}
 	r.node.Planner.Upgrading = true

@@ -36,6 +36,10 @@ func (c *Client) attempt(ctx context.Context, r Request) (*Response, *transport.
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	target, headers, address, unencrypted := r.URL, r.Headers, c.ConnectTo, false
+	method := http.MethodGet
+	if r.Head {
+		method = http.MethodHead
+	}
 	for range maxRedirects {
 		unencrypted = unencrypted || target.Scheme == "http"
 		dialed, serverName := *target, ""
@@ -43,7 +47,7 @@ func (c *Client) attempt(ctx context.Context, r Request) (*Response, *transport.
 			dialed.Host, serverName = address, target.Hostname()
 		}
 		trip := c.newTransport(serverName)
-		response, err := roundTrip(ctx, trip, &dialed, target, headers)
+		response, err := roundTrip(ctx, trip, method, &dialed, target, headers)
 		if err != nil {
 			proxy, _ := c.Proxy.For(&dialed) // an error would be err
 			failed := transport.Classify(&dialed, proxy, err)
@@ -88,9 +92,9 @@ func (c *Client) newTransport(serverName string) *http.Transport {
 // roundTrip sends one request. It does not use an http.Client, which would include URLs in
 // errors.
 func roundTrip(
-	ctx context.Context, trip *http.Transport, dialed, target *url.URL, headers http.Header,
+	ctx context.Context, trip *http.Transport, method string, dialed, target *url.URL, headers http.Header,
 ) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, dialed.String(), nil)
+	request, err := http.NewRequestWithContext(ctx, method, dialed.String(), nil)
 	if err != nil {
 		return nil, errors.New("invalid URL") // the cause contains the URL
 	}

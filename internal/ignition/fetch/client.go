@@ -62,7 +62,7 @@ type Client struct {
 	// Hooks, each of which may be nil.
 	CheckRedirect func(to *url.URL) error          // returns why a redirect is not allowed
 	Check         func(*Response) *transport.Error // returns why a body is not usable
-	Explain       func(*transport.Error)           // sets the text, the remedy, the exit code and Temporary for the server
+	Explain       func(*transport.Error)           // adapts a failure to the server
 
 	InitialBackoff, StallTimeout time.Duration // shorter in tests
 }
@@ -79,9 +79,10 @@ func (p Proxy) For(target *url.URL) (*url.URL, error) {
 	return config.ProxyFunc()(target)
 }
 
-// Request is a GET request.
+// Request is a GET or HEAD request.
 type Request struct {
 	Name    string // of the server, in log messages
+	Head    bool   // send HEAD: the response has no body
 	URL     *url.URL
 	Headers http.Header // replace the default headers of the same name
 	Limit   int64       // of the body, in bytes
@@ -98,7 +99,7 @@ type Response struct {
 }
 
 // Get sends a request, with retries. It blocks until there is a usable response, a failure is
-// not temporary, RetryTimeout has passed, or ctx ends. An error is a report.Failure around a
+// not temporary, RetryTimeout or that of a failure has passed, or ctx ends. An error is a report.Failure around a
 // *transport.Error.
 func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 	began, limited := time.Now(), ctx
@@ -118,6 +119,11 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 		}
 		if limited.Err() == nil || last == nil { // otherwise the timeout interrupted this attempt
 			last = failed
+		}
+		if last.RetryTimeout > 0 {
+			if limit := time.Now().Add(last.RetryTimeout); limit.Before(deadline) {
+				deadline = limit
+			}
 		}
 		ended := !last.Temporary || limited.Err() != nil || time.Now().After(deadline)
 		if !ended {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeports"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -46,7 +47,7 @@ func HostSettings() []HostSetting {
 		{
 			Name: "firewall-ports", Kind: FirewallPortsKind, Driver: FirewallPorts{}, HasMembers: true,
 			Change: func(f SettingFacts) (ledger.Change, bool) {
-				return PortChange("traffic between nodes", f.FirewallZone, nodePorts...), f.FirewallZone != ""
+				return PortChange("traffic between nodes", f.FirewallZone, nodeports.Opened()...), f.FirewallZone != ""
 			},
 		},
 	}
@@ -54,12 +55,6 @@ func HostSettings() []HostSetting {
 
 // nodeBooleans are the SELinux booleans that OpenShift images enable.
 var nodeBooleans = []string{"container_manage_cgroup", "virt_use_samba", "container_use_cephfs"}
-
-// nodePorts are the ports on which OpenShift nodes reach each other: services of pods in the host's
-// network, kubelet and other parts of Kubernetes, the overlay network, and Services of type NodePort.
-var nodePorts = []string{
-	"9000-9999/tcp", "9000-9999/udp", "10250-10259/tcp", "6081/udp", "30000-32767/tcp", "30000-32767/udp",
-}
 
 // enabled returns NAME=VALUE for each name.
 func enabled(names []string, value string) []string {

@@ -45,13 +45,13 @@ func (d *Driver) checkEndpoints(ctx context.Context, all []Endpoint) error {
 	return nil
 }
 
-// awaitConnection repeats connect until it succeeds or the time expires, and returns the
+// awaitConnection repeats Connect until it succeeds or the time expires, and returns the
 // last error.
 func (e Endpoint) awaitConnection(ctx context.Context, total time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, total)
 	defer cancel()
 	for {
-		err := e.connect(ctx)
+		err := e.Connect(ctx)
 		if err == nil {
 			return nil
 		}
@@ -61,7 +61,8 @@ func (e Endpoint) awaitConnection(ctx context.Context, total time.Duration) erro
 	}
 }
 
-func (e Endpoint) connect(ctx context.Context) error {
+// Connect connects once.
+func (e Endpoint) Connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", e.Address)

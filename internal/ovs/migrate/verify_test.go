@@ -164,7 +164,7 @@ func TestEndpointConnect(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := test.reach.connect(context.Background())
+			err := test.reach.Connect(context.Background())
 			if (err == nil) != test.ok {
 				t.Errorf("reached: %v, want %t", err, test.ok)
 			}

@@ -20,6 +20,11 @@ func TestResponses(t *testing.T) {
 		{"good token", "GET", "/ignition", s.bearer(), 200, "application/json; charset=utf-8", payload},
 		{"path with more", "GET", "/ignitionfoo", s.bearer(), 200, "application/json; charset=utf-8", payload},
 		{"method is ignored", "POST", "/ignition", s.bearer(), 200, "application/json; charset=utf-8", payload},
+		{"HEAD has no body", "HEAD", "/ignition", s.bearer(), 200, "application/json; charset=utf-8", ""},
+		{
+			"HEAD with an unknown token", "HEAD", "/ignition", "Bearer " + encode("0e2e5f3c-0000-4000-8000-000000000000"), 511,
+			plain, "",
+		},
 		{"path with a slash", "GET", "/ignition/", s.bearer(), 404, plain, "404 page not found\n"},
 		{"standalone's path", "GET", "/config/worker", s.bearer(), 404, plain, "404 page not found\n"},
 		{"wrong path is reported before the token is checked", "GET", "/", "", 404, plain, "404 page not found\n"},
