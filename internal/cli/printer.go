@@ -61,8 +61,8 @@ func (p *Printer) BindFlags(root *cobra.Command) {
 func (p *Printer) Open() {
 	p.JSON = *p.output == "json"
 	p.progress = p.openProgress()
-	p.page = p.newPage()
-	p.Err = report.EscapeWriter{W: p.Err}
+	p.page = p.newPage(p.Out)
+	p.Err = p.newPage(p.Err)
 	if !p.JSON {
 		p.Out = p.page
 	}
@@ -133,13 +133,13 @@ func (p *Printer) newTerminal(stream io.Writer) *report.Terminal {
 	}
 }
 
-// newPage returns the page for documents on standard output.
-func (p *Printer) newPage() *report.Page {
+// newPage returns a page on stream.
+func (p *Printer) newPage(stream io.Writer) *report.Page {
 	const maxWidth = 120
-	width, _ := terminalSize(p.Out)
-	colors := p.hasColors(p.Out)
+	width, _ := terminalSize(stream)
+	colors := p.hasColors(stream)
 	return &report.Page{
-		Writer:  report.EscapeWriter{W: p.Out, Colors: colors},
+		Writer:  report.EscapeWriter{W: stream, Colors: colors},
 		Width:   min(width, maxWidth),
 		Color:   colors,
 		Verbose: *p.verbose > 0,
@@ -263,12 +263,15 @@ func (p *Printer) Failure(path string, err error) {
 		report.Log{Sink: p.Sink}.Fail(message, report.RemedyOf(err))
 		return
 	}
-	fmt.Fprintf(p.Err, "%s: %v\n", path, err)
+	page, isOpen := p.Err.(*report.Page)
+	if !isOpen { // the flags are invalid
+		page = p.newPage(p.Err)
+	}
+	message := path + ": " + err.Error()
 	if isUsage {
-		fmt.Fprintf(p.Err, "see: %s\n", report.RemedyOf(err))
+		page.Item("", message)
+		page.Printf("see: %s\n", report.RemedyOf(err))
 		return
 	}
-	for _, line := range report.RemedyOf(err).Lines() {
-		fmt.Fprintln(p.Err, line)
-	}
+	page.Failure("", message, report.RemedyOf(err), report.CausesOf(err))
 }

@@ -46,14 +46,8 @@ type StepResult struct {
 	Message  string        `json:"message,omitempty" doc:"summary, or the error of a failed step"`
 	Remedy   Remedy        `json:"remedy,omitempty" doc:"how to resolve the failure of the step"`
 	Seconds  float64       `json:"seconds" doc:"duration of the step in seconds"`
-	Warnings []StepWarning `json:"warnings,omitempty" doc:"warnings of the step"`
+	Warnings []Problem     `json:"warnings,omitempty" doc:"warnings of the step"`
 	Started  time.Time     `json:"started" doc:"start of the step"`
-}
-
-// StepWarning is a warning of a step with its remedy.
-type StepWarning struct {
-	Message string `json:"message" doc:"warning in one sentence"`
-	Remedy  Remedy `json:"remedy,omitempty" doc:"how to resolve the cause"`
 }
 
 // Recorder is a Sink that collects the results of a run for JSON documents.
@@ -72,7 +66,7 @@ func (r *Recorder) Emit(event Event) {
 		r.Steps = append(r.Steps, StepResult{Name: event.Step, Result: StatusFailed, Started: event.Time})
 	case Warning:
 		if n := len(r.Steps); n > 0 {
-			r.Steps[n-1].Warnings = append(r.Steps[n-1].Warnings, StepWarning{event.Message, event.Remedy})
+			r.Steps[n-1].Warnings = append(r.Steps[n-1].Warnings, Problem{event.Message, event.Remedy})
 		}
 	case StepDone, StepUnchanged, StepSkipped, StepFailed:
 		if n := len(r.Steps); n > 0 {
@@ -109,11 +103,13 @@ type CommandResult struct {
 	ExitCode Code   `json:"exitCode" doc:"exit code of the command"`
 	Error    string `json:"error,omitempty" doc:"what failed and why; absent if the command succeeded"`
 	Remedy   Remedy `json:"remedy,omitempty" doc:"how to resolve the failure"`
+
+	Causes []Problem `json:"causes,omitempty" doc:"causes of the failure, if there are several"`
 }
 
 // ResultOf returns the result of a command that ended with err.
 func ResultOf(err error) CommandResult {
-	r := CommandResult{ExitCode: CodeOf(err), Remedy: RemedyOf(err)}
+	r := CommandResult{ExitCode: CodeOf(err), Remedy: RemedyOf(err), Causes: CausesOf(err)}
 	if err != nil {
 		r.Error = err.Error()
 	}

@@ -34,6 +34,8 @@ type Event struct {
 	Elapsed time.Duration `json:"elapsed,omitempty"` // of the step or of the wait, in nanoseconds
 	RetryAt time.Time     `json:"next,omitzero"`     // time of the next attempt; zero if unknown
 	Change  string        `json:"change,omitempty"`  // changed object of the host: KIND:TARGET
+	// Causes of a failure, if there are several. Message and Remedy have all of them, too.
+	Causes []Problem `json:"causes,omitempty"`
 	// Name of the related certificate signing request.
 	Request string `json:"request,omitempty"`
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
@@ -53,26 +52,20 @@ func RefusingFinding(err error) Finding {
 // and remedies. It returns nil if there are none. The exit code is that of the findings
 // if it is the same for all, else Refused.
 func Refusal(findings []Finding) error {
-	var messages, remedies []string
+	var causes []Problem
 	code := Success
 	for _, finding := range findings {
 		if !finding.RefusesJoin {
 			continue
 		}
-		messages = append(messages, finding.Message)
-		if finding.Remedy != "" {
-			remedies = lists.AppendMissing(remedies, string(finding.Remedy))
-		}
+		causes = append(causes, Problem{finding.Message, finding.Remedy})
 		if own := cmp.Or(finding.Code, Refused); code == Success {
 			code = own
 		} else if code != own {
 			code = Refused
 		}
 	}
-	if len(messages) == 0 {
-		return nil
-	}
-	return Fail(code, Remedy(strings.Join(remedies, "\n")), "%s", strings.Join(messages, "; "))
+	return FailWith(code, causes)
 }
 
 // CountFindings returns the number of findings of each severity but OK, in the form

@@ -42,7 +42,7 @@ func (h *Heartbeat) Emit(event Event) {
 func (h *Heartbeat) repeat(event Event) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	if h.current != event {
+	if !h.current.Time.Equal(event.Time) {
 		return // another event has replaced it meanwhile
 	}
 	if event.Kind == StepStarted {

@@ -24,6 +24,9 @@ func (l *Lines) Emit(event Event) {
 		return
 	}
 	message := Escape(message(event))
+	if len(event.Causes) > 0 {
+		message = Escape(countCauses(event.Message, event.Causes))
+	}
 	if event.Elapsed > 0 {
 		message += fmt.Sprintf(" (%s)", formatSeconds(event.Elapsed))
 	}
@@ -31,7 +34,17 @@ func (l *Lines) Emit(event Event) {
 	if event.Kind == Waiting && event.Elapsed > 0 { // repeated by a Heartbeat
 		return
 	}
-	for _, line := range event.Remedy.Lines() {
+	if len(event.Causes) == 0 {
+		l.printRemedy(event, event.Remedy)
+	}
+	for _, problem := range event.Causes {
+		l.print(event, "problem", Escape(problem.Message))
+		l.printRemedy(event, problem.Remedy)
+	}
+}
+
+func (l *Lines) printRemedy(event Event, remedy Remedy) {
+	for _, line := range remedy.Lines() {
 		l.print(event, "remedy", Escape(line))
 	}
 }

@@ -81,8 +81,12 @@ func (t *Terminal) Emit(event Event) {
 		}
 	case StepDone, StepUnchanged, StepSkipped, StepFailed:
 		t.endLine()
+		if len(event.Causes) > 0 {
+			event.Message, event.Remedy = countCauses(event.Message, event.Causes), ""
+		}
 		t.printStep(event)
 		t.printPending()
+		t.page(t.W).Problems(event.Causes)
 		t.page(t.W).Remedy(event.Remedy)
 	}
 	t.drawLine()

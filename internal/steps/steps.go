@@ -94,7 +94,8 @@ func run[T any](ctx context.Context, r Runner, step Step[T], flow T) (Outcome, e
 	if err != nil {
 		err = report.ExplainInterruption(ctx, err)
 		r.emit(report.Event{
-			Kind: report.StepFailed, Step: step.Name, Message: err.Error(), Remedy: report.RemedyOf(err), Elapsed: elapsed,
+			Kind: report.StepFailed, Step: step.Name, Message: err.Error(), Remedy: report.RemedyOf(err),
+			Causes: report.CausesOf(err), Elapsed: elapsed,
 		})
 		return outcome, fmt.Errorf("%s: %w", step.Name, err)
 	}
