@@ -54,11 +54,14 @@ func (r *run) state() *joinstate.State { return &r.node.Run.State }
 func Upgrade(ctx context.Context, options Options) (bool, error) {
 	limited, cancel := options.Config.WithTimeout(ctx)
 	defer cancel()
+	options.Command = inputs.UpgradeCommand
+	options.Sink = options.RemedySink(func() bool { return false })
 	m, lock, err := machine.Acquire(limited, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return false, err
 	}
 	changed, err := upgradeHost(ctx, m, options)
+	err = options.CompleteError(err)
 	m.Close()
 	if lock.Stopped || err == nil {
 		machine.StartService(context.WithoutCancel(ctx), options.Sink)
