@@ -54,8 +54,7 @@ func (r *run) state() *joinstate.State { return &r.node.Run.State }
 func Upgrade(ctx context.Context, options Options) (bool, error) {
 	limited, cancel := options.Config.WithTimeout(ctx)
 	defer cancel()
-	options.Command = inputs.UpgradeCommand
-	options.Sink = options.RemedySink(func() bool { return false })
+	options = options.withCompleteRemedies()
 	m, lock, err := machine.Acquire(limited, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return false, err
@@ -67,6 +66,14 @@ func Upgrade(ctx context.Context, options Options) (bool, error) {
 		machine.StartService(context.WithoutCancel(ctx), options.Sink)
 	}
 	return changed, err
+}
+
+// withCompleteRemedies returns options whose remedies are commands of this upgrade, with its inputs, also if the
+// service resumes it.
+func (o Options) withCompleteRemedies() Options {
+	o.Command = inputs.UpgradeCommand
+	o.Sink = o.RemedySink(func() bool { return false })
+	return o
 }
 
 // upgradeHost runs the upgrade, and its rollback if it fails.
