@@ -46,9 +46,9 @@ func TestRemediesForTheCluster(t *testing.T) {
 	shell := localShell(t, dir, "PATH="+filepath.Join(dir, "bin")+":"+bin+":"+os.Getenv("PATH"),
 		"KUBECONFIG="+filepath.Join(dir, "hosted.kubeconfig"))
 	// The kinds of the first documents are known only after a moment.
-	output, code, err := shell("for try in $(seq 20); do kubectl apply -f " + objects + " && exit; sleep 1; done; exit 1")
-	if err != nil || code != 0 {
-		t.Fatalf("creating the objects: code %d, %v:\n%s", code, err, output)
+	result, err := shell("for try in $(seq 20); do kubectl apply -f " + objects + " && exit; sleep 1; done; exit 1")
+	if err != nil || result.ExitCode != 0 {
+		t.Fatalf("creating the objects: %v, %+v", err, result)
 	}
 	remedies.Run(t, remedies.Cluster, shell)
 }

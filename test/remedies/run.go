@@ -17,8 +17,14 @@ import (
 	"testing"
 )
 
-// Shell runs a script with bash. It returns its output and its exit code.
-type Shell func(script string) (output string, code int, err error)
+// Shell runs a script with bash.
+type Shell func(script string) (Result, error)
+
+// Result is the result of a script.
+type Result struct {
+	Stdout, Stderr string
+	ExitCode       int
+}
 
 // A State is a state of a host in which the agent prints remedies.
 type State struct {
@@ -29,7 +35,7 @@ type State struct {
 	Restore string `yaml:"restore"` // ends the state
 }
 
-// failedCommand matches what a shell and programs print about a command line that is not valid.
+// failedCommand matches what a shell and programs print on standard error about a command line that is not valid.
 var failedCommand = regexp.MustCompile(`(?i)command not found|unknown (option|verb|flag|command|operation)|` +
 	`(invalid|unrecognized|illegal) option|unrecognized arguments|could not be found|no such option|syntax error|` +
 	`no such file or directory|unknown shorthand|invalid argument|no user data was given`)
@@ -56,15 +62,15 @@ func Run(t *testing.T, place string, shell Shell) {
 
 // tryScript runs commands, and returns why they are not valid, "" if they are.
 func tryScript(shell Shell, script, fails string) string {
-	output, code, err := shell(script)
-	found := failedCommand.FindString(output)
+	result, err := shell(script)
+	found := failedCommand.FindString(result.Stderr)
 	switch {
 	case err != nil:
 		return err.Error()
 	case found != "":
-		return fmt.Sprintf("%q prints %q:\n%s", script, found, output)
-	case code == 127 || (code != 0) != (fails != ""):
-		return fmt.Sprintf("%q exits with code %d:\n%s", script, code, output)
+		return fmt.Sprintf("%q prints %q:\n%s", script, found, result.Stderr)
+	case result.ExitCode == 127 || (result.ExitCode != 0 && fails == ""):
+		return fmt.Sprintf("%q exits with code %d:\n%s%s", script, result.ExitCode, result.Stdout, result.Stderr)
 	}
 	return ""
 }
@@ -106,24 +112,24 @@ func (s State) run(t *testing.T, entries []Entry, shell Shell) map[string]string
 
 func (s State) mustRun(t *testing.T, shell Shell, script string) {
 	t.Helper()
-	if output, code, err := shell("set -e\n" + script); err != nil || code != 0 {
-		t.Errorf("%s: code %d, %v:\n%s", script, code, err, output)
+	if result, err := shell("set -e\n" + script); err != nil || result.ExitCode != 0 {
+		t.Errorf("%s: %v, %+v", script, err, result)
 	}
 }
 
 // printed runs the command of the state and returns the commands of the remedies in its output, each once.
 func (s State) printed(t *testing.T, shell Shell) []string {
 	t.Helper()
-	output, _, err := shell(s.Run + " 2>/dev/null")
+	result, err := shell(s.Run)
 	if err != nil {
 		t.Error(err)
 	}
 	var all []string
-	for decoder := json.NewDecoder(bytes.NewReader([]byte(output))); ; {
+	for decoder := json.NewDecoder(bytes.NewReader([]byte(result.Stdout))); ; {
 		var document any
 		if err := decoder.Decode(&document); err != nil {
 			if !errors.Is(err, io.EOF) {
-				t.Errorf("%s: %v:\n%s", s.Run, err, output)
+				t.Errorf("%s: %v: %+v", s.Run, err, result)
 			}
 			break
 		}

@@ -3,6 +3,7 @@
 package remedies_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -36,16 +37,20 @@ func scratchDir(t *testing.T) string {
 // localShell returns a shell of this machine.
 func localShell(t *testing.T, dir string, environment ...string) remedies.Shell {
 	t.Helper()
-	return func(script string) (string, int, error) {
+	return func(script string) (remedies.Result, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		command := exec.CommandContext(ctx, "bash", "-c", script)
 		command.Dir = dir
 		command.Env = append(os.Environ(), environment...)
-		output, err := command.CombinedOutput()
+		var stdout, stderr bytes.Buffer
+		command.Stdout, command.Stderr = &stdout, &stderr
+		err := command.Run()
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 			err = nil
 		}
-		return string(output), command.ProcessState.ExitCode(), err
+		return remedies.Result{
+			Stdout: stdout.String(), Stderr: stderr.String(), ExitCode: command.ProcessState.ExitCode(),
+		}, err
 	}
 }

@@ -37,7 +37,7 @@ type Entry struct {
 	In string `yaml:"in,omitempty"`
 	// With contains the values that replace the placeholders, and words in capital letters as WORD=VALUE.
 	With []string `yaml:"with,flow,omitempty"`
-	// Fails is the reason why the last command exits with another code than 0. It is valid nevertheless.
+	// Fails is the reason why the last command can exit with another code than 0. It is valid nevertheless.
 	Fails string `yaml:"fails,omitempty"`
 	// Parsed is the reason why the commands are not run.
 	Parsed string `yaml:"parsed,omitempty"`

@@ -15,16 +15,17 @@ import (
 func TestRemedies(t *testing.T) {
 	ctx := newContext(t)
 	mustOutput(ctx, t, forRemedies)
-	remedies.Run(t, remedies.Node, func(script string) (string, int, error) {
+	remedies.Run(t, remedies.Node, func(script string) (remedies.Result, error) {
 		result, err := environment.Machine.Run(ctx, script)
-		return result.Stdout + result.Stderr, result.ExitCode, err
+		return remedies.Result(result), err
 	})
 }
 
 // forRemedies makes what the commands in the table of remedies change on a node.
 const forRemedies = `
 touch /root/file /root/removed
-ip link add remedies0 type dummy
+ip link add remedies0 type veth peer name remedies2
+ip link add remedies8 type dummy
 for name in remedies remedies-deleted; do
   nmcli connection add type dummy con-name $name ifname remedies1 autoconnect no \
     ipv4.method disabled ipv6.method disabled >/dev/null
