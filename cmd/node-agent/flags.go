@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -19,13 +20,9 @@ import (
 // nothing has no flag for a change.
 var (
 	// userDataSettings select the payload.
-	userDataSettings = []string{
-		"user-data", "endpoint", "token-file", "ca-file", "nodepool", "config-hash", "connect-to",
-		"ignition-override", "payload-drop",
-	}
+	userDataSettings = inputs.UserDataFlags
 	// upgradeSettings can be given to an upgrade; the others remain those of the join.
-	upgradeSettings = append(slices.Clone(userDataSettings), "openshift-release", "software", "install-packages",
-		"apply-host-settings", "timeout")
+	upgradeSettings = inputs.UpgradeFlags
 	// planSettings determine the result of plan and preflight.
 	planSettings = append(slices.Clone(userDataSettings),
 		"bridge-interface", "verify-reach", "network-timeout", "node-label", "node-taint", "pause-image",

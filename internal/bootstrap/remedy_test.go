@@ -106,6 +106,25 @@ func TestRemediesOfOtherInputs(t *testing.T) {
 	}
 }
 
+// An upgrade must be run again as an upgrade, with its inputs and the setting of the remedy.
+func TestRemediesOfAnUpgrade(t *testing.T) {
+	given := config.Defaults()
+	given.UserData, given.ConnectTo, given.BridgeInterface = "/new.ign", "192.0.2.1:443", "eth0"
+	for remedy, want := range map[report.Remedy]report.Remedy{
+		"# set the source: hcp-node-agent join --software rpm": "# set the source: hcp-node-agent upgrade " +
+			"--user-data /new.ign --connect-to 192.0.2.1:443 --software rpm",
+		"hcp-node-agent join --install-packages": "hcp-node-agent upgrade --user-data /new.ign " +
+			"--connect-to 192.0.2.1:443 --install-packages",
+		"hcp-node-agent join # restores the joined state": "hcp-node-agent join # restores the joined state",
+		"hcp-node-agent join --pause-image IMAGE":         "hcp-node-agent join --pause-image IMAGE",
+	} {
+		options := inputs.Options{Command: inputs.UpgradeCommand, Config: given}
+		if got := options.CompleteRemedy(remedy); got != want {
+			t.Errorf("%q is completed to %q, want %q", remedy, got, want)
+		}
+	}
+}
+
 // refusedJoin is the result of a join that was refused in its first step.
 type refusedJoin struct {
 	dir  string // the state directory

@@ -95,7 +95,7 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 				"completed => hcp-node-agent join # resumes the join",
 		}},
 		"at work": {d: diagnostics{busy: true}, state: state("files", time.Time{}), want: []string{
-			"note: another hcp-node-agent is changing this host => journalctl -f -u hcp-node-agent",
+			"note: another hcp-node-agent is changing this host => journalctl -b -u hcp-node-agent",
 			`note: the join of NodePool clusters/demo, started at 2026-01-02T03:04:05Z, has not finished: the last ` +
 				`completed step is "files", the next is "system" => hcp-node-agent join # resumes the join`,
 		}},

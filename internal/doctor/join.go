@@ -39,7 +39,7 @@ func (d *diagnostics) joinFindings(maintenance *joinstate.Maintenance) []report.
 	var findings []report.Finding
 	if d.busy {
 		findings = append(findings,
-			note("journalctl -f -u hcp-node-agent", "another hcp-node-agent is changing this host"))
+			note("journalctl -b -u hcp-node-agent", "another hcp-node-agent is changing this host"))
 	}
 	if err := d.inputErr; err != nil {
 		findings = append(findings, warning(cmp.Or(report.RemedyOf(err), "hcp-node-agent doctor --help"),

@@ -195,9 +195,8 @@ func (i *Identity) checkCertificate(content []byte) (State, error) {
 // foreignIdentityError returns the error for an existing identity of another cluster or
 // node, which remains unchanged.
 func (i *Identity) foreignIdentityError(format string, args ...any) error {
-	remedy := report.Remedyf("# to leave the other cluster:\nhcp-node-agent leave\n# or, if the agent did not "+
-		"join it:\n"+
-		"systemctl stop kubelet; mv %s %s.old; mv %s %s.old", i.Kubeconfig, i.Kubeconfig, i.Dir, i.Dir)
+	remedy := report.Remedyf("hcp-node-agent leave # leaves the other cluster\n# or, if the agent did not join it, stop "+
+		"kubelet, and then: mv %[1]s %[1]s.old; mv %[2]s %[2]s.old", i.Kubeconfig, i.Dir)
 	return report.Fail(report.Refused, remedy, "this machine's kubelet already has another identity (%s): %w",
 		i.Kubeconfig, fmt.Errorf(format, args...))
 }

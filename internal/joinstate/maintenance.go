@@ -50,7 +50,8 @@ func ReadMaintenance(dir string) (*Maintenance, error) {
 		return nil,
 			report.Fail(report.Failed,
 				report.Remedyf("dnf upgrade hcp-node-agent # if a newer version has written the file\n"+
-					"rm %s # or end the maintenance; then uncordon the node", path),
+					"# or end the maintenance, of which the file is the only record: mv %[1]s %[1]s.old; then uncordon the node",
+					path),
 				"reading %s: %w", path, err)
 	}
 	return &record, nil

@@ -113,13 +113,14 @@ func (f *Flow) reportAddedPaths(document *Document, found []addedPaths, log repo
 		}
 		if len(kept) > 0 {
 			log.Warn(fmt.Sprintf("kept in %s (possibly created by other programs since the join): %s", added.dir,
-				report.AbbreviateList(kept)), removeCommand(kept))
+				report.AbbreviateList(kept)), listCommand(kept))
 		}
 	}
 	return nil
 }
 
-// removeCommand returns the shell command that removes the files.
-func removeCommand(paths []string) report.Remedy {
-	return report.Remedy("rm -- " + strings.Join(lists.Map(paths, report.ShellWord), " "))
+// listCommand returns the shell command that lists the files, whose owner must decide.
+func listCommand(paths []string) report.Remedy {
+	return report.Remedyf("ls -ld -- %s # remove those that no other program requires",
+		strings.Join(lists.Map(paths, report.ShellWord), " "))
 }

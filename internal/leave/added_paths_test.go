@@ -103,9 +103,9 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 	}
 }
 
-func TestRemoveCommandIsValidShell(t *testing.T) {
-	const want = `rm -- '/a b' '/it'\''s' -x`
-	if got := removeCommand([]string{"/a b", "/it's", "-x"}); got != want {
+func TestListCommandIsValidShell(t *testing.T) {
+	const want = `ls -ld -- '/a b' '/it'\''s' -x # remove those that no other program requires`
+	if got := listCommand([]string{"/a b", "/it's", "-x"}); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

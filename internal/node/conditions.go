@@ -147,7 +147,7 @@ func (f facts) conditionFinding(ready *corev1.NodeCondition) report.Finding {
 	case strings.Contains(message, "PLEG is not healthy"):
 		finding.Message = "CRI-O does not respond to kubelet's requests about its containers (PLEG is not " +
 			"healthy): CRI-O hangs, or the disk is too slow"
-		finding.Remedy = "crictl ps; journalctl -b -u crio; iostat -x 1 3"
+		finding.Remedy = "crictl ps; journalctl -b -u crio; vmstat 1 3"
 	case strings.Contains(message, "container runtime is down"),
 		strings.Contains(message, "container runtime status check may not have completed yet"):
 		finding.Message = "kubelet is not connected to CRI-O yet (" +

@@ -236,7 +236,7 @@ func TestDiagnose(t *testing.T) {
 			facts{node: notReady("PLEG is not healthy: pleg was last seen active 3m0s ago; threshold is 3m0s")},
 			[]string{
 				"problem CRI-O does not respond to kubelet's requests about its containers (PLEG is not healthy): CRI-O hangs, " +
-					"or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3",
+					"or the disk is too slow | crictl ps; journalctl -b -u crio; vmstat 1 3",
 			},
 		},
 		"disk, one file system": {facts{node: pressed(corev1.NodeDiskPressure), hostState: full}, []string{

@@ -127,7 +127,7 @@ func TestControlPlaneFindings(t *testing.T) {
 	got := findingTexts(t, node)
 	if len(got) == 0 ||
 		got[0] != "problem CRI-O does not respond to kubelet's requests about its containers (PLEG is not "+
-			"healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3" {
+			"healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; vmstat 1 3" {
 		t.Errorf("PLEG: %q", got)
 	}
 

@@ -105,7 +105,7 @@ func (b *Builder) otherCluster() error {
 		server = cluster.Server
 	}
 	return report.Fail(report.Refused,
-		"# leave that cluster before the next join:\nsystemctl disable --now kubelet\n"+
+		"# the pods of that cluster end when this host leaves it; then: systemctl disable --now kubelet; "+
 			"mv /var/lib/kubelet /var/lib/kubelet.old",
 		"this host is already a node of %s (%s)", server, identity.KubeconfigPath)
 }

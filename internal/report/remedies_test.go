@@ -35,14 +35,13 @@ func TestRemediesAreShell(t *testing.T) {
 }
 
 // A remedy that is pasted without reading must do no harm: a reboot, a deletion of records and the end of
-// a safeguard are comments with their reason. The command of a host that must be rebooted is the
-// reboot alone, never the end of another command. A maintenance drains the node before it reboots.
+// a safeguard are comments with their reason. A maintenance drains the node before it reboots.
 func TestRemediesDoNoHarm(t *testing.T) {
 	for _, r := range remedies.Below(t, "../../cmd", "../../internal") {
 		for line := range strings.Lines(report.Remedy(r.Text).Command()) {
 			line = strings.TrimSpace(line)
 			isDrained := strings.HasPrefix(line, "hcp-node-agent maintenance ")
-			if line != "systemctl reboot" && !isDrained && harmful.MatchString(line) {
+			if !isDrained && harmful.MatchString(line) {
 				t.Errorf("%s: %q does harm when it is pasted; make it a comment with its reason", r.At, line)
 			}
 		}
@@ -51,7 +50,8 @@ func TestRemediesDoNoHarm(t *testing.T) {
 
 // harmful matches commands that end pods or remove what protects or restores the host.
 var harmful = regexp.MustCompile(`\b(reboot|poweroff|shutdown|mkfs\S*|wipefs)\b|\brm\s+(-\S+\s+)*-\w*r|` +
-	`\b(stop|disable|mask)\b.*\b(firewalld|fapolicyd|auditd|nftables)\b|setenforce 0|` +
+	`\b(rm|mv)\s.*/var/lib/(kubelet|containers)\b|\brm\s.*(maintenance|repairs|ledger|state)|` +
+	`\b(stop|disable|mask)\b.*\b(firewalld|fapolicyd|auditd|nftables|kubelet|crio)\b|setenforce 0|` +
 	`\binsecure\b|--nogpgcheck|--no-gpg-checks`)
 
 // assignment matches an assignment to a variable that the next command uses.

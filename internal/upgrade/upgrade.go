@@ -54,16 +54,26 @@ func (r *run) state() *joinstate.State { return &r.node.Run.State }
 func Upgrade(ctx context.Context, options Options) (bool, error) {
 	limited, cancel := options.Config.WithTimeout(ctx)
 	defer cancel()
+	options = options.withCompleteRemedies()
 	m, lock, err := machine.Acquire(limited, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return false, err
 	}
 	changed, err := upgradeHost(ctx, m, options)
+	err = options.CompleteError(err)
 	m.Close()
 	if lock.Stopped || err == nil {
 		machine.StartService(context.WithoutCancel(ctx), options.Sink)
 	}
 	return changed, err
+}
+
+// withCompleteRemedies returns options whose remedies are commands of this upgrade, with its inputs, also if the
+// service resumes it.
+func (o Options) withCompleteRemedies() Options {
+	o.Command = inputs.UpgradeCommand
+	o.Sink = o.RemedySink(func() bool { return false })
+	return o
 }
 
 // upgradeHost runs the upgrade, and its rollback if it fails.

@@ -24,6 +24,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 func joinedState() joinstate.State {
@@ -72,6 +73,24 @@ func TestOnlyJoinedNodesOfHostedClustersAreUpgraded(t *testing.T) {
 			!strings.Contains(err.Error(), test.message)):
 			t.Errorf("%s: %v (code %d, remedy %q)", name, err, report.CodeOf(err), report.RemedyOf(err))
 		}
+	}
+}
+
+// Remedies of the steps that an upgrade shares with a join name the upgrade, with its inputs.
+func TestRemediesNameTheUpgrade(t *testing.T) {
+	recorder := &reporttest.Recorder{}
+	given := config.Defaults()
+	given.UserData = "/new.ign"
+	options := Options{Options: inputs.Options{Config: given, Sink: recorder}}.withCompleteRemedies()
+	const printed = "hcp-node-agent join --software rpm"
+	const want = "hcp-node-agent upgrade --user-data /new.ign --software rpm"
+	report.Log{Sink: options.Sink}.Warn("the OS image is not accepted", printed)
+	got := []report.Remedy{report.RemedyOf(options.CompleteError(report.Fail(report.Refused, printed, "refused")))}
+	for _, event := range recorder.Events() {
+		got = append(got, event.Remedy)
+	}
+	if diff := cmp.Diff([]report.Remedy{want, want}, got); diff != "" {
+		t.Errorf("remedies of the error and the event (-want +got):\n%s", diff)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // Placeholder replaces the part of a remedy that is known only at run time.
-const Placeholder = "x"
+const Placeholder = "…"
 
 // Remedy is a remedy in the source.
 type Remedy struct {
@@ -51,6 +51,7 @@ func Below(t *testing.T, roots ...string) []Remedy {
 			remedyParam: map[string]int{},
 			values:      map[string]ast.Expr{},
 			functions:   map[string]*ast.FuncDecl{},
+			added:       map[ast.Node]bool{},
 		}
 		for _, file := range files {
 			ast.Inspect(file, s.collectDecls)
@@ -74,6 +75,7 @@ type sourcePackage struct {
 	values      map[string]ast.Expr
 	// functions with a single result that is a string or a remedy, by name.
 	functions map[string]*ast.FuncDecl
+	added     map[ast.Node]bool // values and functions whose remedies were added
 	found     []Remedy
 }
 
@@ -212,8 +214,8 @@ func (s *sourcePackage) add(e ast.Expr) {
 func (s *sourcePackage) addCallResults(e ast.Expr, begins *bool) {
 	switch e := e.(type) {
 	case *ast.Ident:
-		if value := s.values[e.Name]; value != nil && *begins {
-			delete(s.values, e.Name)
+		if value := s.values[e.Name]; value != nil && *begins && !s.added[value] {
+			s.added[value] = true
 			s.add(value)
 		}
 	case *ast.BinaryExpr:
@@ -222,10 +224,10 @@ func (s *sourcePackage) addCallResults(e ast.Expr, begins *bool) {
 		return
 	case *ast.CallExpr:
 		function := s.functions[lastName(e.Fun)]
-		if !*begins || function == nil {
+		if !*begins || function == nil || s.added[function] {
 			break
 		}
-		delete(s.functions, function.Name.Name)
+		s.added[function] = true
 		ast.Inspect(function.Body, func(node ast.Node) bool {
 			if r, ok := node.(*ast.ReturnStmt); ok && len(r.Results) == 1 {
 				s.add(r.Results[0])
@@ -240,7 +242,7 @@ func (s *sourcePackage) addCallResults(e ast.Expr, begins *bool) {
 }
 
 var (
-	verbs  = regexp.MustCompile(`%[-+# 0-9.]*[a-z]`)
+	verbs  = regexp.MustCompile(`%(\[[0-9]\])?[-+# 0-9.]*[a-z]`)
 	groups = regexp.MustCompile(`\$[0-9]`)
 )
 
@@ -253,7 +255,7 @@ func (s *sourcePackage) text(e ast.Expr, depth int) string {
 		if err != nil {
 			return Placeholder
 		}
-		return groups.ReplaceAllString(text, Placeholder)
+		return verbs.ReplaceAllString(groups.ReplaceAllString(text, Placeholder), Placeholder)
 	case *ast.ParenExpr:
 		return s.text(e.X, depth)
 	case *ast.BinaryExpr:

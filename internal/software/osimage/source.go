@@ -49,7 +49,7 @@ func (c *Client) sources(pullSpec string) ([]source, error) {
 	}
 	if registry != nil && registry.Blocked {
 		return nil, report.Fail(report.Refused,
-			"grep -r -B3 -A3 'blocked' /etc/containers/registries.conf /etc/containers/registries.conf.d",
+			"grep -rs -B3 -A3 'blocked' /etc/containers/registries.conf /etc/containers/registries.conf.d",
 			"registries.conf blocks registry %s", registry.Prefix)
 	}
 	pulls := []sysregistriesv2.PullSource{{Reference: named}}
