@@ -34,8 +34,9 @@ type approveOptions struct {
 
 func newApproveCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "approve",
-		Short: "Approve CSRs of nodes by their enrollments, or of one node",
+		Use:         "approve",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.ApprovalMissing, report.Interrupted),
+		Short:       "Approve CSRs of nodes by their enrollments, or of one node",
 		Long: `Approve runs where the hosted cluster is administered, not on a node: the right
 to approve is the right to become any node.
 
@@ -49,7 +50,7 @@ Nothing is ever denied. A join token is valid for one key, which is recorded in
 a ConfigMap of the hosted cluster (deploy/approver-rbac.yaml creates it, and the
 rights that approve needs).`,
 		Example: `  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE
-  hcp-node-admin approve --node NAME --fingerprint SHA256:HEX --context hosted`,
+  hcp-node-admin approve --node NAME --fingerprint SHA256:HEX`,
 		Args: cobra.NoArgs,
 	}
 	var o approveOptions
@@ -180,6 +181,7 @@ type eventDocument struct {
 
 // printEvent prints one line for each event.
 func printEvent(p *cli.Printer, recorded approver.Event) {
+	recorded.Remedy = report.Remedy(p.Program.Rename(string(recorded.Remedy)))
 	// An event that cannot be printed does not stop the approver.
 	_ = p.Event(eventDocument{report.Meta("ApproverEvent"), recorded}, eventText(recorded))
 }

@@ -10,10 +10,45 @@ import (
 func docs() cli.Docs {
 	return cli.Docs{
 		ManSections: []cli.Section{
-			cli.ExitCodes(),
-			{Title: "Environment", Columns: []string{"variable", "meaning"}, Rows: cli.OutputVariables()},
+			{
+				Title: "Environment", Columns: []string{"variable", "meaning"},
+				Rows: append([][]string{{"KUBECONFIG", "kubeconfig files, if --kubeconfig is not given"}}, cli.OutputVariables()...),
+			},
+			{
+				Title: "Files", Columns: []string{"file", "content"},
+				Rows: [][]string{
+					{"~/.kube/config", "kubeconfig, if neither --kubeconfig nor KUBECONFIG is given"},
+					{"NAME.token", "join token of a node, which is a secret"},
+					{"NAME.enrollment", "enrollment of a node, for the approver"},
+					{"/etc/hcp-node-admin", "kubeconfig and enrollments of the approver; readable only by root"},
+					{"/usr/lib/systemd/system/hcp-node-admin-approver.service", "runs approve --watch as a service"},
+					{"/usr/share/doc/hcp-node-admin/deploy", "manifests, such as the rights that approve needs"},
+				},
+			},
 		},
+		SeeAlso: []string{"oc(1)", "kubectl(1)", "oc-hcp-node(1)", "hcp-node-agent(8)"},
+		Pages:   []cli.ManPage{pluginPage()},
 		Schemas: cli.Schemas(documentKinds()),
+	}
+}
+
+// pluginPage returns the man page of the plugin of oc.
+func pluginPage() cli.ManPage {
+	return cli.ManPage{
+		Name: "oc-hcp-node", Number: "1", Summary: "Enroll nodes in a Hosted Control Plane cluster",
+		Sections: []cli.Section{
+			{Title: "Synopsis", Text: "oc hcp-node COMMAND [OPTION]...\n\nkubectl hcp-node COMMAND [OPTION]..."},
+			{Title: "Description", Text: "hcp-node-admin is a plugin of oc and kubectl: both run kubectl-hcp_node for this " +
+				"command, with the same arguments. hcp-node-admin(8) describes the commands and options. The cluster is that " +
+				"of --kubeconfig and --context, else of the environment variable KUBECONFIG, else of ~/.kube/config."},
+			{Title: "Files", Rows: [][]string{
+				{"/usr/bin/kubectl-hcp_node", "the plugin: a link to hcp-node-admin"},
+				{"/usr/bin/oc_complete-hcp_node, /usr/bin/kubectl_complete-hcp_node", "complete its command lines"},
+			}},
+			{Title: "Examples", Text: "    oc hcp-node token create --node worker-7.example.com --address 192.0.2.7\n" +
+				"    oc hcp-node approve --enrollments enrollments --watch"},
+		},
+		SeeAlso: []string{"oc(1)", "kubectl(1)", "hcp-node-admin(8)"},
 	}
 }
 

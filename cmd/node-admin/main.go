@@ -6,6 +6,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -27,8 +29,23 @@ func run(ctx context.Context, args []string, streams cli.Streams) report.Code {
 func newPrinter(streams cli.Streams) *cli.Printer {
 	return &cli.Printer{
 		Streams: streams,
-		Program: cli.Program{Name: programName, Version: version, Verbose: "also print details"},
+		Program: cli.Program{
+			Name:    programName,
+			Command: pluginCommand(os.Args[0]),
+			Version: version,
+			Verbose: "also print details",
+		},
 	}
+}
+
+// pluginCommand returns the command of the plugin if the program was called by a name of the plugin, and "" otherwise.
+// It does not depend on whether oc or kubectl runs the plugin, which the plugin cannot find out.
+func pluginCommand(called string) string {
+	switch filepath.Base(called) {
+	case "oc-hcp_node", "kubectl-hcp_node":
+		return "oc hcp-node"
+	}
+	return ""
 }
 
 func usageError(format string, args ...any) error {

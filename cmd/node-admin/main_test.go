@@ -14,10 +14,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
-// TestMain runs the program if the test binary is called by the program's name, for shells that
-// complete command lines.
+// TestMain runs the program if the test binary is called by a name of the program, for shells that
+// complete command lines, and as a plugin.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == programName {
+	if name := filepath.Base(os.Args[0]); name == programName || pluginCommand(name) != "" {
 		main()
 	}
 	os.Exit(m.Run())
@@ -65,7 +65,7 @@ func TestHelpOfEveryCommand(t *testing.T) { admin().CheckHelpOfEveryCommand(t) }
 
 func TestVersion(t *testing.T) { admin().CheckVersion(t) }
 
-func TestManPages(t *testing.T) { admin().CheckManPages(t, 0) }
+func TestManPages(t *testing.T) { admin().CheckManPages(t, "oc-hcp-node.1") }
 
 func TestReferenceIsCurrent(t *testing.T) { admin().CheckReference(t, "../../docs/reference-admin.md") }
 

@@ -16,8 +16,8 @@ func newRootCommand(p *cli.Printer) *cobra.Command {
 cluster is administered, not on its nodes. It creates the join tokens with which
 hcp-node-agent joins hosts, and approves the CSRs of these nodes. Installed as
 kubectl-hcp_node it is also a plugin of oc and kubectl: oc hcp-node COMMAND.`,
-		"  hcp-node-admin token create --node worker-7.example.com --address 192.0.2.7 \\\n"+
-			"      --kubeconfig hosted.kubeconfig")
+		"  hcp-node-admin token create --node worker-7.example.com \\\n"+
+			"      --address 192.0.2.7 --kubeconfig hosted.kubeconfig")
 	cli.AddGroup(root, "cluster", "Cluster commands:",
 		cli.NewParentCommand("token", "Create and print join tokens", newTokenCreateCommand(p), newTokenShowCommand(p)),
 		newApproveCommand(p))

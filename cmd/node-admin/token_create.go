@@ -53,8 +53,8 @@ writes two files for each node:
                                  approve --enrollments DIR/enrollments
 
 It can be repeated with a longer list: the files of a node are never replaced.`,
-		Example: "  hcp-node-admin token create --node worker-7.example.com --address 192.0.2.7 \\\n" +
-			"      --kubeconfig hosted.kubeconfig",
+		Example: "  hcp-node-admin token create --node worker-7.example.com \\\n" +
+			"      --address 192.0.2.7 --kubeconfig hosted.kubeconfig",
 		Args: cobra.NoArgs,
 	}
 	var o tokenOptions
@@ -78,7 +78,7 @@ It can be repeated with a longer list: the files of a node are never replaced.`,
 	c.RunE = func(*cobra.Command, []string) error {
 		document := tokensDocument{TypeMeta: report.Meta("JoinTokens")}
 		err := o.create(p.In, &document)
-		print := func(w *report.Page) { printTokens(w, o, document) }
+		print := func(w *report.Page) { printTokens(w, o, document, p.Program) }
 		if err != nil && !p.JSON {
 			print(&report.Page{Writer: p.Out}) // the tokens that were created before the error
 		}
@@ -199,7 +199,7 @@ func (o tokenOptions) tokenNodes() ([]tokenNode, error) {
 	return nodes, nil
 }
 
-func printTokens(w io.Writer, o tokenOptions, document tokensDocument) {
+func printTokens(w io.Writer, o tokenOptions, document tokensDocument, program cli.Program) {
 	for _, one := range document.Tokens {
 		fmt.Fprintf(w, "%s, valid until %s\n", one.TokenFile, report.Timestamp(one.Expires))
 		if len(one.Addresses) == 0 {
@@ -223,7 +223,7 @@ func printTokens(w io.Writer, o tokenOptions, document tokensDocument) {
 	}
 	fmt.Fprintf(w, "\n# copy each join token, a secret, only to its host; there:\nhcp-node-agent join --join-token %s%s\n",
 		token, userData)
-	fmt.Fprintf(w, "# where the hosted cluster is administered, before or after:\n"+
-		"hcp-node-admin approve --enrollments %s --watch\n",
-		report.ShellWord(filepath.Dir(document.Tokens[0].EnrollmentFile)))
+	fmt.Fprintf(w, "# where the hosted cluster is administered, before or after:\n%s",
+		program.Rename(fmt.Sprintf("hcp-node-admin approve --enrollments %s --watch%s\n",
+			report.ShellWord(filepath.Dir(document.Tokens[0].EnrollmentFile)), o.cluster.words())))
 }

@@ -25,9 +25,10 @@ type tokenDocument struct {
 
 func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 	return &cobra.Command{
-		Use:     "show FILE",
-		Short:   "Print a join token or an enrollment without its secret",
-		Example: "  hcp-node-admin token show worker-7.token",
+		Use:         "show FILE",
+		Annotations: cli.ExitsWith(report.Refused),
+		Short:       "Print a join token or an enrollment without its secret",
+		Example:     "  hcp-node-admin token show worker-7.token",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("one file is required: NAME.token or NAME.enrollment")

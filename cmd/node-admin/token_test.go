@@ -60,7 +60,7 @@ func TestTokenCreate(t *testing.T) {
 	}
 	for _, want := range []string{
 		tokenPath + ", valid until ", "\nhcp-node-agent join --join-token worker-7.token\n",
-		"\nhcp-node-admin approve --enrollments " + filepath.Dir(enrollmentPath) + " --watch\n",
+		"\nhcp-node-admin approve --enrollments " + filepath.Dir(enrollmentPath) + " --watch --kubeconfig " + config + "\n",
 	} {
 		if !strings.Contains(got.Out, want) {
 			t.Errorf("it does not say %q, but:\n%s", want, got.Out)

@@ -14,8 +14,9 @@ import (
 
 func newApplyCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "apply",
-		Short: "Write an Ignition config to a directory tree, for an image",
+		Use:         "apply",
+		Annotations: cli.ExitsWith(report.Refused),
+		Short:       "Write an Ignition config to a directory tree, for an image",
 		Long: "Apply writes an Ignition config to a directory tree that becomes the root of an\n" +
 			"image. It starts and stops no service.",
 		Example: "  hcp-node-agent apply --payload worker.ign --root /mnt/image",

@@ -35,7 +35,7 @@ func expectedCompletions() clitest.Completions {
 		"plan --di":                            {"--diff"},
 		"version --di":                         {},
 		"config validate us":                   {"user-data.ign"},
-		"completion ":                          {"bash", "fish", "powershell", "zsh"},
+		"completion ":                          {"bash", "fish", "zsh"},
 		"leave --no-drain --ou":                {"--output"},
 	}}
 }

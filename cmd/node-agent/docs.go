@@ -17,8 +17,11 @@ func docs() cli.Docs {
 		ManSections:       manSections(),
 		ReferenceSections: []cli.Section{settingsSection()},
 		ManUsage:          settingNames,
-		Pages:             map[string]string{programName + "-config.5": configurationPage()},
-		Schemas:           schemas(),
+		SeeAlso: []string{
+			"crio(8)", "hcp-node-agent-config(5)", "kubelet(1)", "nmcli(1)", "systemctl(1)",
+		},
+		Pages:   []cli.ManPage{configurationPage()},
+		Schemas: schemas(),
 	}
 }
 

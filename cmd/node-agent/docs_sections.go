@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -17,7 +18,6 @@ import (
 // manSections returns the sections that every man page has.
 func manSections() []cli.Section {
 	return []cli.Section{
-		cli.ExitCodes(),
 		{
 			Title: "Environment", Columns: []string{"variable", "meaning"},
 			Rows: append([][]string{
@@ -31,9 +31,14 @@ func manSections() []cli.Section {
 				{config.DefaultFile, "configuration of kind " + config.Kind + "; see: hcp-node-agent config show"},
 				{"/etc/hcp-node-agent/config.d/*.yaml", "drop-ins in the order of their names; each overrides " +
 					"those before it"},
+				{autojoin.DefaultDir + "/user-data.ign", "user data with which the service joins; removed after the join"},
+				{autojoin.DefaultDir + "/node.token", "join token with which the service joins; removed after the join"},
 				{joinstate.Dir, "the ledger of changes with the former state, and the state of the join; readable " +
 					"only by root, because it contains secrets"},
 				{metricsFile, "metrics of the service for the textfile collector of node_exporter"},
+				{"/usr/lib/systemd/system/hcp-node-agent.service", "joins the host, resumes what was interrupted, and " +
+					"monitors the node; see: hcp-node-agent run --help"},
+				{"/usr/lib/systemd/system/hcp-node-agent.path", "starts the service when user data or a join token is created"},
 			},
 		},
 	}
@@ -51,40 +56,33 @@ func settingsSection() cli.Section {
 	return s
 }
 
-// configurationPage returns the man page of the configuration file in Markdown.
-func configurationPage() string {
-	var out strings.Builder
-	fmt.Fprintf(&out, `# NAME
-%[1]s-config - configuration of %[1]s
-
-# SYNOPSIS
-%[2]s
-
-/etc/hcp-node-agent/config.d/\*.yaml
-
-# DESCRIPTION
-YAML or JSON of kind %[3]s in version %[4]s. Every file has both fields. A flag overrides the environment,
-the environment overrides drop-ins, and drop-ins override the file; a list replaces the list before it. An
-unknown setting or variable is an error. Secrets are not in these files; settings name the files that have them.
+// configurationPage returns the man page of the configuration file.
+func configurationPage() cli.ManPage {
+	settings := cli.Section{Title: "Settings"}
+	for _, row := range settingsSection().Rows {
+		settings.Rows = append(settings.Rows, []string{row[2], fmt.Sprintf("%s. Same as %s and %s.", row[4], row[0], row[1])})
+	}
+	return cli.ManPage{
+		Name: programName + "-config", Number: "5", Summary: "Configuration of " + programName,
+		Sections: []cli.Section{
+			{Title: "Synopsis", Text: config.DefaultFile + "\n\n/etc/hcp-node-agent/config.d/*.yaml"},
+			{Title: "Description", Text: `YAML or JSON of kind ` + config.Kind + ` in version ` + report.APIVersion + `. Every file
+has both fields. A flag overrides the environment, the environment overrides drop-ins, and drop-ins override the file;
+a list replaces the list before it. An unknown setting or variable is an error. Secrets are not in these files;
+settings name the files that have them.
 
 Print the settings and their origins:
 
-    %[1]s config show
+    ` + programName + ` config show
 
 Print all problems of the configuration with their positions:
 
-    %[1]s config validate
-
-# SETTINGS
-`, programName, config.DefaultFile, config.Kind, report.APIVersion)
-	list := cli.Section{}
-	for _, row := range settingsSection().Rows {
-		list.Rows = append(list.Rows, []string{row[2], fmt.Sprintf("%s. Same as %s and %s.", row[4], row[0], row[1])})
+    ` + programName + ` config validate`},
+			settings,
+			{Title: "Example", Text: "    " + strings.ReplaceAll(configurationExample(), "\n", "\n    ")},
+		},
+		SeeAlso: []string{programName + "(8)", programName + "-config-show(8)", programName + "-config-validate(8)"},
 	}
-	fmt.Fprintf(&out,
-		"%s# EXAMPLE\n```\n%s```\n\n# SEE ALSO\n**%[3]s(8)**, **%[3]s-config-show(8)**, **%[3]s-config-validate(8)**\n",
-		list.Definitions(), configurationExample(), programName)
-	return out.String()
 }
 
 func configurationExample() string {

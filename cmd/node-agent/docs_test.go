@@ -14,8 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// The page of the configuration file is not one of a command.
-func TestManPages(t *testing.T) { agent().CheckManPages(t, 1) }
+func TestManPages(t *testing.T) { agent().CheckManPages(t, "hcp-node-agent-config.5") }
 
 func TestReferenceIsCurrent(t *testing.T) { agent().CheckReference(t, "../../docs/reference.md") }
 
@@ -24,10 +23,14 @@ func TestManPageOfJoin(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1795219200")
 	text := formatManPage(t, "hcp-node-agent-join.8")
 	for _, want := range []string{
-		"2026-11-21", "hcp-node-agent join [flags]",
-		"       --user-data=\"\"\n              FILE with the NodePool's user data, or",
-		"       -o, --output=\"text\"\n              output FORMAT", "[HCP_NODE_AGENT_PAYLOAD_DROP, payload.drop]",
-		"a final /**;", "pause IMAGE for CRI-O", "\n       schedulable          wait", "/var/lib/hcp-node-agent",
+		"2026-11-21", "hcp-node-agent join [OPTION]...",
+		"       --user-data=FILE\n              FILE with the NodePool's user data, or",
+		"       --apply-host-settings[=MODE]\n", "       -h, --help\n              print help\n",
+		"       -o, --output=FORMAT\n              output FORMAT: text or json (default: text)\n",
+		"[HCP_NODE_AGENT_PAYLOAD_DROP, payload.drop]",
+		"a final /**;", "pause IMAGE for CRI-O", "\n       schedulable\n              wait", "/var/lib/hcp-node-agent",
+		"/etc/hcp-node-agent/user-data.ign", "/etc/hcp-node-agent/node.token", "/hcp-node-agent.service",
+		"crio(8)", "kubelet(1)", "nmcli(1)", "hcp-node-agent-leave(8)",
 		"       7      reboot required; then run the command again\n", "       130    interrupted", "SEE ALSO",
 		"with the value dumb, lines",
 	} {

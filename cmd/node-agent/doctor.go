@@ -25,9 +25,10 @@ the node now, 3 if a check would refuse a join, and 2 for usage errors.`
 
 func newDoctorCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "doctor",
-		Short: "Diagnose this host and its node, without changing anything",
-		Long:  doctorHelp,
+		Use:         "doctor",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.Interrupted),
+		Short:       "Diagnose this host and its node, without changing anything",
+		Long:        doctorHelp,
 		Example: "  hcp-node-agent doctor\n" +
 			"  hcp-node-agent doctor --output json # for a support case",
 		Args: cli.NoArgs,

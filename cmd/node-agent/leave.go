@@ -18,8 +18,9 @@ import (
 
 func newLeaveCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "leave",
-		Short: "Remove this host from the cluster and restore its former state",
+		Use:         "leave",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.Interrupted),
+		Short:       "Remove this host from the cluster and restore its former state",
 		Long: `Leave drains the node, stops kubelet and its containers, and reverts every
 change by the ledger, newest first. It removes what kubelet, CRI-O and pods
 created, and keeps and lists what others changed since, or created in

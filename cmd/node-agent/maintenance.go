@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
@@ -14,8 +16,9 @@ import (
 
 func newMaintenanceCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "maintenance",
-		Short: "Update and reboot this host while its node is drained",
+		Use:         "maintenance",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.RebootNeeded, report.Interrupted),
+		Short:       "Update and reboot this host while its node is drained",
 		Long: "Maintenance updates the packages of this host while its node is drained,\n" +
 			"reboots the host if an installed update of the kernel, Open vSwitch, systemd or\n" +
 			"NetworkManager is not running, and uncordons the node. Packages are downloaded\n" +

@@ -17,8 +17,9 @@ import (
 
 func newNodeIPCommand(p *cli.Printer) *cobra.Command {
 	return &cobra.Command{
-		Use:   "node-ip",
-		Short: "Update the node address, as a unit does at boot",
+		Use:         "node-ip",
+		Annotations: cli.ExitsWith(report.Refused, report.Interrupted),
+		Short:       "Update the node address, as a unit does at boot",
 		Long: `Node-ip waits up to half a minute for addresses, selects them as
 nodeip-configuration.service does, and writes the drop-ins and the files in
 /run/nodeip-configuration. It starts and stops nothing: kubelet and CRI-O use

@@ -14,8 +14,9 @@ import (
 
 func newPlanCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "plan",
-		Short: "Print what a join would change, without changing anything",
+		Use:         "plan",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.ChangesPlanned),
+		Short:       "Print what a join would change, without changing anything",
 		Long: "Plan prints what a join would change, without changing anything. Lists of\n" +
 			"additions are abbreviated unless --verbose or --diff is given.\n\n" +
 			"With --payload it uses no network. The facts about the host are those of\n" +

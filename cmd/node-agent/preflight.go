@@ -17,9 +17,10 @@ import (
 
 func newPreflightCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "preflight",
-		Short: "Check whether this host can join, without changing anything",
-		Args:  cli.NoArgs,
+		Use:         "preflight",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.RebootNeeded),
+		Short:       "Check whether this host can join, without changing anything",
+		Args:        cli.NoArgs,
 	}
 	file := settingFlags(c, planSettings...)
 	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {

@@ -17,8 +17,9 @@ import (
 
 func newStatusCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "status",
-		Short: "Print the state of the node and its drift since the join",
+		Use:         "status",
+		Annotations: cli.ExitsWith(report.Refused, report.RebootNeeded, report.DriftFound),
+		Short:       "Print the state of the node and its drift since the join",
 		Long: `Status prints the state of the join, the node and its services, and the drift
 since the join. It changes nothing.
 

@@ -15,8 +15,9 @@ import (
 
 func newUplinkNameCommand(p *cli.Printer) *cobra.Command {
 	return &cobra.Command{
-		Use:   "uplink-name",
-		Short: "Update the uplink's name in the profiles of br-ex, as a unit does at boot",
+		Use:         "uplink-name",
+		Annotations: cli.ExitsWith(report.Refused),
+		Short:       "Update the uplink's name in the profiles of br-ex, as a unit does at boot",
 		Long: `Uplink-name finds the uplink by its permanent MAC address, and writes its name
 to the profiles of br-ex if it differs. It runs before NetworkManager reads
 them.`,

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // NewRootCommand returns the root command of a program. Its output goes through p. The caller adds
@@ -26,6 +24,7 @@ func NewRootCommand(p *Printer, short, long, example string) *cobra.Command {
 		SilenceErrors:         true,
 		SilenceUsage:          true,
 		DisableAutoGenTag:     true,
+		Annotations:           map[string]string{cobra.CommandDisplayNameAnnotation: p.Program.command()},
 	}
 	root.SetOut(p.Out)
 	root.SetErr(p.Err)
@@ -65,10 +64,30 @@ func CompleteRoot(root *cobra.Command, p *Printer, otherGroup string, functions 
 				return unknownCommand(found, rest[0])
 			}
 		case "completion":
+			describeCompletion(c, root.CommandPath())
 			requireSubcommand(c)
 		}
 	}
 	registerCompletions(root, functions)
+	for _, c := range AvailableCommands(root) {
+		c.Long, c.Example = p.Program.Rename(c.Long), p.Program.Rename(c.Example)
+	}
+}
+
+// describeCompletion removes PowerShell from cobra's command completion, and replaces its help, which is wider than
+// a terminal.
+func describeCompletion(completion *cobra.Command, program string) {
+	completion.Short = "Print the completion script for a shell"
+	completion.Long = "The packages install the scripts. Elsewhere, load one in the current shell:\n\n" +
+		"    source <(" + program + " completion bash)\n" +
+		"    " + program + " completion fish | source"
+	for _, shell := range completion.Commands() {
+		if shell.Name() == "powershell" {
+			completion.RemoveCommand(shell)
+		}
+		shell.Short, shell.Long = "Print the completion script for "+shell.Name(), ""
+		shell.DisableFlagsInUseLine = false
+	}
 }
 
 // AddGroup adds a group of commands to root.
@@ -139,7 +158,7 @@ func AvailableCommands(c *cobra.Command) []*cobra.Command {
 const helpWidth = 80
 
 // printUsage prints the usage of a command. Unlike cobra's own, it wraps the
-// flags, and the usage of the program has the exit codes.
+// flags, and has the exit codes of the command.
 func printUsage(c *cobra.Command) error {
 	w := c.OutOrStdout()
 	fmt.Fprintf(w, "Usage:\n  %s\n", c.UseLine())
@@ -165,12 +184,12 @@ func printUsage(c *cobra.Command) error {
 	if c.HasAvailableInheritedFlags() {
 		fmt.Fprintf(w, "\nGlobal flags:\n%s", c.InheritedFlags().FlagUsagesWrapped(helpWidth))
 	}
+	fmt.Fprintln(w, "\nExit codes:")
+	for _, exit := range ExitStatuses(c) {
+		fmt.Fprintf(w, "  %-4d %s\n", exit.Code, exit.Short)
+	}
 	if !c.HasParent() {
-		fmt.Fprintln(w, "\nExit codes:")
-		for _, exit := range report.ExitStatuses() {
-			fmt.Fprintf(w, "  %-4d %s\n", exit.Code, exit.Short)
-		}
-		fmt.Fprintf(w, "\nSee: %s COMMAND --help\n", c.Name())
+		fmt.Fprintf(w, "\nSee: %s COMMAND --help\n", c.CommandPath())
 	}
 	return nil
 }

@@ -8,17 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/cpuguy83/go-md2man/v2/md2man"
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
@@ -28,7 +25,8 @@ type Docs struct {
 	ManSections       []Section                     // of every man page and of the reference
 	ReferenceSections []Section                     // of the reference only
 	ManUsage          func(flag *pflag.Flag) string // additions to a flag's usage; nil for none
-	Pages             map[string]string             // further man pages in Markdown, by file name
+	SeeAlso           []string                      // man pages of other programs, such as crio(8)
+	Pages             []ManPage                     // further man pages
 	Schemas           map[string]schema.Schema      // by file name
 }
 
@@ -49,7 +47,7 @@ func NewDocsCommand(p *Printer, docs func() Docs) *cobra.Command {
 		Use:   "markdown",
 		Short: "Print the reference in Markdown",
 		Args:  NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return writeReference(p.Out, c.Root(), docs()) },
+		Run:   func(c *cobra.Command, _ []string) { writeReference(p.Out, c.Root(), docs()) },
 	}, &cobra.Command{
 		Use:   "schema DIRECTORY",
 		Short: "Write the JSON Schemas of the documents",
@@ -79,90 +77,70 @@ func writeFiles(dir string, files map[string]string) error {
 	return nil
 }
 
-// optionParagraph matches an option as cobra writes it: a paragraph with a tab
-// before the usage, which man does not format.
-var optionParagraph = regexp.MustCompile(`(?m)^(?:\.PP\n)?(\\fB-.*)\n\t`)
-
-// ManPages returns the man pages by their file names: one of each command in section 8, and those
-// in docs.
-func ManPages(root *cobra.Command, program Program, docs Docs) (map[string]string, error) {
-	const heading, seeAlso = ".SH", ".SH SEE ALSO\n"
-	source := program.Name + " " + program.Version
-	common := bytes.NewBufferString("% program 8\n")
-	for _, s := range docs.ManSections {
-		fmt.Fprintf(common, "# %s\n%s\n", strings.ToUpper(s.Title), s.Definitions())
-	}
-	_, rendered, _ := strings.Cut(string(md2man.Render(common.Bytes())), heading) // without the page header
-	pages := map[string]string{}
-	escapeUsage := strings.NewReplacer("*", `\*`, "<", `\<`)
-	var date string
-	for _, c := range AvailableCommands(root) {
-		c.NonInheritedFlags().VisitAll(func(flag *pflag.Flag) {
-			_, usage := pflag.UnquoteUsage(flag)
-			flag.Usage = escapeUsage.Replace(usage)
-			if docs.ManUsage != nil {
-				flag.Usage += docs.ManUsage(flag)
-			}
-		})
-		var page bytes.Buffer
-		header := &doc.GenManHeader{Section: "8", Source: source, Manual: "System Administration"}
-		if err := doc.GenMan(c, header, &page); err != nil {
-			return nil, fmt.Errorf("generating the man page of %s: %w", c.CommandPath(), err)
-		}
-		date = header.Date.UTC().Format(time.DateOnly)
-		text := strings.Replace(page.String(), header.Date.Format(`"Jan 2006"`), strconv.Quote(date), 1)
-		text = optionParagraph.ReplaceAllString(text, ".TP\n$1\n")
-		before, after, _ := strings.Cut(text, seeAlso)
-		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".8"
-		pages[name] = formatPage(before + heading + rendered + seeAlso + after)
-	}
-	for name, markdown := range docs.Pages {
-		title, section, _ := strings.Cut(name, ".")
-		header := fmt.Sprintf("%% %q %q %q %q \"File Formats\"\n", strings.ToUpper(title), section, date, source)
-		pages[name] = formatPage(string(md2man.Render([]byte(header + markdown))))
-	}
-	return pages, nil
-}
-
-var (
-	// Macros for the title and for the end of an example, after which groff enables hyphenation.
-	hyphenationMacros = regexp.MustCompile(`(?m)^\.(TH .*|EE)$`)
-	textLine          = regexp.MustCompile(`(?m)^[^.].*$`)
-)
-
-// formatPage returns a man page whose words are not hyphenated, and whose hyphens
-// are minus signs: they can be pasted into a shell.
-func formatPage(page string) string {
-	page = hyphenationMacros.ReplaceAllString(page, "$0\n.nh\n.ad l")
-	return textLine.ReplaceAllStringFunc(page, func(line string) string {
-		return strings.ReplaceAll(strings.ReplaceAll(line, `\-`, "-"), "-", `\-`)
+// documentedCommands returns the commands that the man pages and the reference describe: those that are not hidden,
+// without the generated command completion.
+func documentedCommands(root *cobra.Command) []*cobra.Command {
+	return slices.DeleteFunc(AvailableCommands(root), func(c *cobra.Command) bool {
+		return c.Name() == "completion" || c.HasParent() && c.Parent().Name() == "completion"
 	})
 }
 
 // writeReference writes the reference in Markdown.
-func writeReference(w io.Writer, root *cobra.Command, docs Docs) error {
+func writeReference(w io.Writer, root *cobra.Command, docs Docs) {
 	fmt.Fprintf(w, "# Reference of %s\n\n"+
 		"Generated from the program's commands by `make docs`; a test fails if it is stale. "+
 		"The man pages have the same content.\n\n", root.Name())
-	link := func(file string) string {
-		return "#" + strings.ReplaceAll(strings.TrimSuffix(file, ".md"), "_", "-")
+	for _, c := range documentedCommands(root) {
+		writeCommand(w, c)
 	}
-	for _, c := range AvailableCommands(root) {
-		if err := doc.GenMarkdownCustom(c, w, link); err != nil {
-			return fmt.Errorf("generating the reference of %s: %w", c.CommandPath(), err)
-		}
-	}
-	for _, s := range slices.Concat(docs.ReferenceSections, docs.ManSections) {
+	fmt.Fprintf(w, "## Shell completion\n\nThe packages install the scripts for bash, zsh and fish. `%[1]s completion "+
+		"SHELL` prints one, for example to load it in the current shell: `source <(%[1]s completion bash)`.\n\n", root.Name())
+	for _, s := range slices.Concat(docs.ReferenceSections, []Section{ExitCodesSection(root, "Exit codes")},
+		docs.ManSections) {
 		fmt.Fprintf(w, "## %s\n\n%s\n", s.Title, s.Table())
 	}
-	return nil
+}
+
+// writeCommand writes the description of a command in Markdown.
+func writeCommand(w io.Writer, c *cobra.Command) {
+	block := func(text string) string { return "```\n" + strings.TrimRight(text, "\n") + "\n```\n\n" }
+	fmt.Fprintf(w, "## %s\n\n%s.\n\n%s", c.CommandPath(), c.Short, block(c.UseLine()))
+	if c.Long != "" {
+		fmt.Fprintf(w, "%s\n\n", c.Long)
+	}
+	if c.HasExample() {
+		fmt.Fprintf(w, "Examples:\n\n%s", block(c.Example))
+	}
+	if c.HasAvailableSubCommands() {
+		for _, sub := range documentedCommands(c)[1:] {
+			if sub.Parent() == c {
+				anchor := strings.ReplaceAll(sub.CommandPath(), " ", "-")
+				fmt.Fprintf(w, "- [%s](#%s): %s\n", sub.CommandPath(), anchor, sub.Short)
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	if !c.HasParent() {
+		fmt.Fprintf(w, "Options; all but `--version` are also options of every command:\n\n")
+	} else if c.HasAvailableLocalFlags() {
+		fmt.Fprintf(w, "Options:\n\n")
+	}
+	if c.HasAvailableLocalFlags() {
+		fmt.Fprint(w, block(c.LocalFlags().FlagUsages()))
+	}
+	codes := lists.Map(ExitStatuses(c), func(exit report.ExitStatus) string { return strconv.Itoa(int(exit.Code)) })
+	fmt.Fprintf(w, "[Exit codes](#exit-codes): %s\n\n", strings.Join(codes, ", "))
 }
 
 // Section is a part of the documentation that lists entries.
 type Section struct {
 	Title   string
+	Text    string   // of man pages: paragraphs, indented tables and examples
 	Columns []string // of the table
 	Rows    [][]string
+
+	flags []*pflag.Flag
+	usage func(*pflag.Flag) string // additions to a flag's usage; nil for none
 }
 
 // Table returns the section as a Markdown table.
@@ -180,25 +158,6 @@ func (s Section) Table() string {
 		fmt.Fprintf(&out, "| %s |\n", escape.Replace(row[len(row)-1]))
 	}
 	return out.String()
-}
-
-// Definitions returns the section as a Markdown definition list.
-func (s Section) Definitions() string {
-	var out strings.Builder
-	escape := strings.NewReplacer("*", `\*`, "<", `\<`, "_", `\_`)
-	for _, row := range s.Rows {
-		fmt.Fprintf(&out, "**%s**\n: %s\n\n", escape.Replace(row[0]), escape.Replace(row[len(row)-1]))
-	}
-	return out.String()
-}
-
-// ExitCodes returns the section with the exit codes.
-func ExitCodes() Section {
-	exits := Section{Title: "Exit codes", Columns: []string{"code", "meaning"}}
-	for _, exit := range report.ExitStatuses() {
-		exits.Rows = append(exits.Rows, []string{strconv.Itoa(int(exit.Code)), exit.Meaning})
-	}
-	return exits
 }
 
 // OutputVariables returns the rows of the environment variables that control the output.

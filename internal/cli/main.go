@@ -5,6 +5,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -23,8 +24,17 @@ import (
 // Program identifies a binary.
 type Program struct {
 	Name    string
+	Command string // how the program was called, if not by its name: "oc hcp-node"
 	Version string
 	Verbose string // usage of --verbose
+}
+
+// command returns the words with which users call the program.
+func (p Program) command() string { return cmp.Or(p.Command, p.Name) }
+
+// Rename returns text in which command lines of the program begin with the words with which users call it.
+func (p Program) Rename(text string) string {
+	return strings.ReplaceAll(text, p.Name+" ", p.command()+" ")
 }
 
 // Streams holds the standard streams.

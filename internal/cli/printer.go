@@ -246,6 +246,9 @@ func (p *Printer) Event(document any, text string) error {
 // Failure unless the command has printed its own. The remedy of a usage error without another is
 // the help of the command.
 func (p *Printer) Failure(path string, err error) {
+	if own := string(report.RemedyOf(err)); own != p.Program.Rename(own) {
+		err = report.Fail(report.CodeOf(err), report.Remedy(p.Program.Rename(own)), "%w", err)
+	}
 	isUsage := report.CodeOf(err) == report.Usage && report.RemedyOf(err) == ""
 	if isUsage {
 		err = report.Fail(report.Usage, report.Remedy(path+" --help"), "%w", err)
@@ -259,7 +262,7 @@ func (p *Printer) Failure(path string, err error) {
 		return
 	}
 	if p.Sink != nil && p.resolvedLogFormat() != "text" {
-		message := strings.TrimPrefix(path, p.Program.Name+" ") + ": " + err.Error()
+		message := strings.TrimPrefix(path, p.Program.command()+" ") + ": " + err.Error()
 		report.Log{Sink: p.Sink}.Fail(message, report.RemedyOf(err))
 		return
 	}

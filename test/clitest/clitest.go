@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,10 @@ func (p Program) Exec(t *testing.T, stdin string, args ...string) Result {
 	var out, err bytes.Buffer
 	code := p.Run(t.Context(), args, cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &err})
 	s := Result{Code: code, Out: out.String(), Err: err.String()}
+	if c, _, notFound := p.Root().Find(args); notFound == nil && !slices.ContainsFunc(cli.ExitStatuses(c),
+		func(exit report.ExitStatus) bool { return exit.Code == code }) {
+		t.Errorf("%q exits with %d, which the help of %s does not list", args, code, c.CommandPath())
+	}
 	for _, trace := range []string{"goroutine ", "panic:", ".go:"} {
 		if strings.Contains(s.Out+s.Err, trace) {
 			t.Errorf("%q shows %q:\n%s%s", args, trace, s.Out, s.Err)

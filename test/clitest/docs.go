@@ -18,29 +18,88 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// CheckManPages checks that groff and mandoc accept the man pages without warnings, and that there
-// is one for each command and further ones.
-func (p Program) CheckManPages(t *testing.T, further int) {
+// CheckManPages checks the man pages: there is one of each command except completion, and the further ones; groff and
+// mandoc accept them without warnings; they have the form of man pages and at most 80 columns.
+func (p Program) CheckManPages(t *testing.T, further ...string) {
 	t.Helper()
 	t.Setenv("SOURCE_DATE_EPOCH", "1795219200")
 	dir := t.TempDir()
 	if got := p.Exec(t, "", "docs", "man", dir); got.Code != report.Success || got.Out+got.Err != "" {
 		t.Fatalf("%+v", got)
 	}
-	pages, err := filepath.Glob(filepath.Join(dir, "*.[58]"))
-	if all := cli.AvailableCommands(p.Root()); err != nil || len(pages) != len(all)+further {
-		t.Fatalf("there are %d pages of %d commands, %v", len(pages), len(all), err)
+	want := slices.Clone(further)
+	for _, c := range cli.AvailableCommands(p.Root()) {
+		if name := strings.ReplaceAll(c.CommandPath(), " ", "-"); !strings.Contains(name, "completion") {
+			want = append(want, name+".8")
+		}
+	}
+	slices.Sort(want)
+	pages, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, page := range pages {
+		names = append(names, filepath.Base(page))
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Fatalf("pages (-want +got):\n%s", diff)
 	}
 	for _, checker := range [][]string{
 		{"groff", "-ww", "-mandoc", "-Tutf8", "-z"},
 		{"mandoc", "-T", "lint", "-W", "warning"},
 	} {
-		command := exec.CommandContext(t.Context(), checker[0], append(checker[1:], pages...)...)
-		out, err := command.CombinedOutput()
-		if err != nil || len(out) > 0 {
-			t.Errorf("%s: %v (make deps installs what tests need)\n%s", checker[0], err, out)
+		if out := format(t, append(checker, pages...)...); out != "" {
+			t.Errorf("%s:\n%s", checker[0], out)
 		}
 	}
+	for _, page := range pages {
+		for _, formatter := range [][]string{
+			{"groff", "-mandoc", "-Tascii", "-P-c", "-rLL=80n", page},
+			{"mandoc", "-T", "ascii", "-O", "width=80", page},
+		} {
+			if problem := findManProblem(filepath.Base(page), format(t, formatter...)); problem != "" {
+				t.Errorf("%s formats %s with %s", formatter[0], filepath.Base(page), problem)
+			}
+		}
+	}
+}
+
+// format runs a formatter of man pages, and returns its output without overstrikes.
+func format(t *testing.T, command ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: %v (make deps installs what tests need)\n%s", command[0], err, out)
+	}
+	return regexp.MustCompile(".\b").ReplaceAllString(string(out), "")
+}
+
+// optionOfLibrary matches an option in the form of cobra's help: --name="value", --name[=false].
+var optionOfLibrary = regexp.MustCompile(`(?m)^ +-.*(="|\[=(false|true|\d+)\])`)
+
+// findManProblem returns what is wrong with a formatted page, or "".
+func findManProblem(file, text string) string {
+	const columns = 80
+	name, number, _ := strings.Cut(strings.ToUpper(file), ".")
+	title := name + "(" + number + ")"
+	lines := strings.Split(strings.Trim(text, "\n"), "\n")
+	if head := regexp.MustCompile("^" + regexp.QuoteMeta(title) + " +HCP Nodes +" + regexp.QuoteMeta(title) + "$"); !head.
+		MatchString(lines[0]) {
+		return "the title line " + lines[0]
+	}
+	if foot := lines[len(lines)-1]; !regexp.MustCompile(`^\S.* +2026-11-2[01] +\S`).MatchString(foot) {
+		return "the last line " + foot
+	}
+	for _, line := range lines {
+		if len(line) > columns {
+			return "a line of more than 80 columns: " + line
+		}
+	}
+	if option := optionOfLibrary.FindString(text); option != "" {
+		return "the option " + option
+	}
+	return ""
 }
 
 // CheckReference checks that a reference matches the current commands.

@@ -75,9 +75,8 @@ func (p Program) CheckHelpOfEveryCommand(t *testing.T) {
 			if !strings.Contains(got.Out, "--output FORMAT") {
 				t.Error("--output is not described")
 			}
-			generated := c.HasParent() && c.Parent().Name() == "completion"
 			for line := range strings.Lines(got.Out) {
-				if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > helpWidth && !generated {
+				if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > helpWidth {
 					t.Errorf("more than %d columns: %s", helpWidth, line)
 				}
 			}
