@@ -12,7 +12,8 @@ func docs() cli.Docs {
 		ManSections: []cli.Section{
 			{
 				Title: "Environment", Columns: []string{"variable", "meaning"},
-				Rows: append([][]string{{"KUBECONFIG", "kubeconfig files, if --kubeconfig is not given"}}, cli.OutputVariables()...),
+				Rows: append([][]string{{"KUBECONFIG", "kubeconfig files, if --kubeconfig is not given"}},
+					cli.OutputVariables()...),
 			},
 			{
 				Title: "Files", Columns: []string{"file", "content"},

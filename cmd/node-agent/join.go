@@ -47,9 +47,10 @@ func finishSteps(p *cli.Printer, kind string, changed bool, err error) error {
 
 func newJoinCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
-		Use:         "join",
-		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.ApprovalMissing, report.NetworkRolledBack, report.RebootNeeded, report.Interrupted),
-		Short:       "Join this host to the cluster as a worker, or resume a join",
+		Use: "join",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.ApprovalMissing,
+			report.NetworkRolledBack, report.RebootNeeded, report.Interrupted),
+		Short: "Join this host to the cluster as a worker, or resume a join",
 		Long: "Join makes this host a worker of the cluster. Run it again to resume a join that\n" +
 			"stopped.\n\nSteps:\n\n" + stepTable(bootstrap.Steps()),
 		Example: "  hcp-node-agent join --user-data user-data.ign\n" +

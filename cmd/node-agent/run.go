@@ -22,9 +22,10 @@ const metricsFile = "/run/hcp-node-agent/metrics/hcp-node-agent.prom"
 
 func newRunCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
-		Use:         "run",
-		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.ApprovalMissing, report.NetworkRolledBack, report.RebootNeeded, report.Interrupted),
-		Short:       "Run as the service: resume a join, then monitor the node",
+		Use: "run",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.ApprovalMissing,
+			report.NetworkRolledBack, report.RebootNeeded, report.Interrupted),
+		Short: "Run as the service: resume a join, then monitor the node",
 		Long: `Run resumes an unfinished join, upgrade or maintenance, then monitors the node.
 A host that has not joined starts with ` + autojoin.DefaultDir + `/user-data.ign (and
 node.token), or systemd credentials of these names. Temporary failures before

@@ -16,9 +16,10 @@ import (
 
 func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
-		Use:         "upgrade",
-		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.ApprovalMissing, report.NetworkRolledBack, report.RebootNeeded, report.Interrupted),
-		Short:       "Move this node to new user data, or resume an upgrade",
+		Use: "upgrade",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.ApprovalMissing,
+			report.NetworkRolledBack, report.RebootNeeded, report.Interrupted),
+		Short: "Move this node to new user data, or resume an upgrade",
 		Long: "Upgrade moves this node to the payload of new user data: another release,\n" +
 			"another MachineConfig, a renewed pull secret or CA. It downloads and unpacks\n" +
 			"everything while pods run; with --stage it ends there. Then it drains the node\n" +

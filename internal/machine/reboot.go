@@ -15,7 +15,8 @@ func (m *Machine) Reboot(ctx context.Context, log report.Log, name, reason strin
 	resume := m.DescribeResume(ctx, name)
 	log.Note("rebooting the host " + reason + "; " + resume)
 	if _, err := command.Run(ctx, "systemctl", "reboot"); err != nil {
-		return report.Fail(report.RebootNeeded, "# reboot this host: systemctl reboot", "the host must be rebooted %s: %w", reason, err)
+		return report.Fail(report.RebootNeeded, "# reboot this host: systemctl reboot",
+			"the host must be rebooted %s: %w", reason, err)
 	}
 	return report.Fail(report.RebootNeeded, report.Remedy("# "+resume), "the host is rebooting %s", reason)
 }

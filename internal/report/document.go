@@ -41,13 +41,13 @@ func (StepStatus) Enum() []string {
 
 // StepResult is the result of one step.
 type StepResult struct {
-	Name     string        `json:"name" doc:"name of the step"`
-	Result   StepStatus    `json:"result" doc:"how the step ended"`
-	Message  string        `json:"message,omitempty" doc:"summary, or the error of a failed step"`
-	Remedy   Remedy        `json:"remedy,omitempty" doc:"how to resolve the failure of the step"`
-	Seconds  float64       `json:"seconds" doc:"duration of the step in seconds"`
-	Warnings []Problem     `json:"warnings,omitempty" doc:"warnings of the step"`
-	Started  time.Time     `json:"started" doc:"start of the step"`
+	Name     string     `json:"name" doc:"name of the step"`
+	Result   StepStatus `json:"result" doc:"how the step ended"`
+	Message  string     `json:"message,omitempty" doc:"summary, or the error of a failed step"`
+	Remedy   Remedy     `json:"remedy,omitempty" doc:"how to resolve the failure of the step"`
+	Seconds  float64    `json:"seconds" doc:"duration of the step in seconds"`
+	Warnings []Problem  `json:"warnings,omitempty" doc:"warnings of the step"`
+	Started  time.Time  `json:"started" doc:"start of the step"`
 }
 
 // Recorder is a Sink that collects the results of a run for JSON documents.

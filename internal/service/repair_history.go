@@ -31,7 +31,8 @@ func loadRepairs(dir string) (repairHistory, error) {
 	case err == nil, errors.As(err, &unreadable):
 		return repairHistory{records: records}, err
 	case report.CodeOf(err) == report.Refused:
-		return repairHistory{foreign: true}, report.Fail(report.Failed, report.Remedyf("mv %[1]s %[1]s.old", report.ShellWord(path)),
+		return repairHistory{foreign: true}, report.Fail(report.Failed,
+			report.Remedyf("mv %[1]s %[1]s.old", report.ShellWord(path)),
 			"%s was written by another version of the agent: earlier repairs do not count, and repairs are recorded only "+
 				"until the service ends", path)
 	}

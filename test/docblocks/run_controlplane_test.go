@@ -33,8 +33,8 @@ func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
 
 // programs are the harmless programs, which blocks run as they are.
 var programs = []string{
-	"awk", "base64", "cat", "comm", "cut", "date", "findmnt", "grep", "install", "jq", "ls", "mkdir", "openssl", "rm", "sed",
-	"sleep", "sort", "tr", "uname",
+	"awk", "base64", "cat", "comm", "cut", "date", "findmnt", "grep", "install", "jq", "ls", "mkdir", "openssl", "rm",
+	"sed", "sleep", "sort", "tr", "uname",
 }
 
 // hostPath matches a path of the host, which becomes a path in the scratch root.
@@ -82,8 +82,10 @@ func TestControlPlaneShellBlocksRun(t *testing.T) {
 func runPage(t *testing.T, dir, tools string, blocks []Block) {
 	t.Helper()
 	root := t.TempDir()
-	for _, path := range []string{"etc/fapolicyd/rules.d", "etc/hcp-node-agent", "etc/sysctl.d", "etc/yum.repos.d",
-		"proc/sys/crypto", "run/hcp-node-agent/metrics", "var/lib/cni", "var/lib/containers", "var/lib/kubelet/pki"} {
+	for _, path := range []string{
+		"etc/fapolicyd/rules.d", "etc/hcp-node-agent", "etc/sysctl.d", "etc/yum.repos.d",
+		"proc/sys/crypto", "run/hcp-node-agent/metrics", "var/lib/cni", "var/lib/containers", "var/lib/kubelet/pki",
+	} {
 		must(t, os.MkdirAll(filepath.Join(root, path), 0o700))
 	}
 	kubetest.WriteFile(t, filepath.Join(root, "proc/sys/crypto/fips_enabled"), []byte("0\n"))

@@ -227,7 +227,7 @@ func (r Results) write(t *testing.T, place string, entries []Entry) {
 		counts[kind]++
 		fmt.Fprintf(&lines, "%s\t%s\n", result, key)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {

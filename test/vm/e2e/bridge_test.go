@@ -158,7 +158,9 @@ func TestBridgeWithoutTheClustersUnit(t *testing.T) {
 	// Run the console commands of the document unchanged.
 	blocks, err := docblocks.Of("../../..", "docs/br-ex.md", docblocks.Shell)
 	must(t, err)
-	script := slices.IndexFunc(blocks, func(block docblocks.Block) bool { return strings.Contains(block.Text, "del-br br-ex") })
+	script := slices.IndexFunc(blocks, func(block docblocks.Block) bool {
+		return strings.Contains(block.Text, "del-br br-ex")
+	})
 	if script < 0 {
 		t.Fatal("docs/br-ex.md contains no script")
 	}
