@@ -64,8 +64,8 @@ func FlagSet(j *Join) *pflag.FlagSet {
 		"install missing packages with dnf; signatures are always checked")
 	flags.StringVar(&j.HostSettings, "apply-host-settings", j.HostSettings,
 		"apply settings of the host that are not in files, such as kernel arguments, and new configuration of running "+
-			"services: `MODE` "+
-			"report prints the commands, apply applies them, reboot also reboots the host if its kernel arguments change")
+			"services: `MODE` report prints the commands, apply applies them, reboot also reboots the host if its kernel "+
+			"arguments change")
 	flags.Lookup("apply-host-settings").NoOptDefVal = HostSettingsApply
 	flags.StringVar(&j.Until, "until", j.Until, "stop when the node reaches `STATE`: "+
 		strings.Join(steps.UntilValues(), ", "))

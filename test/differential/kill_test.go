@@ -66,7 +66,9 @@ func TestApplyResumesAfterKills(t *testing.T) {
 	for i := range killCount {
 		delay := time.Duration(random.Int64N(int64(takes)))
 		root := newTree(t, s)
-		runAndKill(t, delay, "apply", "--payload", good, "--root", root)
+		if ran, ended := runAndKill(t, delay, "apply", "--payload", good, "--root", root); ended {
+			takes = min(takes, ran) // the runs have become faster, for example because another test ended
+		}
 		if i%2 == 0 {
 			if got := runAgent(t, "", "apply", "--payload", good, "--root", root); got.code != 0 {
 				t.Errorf("after a kill at %v: exit code %d\n%s", delay, got.code, got.output)
@@ -88,14 +90,14 @@ func TestApplyResumesAfterKills(t *testing.T) {
 			t.Errorf("after a kill at %v and a failing run (-original +got):\n%s", delay, diff)
 		}
 	}
-	// How many kills come too late depends on the load; if nearly all do, the test tests nothing.
-	t.Logf("%d of %d killed runs were not complete", reverted, killCount/2)
-	if reverted < killCount/20 {
-		t.Errorf("only %d of %d killed runs were not complete", reverted, killCount/2)
+	if reverted < killCount/4 {
+		t.Errorf("only %d of %d killed runs were not done", reverted, killCount/2)
 	}
 }
 
-func runAndKill(t *testing.T, after time.Duration, args ...string) {
+// runAndKill runs the agent and kills it after a time. It returns how long it ran, and whether it ended before
+// the kill.
+func runAndKill(t *testing.T, after time.Duration, args ...string) (ran time.Duration, ended bool) {
 	t.Helper()
 	program, err := agent()
 	if err != nil {
@@ -105,7 +107,9 @@ func runAndKill(t *testing.T, after time.Duration, args ...string) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(after)
-	_ = command.Process.Kill() // the process may already have ended
-	_ = command.Wait()
+	began := time.Now()
+	kill := time.AfterFunc(after, func() { _ = command.Process.Kill() }) // the process may already have ended
+	defer kill.Stop()
+	err = command.Wait()
+	return time.Since(began), err == nil
 }

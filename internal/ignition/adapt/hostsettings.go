@@ -28,9 +28,7 @@ func (p *planner) planHostSettings() error {
 	if !p.isPackageMode() || !p.runsKubelet() {
 		return nil
 	}
-	facts := resource.SettingFacts{
-		SELinux: p.isSELinuxEnabled(), FirewallZone: p.in.FirewallZone, HasUnit: p.in.HasUnit,
-	}
+	facts := resource.SettingFacts{SELinux: p.isSELinuxEnabled(), FirewallZone: p.in.FirewallZone}
 	for _, setting := range resource.HostSettings() {
 		change, isRequired := setting.Change(facts)
 		switch {

@@ -28,9 +28,8 @@ type HostSetting struct {
 
 // SettingFacts contains what changes of settings depend on.
 type SettingFacts struct {
-	SELinux      bool                   // enforcing or permissive
-	FirewallZone string                 // of firewalld; "" if it is not running or the settings are not applied
-	HasUnit      func(name string) bool // whether a unit file of that name exists
+	SELinux      bool   // enforcing or permissive
+	FirewallZone string // of firewalld; "" if it is not running or the settings are not applied
 }
 
 // HostSettings returns all settings in the order in which they are made.
