@@ -51,7 +51,7 @@ a ConfigMap of the hosted cluster (deploy/approver-rbac.yaml creates it, and the
 rights that approve needs).`,
 		Example: `  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE
   hcp-node-admin approve --node NAME --fingerprint SHA256:HEX`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 	}
 	var o approveOptions
 	flags := c.Flags()

@@ -52,7 +52,7 @@ func TestInvalidCommandLines(t *testing.T) {
 			"see: hcp-node-admin token show --help\n",
 		"join":            "hcp-node-admin: unknown command \"join\"\nsee: hcp-node-admin --help\n",
 		"--enrollments x": "hcp-node-admin: unknown flag: --enrollments\nsee: hcp-node-admin --help\n",
-		"approve x": "hcp-node-admin approve: unknown command \"x\" for \"hcp-node-admin approve\"\nsee: " +
+		"approve x": "hcp-node-admin approve: unexpected argument \"x\"\nsee: " +
 			"hcp-node-admin approve --help\n",
 		"approve --timeout x": "hcp-node-admin approve: --timeout: invalid value \"x\": must be a duration such as 90s or " +
 			"1h30m\nsee: hcp-node-admin approve --help\n",

@@ -55,7 +55,7 @@ writes two files for each node:
 It can be repeated with a longer list: the files of a node are never replaced.`,
 		Example: "  hcp-node-admin token create --node worker-7.example.com \\\n" +
 			"      --address 192.0.2.7 --kubeconfig hosted.kubeconfig",
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 	}
 	var o tokenOptions
 	flags := c.Flags()

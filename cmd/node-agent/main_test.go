@@ -59,8 +59,8 @@ func TestInvalidCommandLines(t *testing.T) {
 			"see: hcp-node-agent completion --help\n",
 		"--user-data user-data.ign": "hcp-node-agent: unknown flag: --user-data\nsee: hcp-node-agent --help\n",
 		"join --userdata x":         "hcp-node-agent join: unknown flag: --userdata\nsee: hcp-node-agent join --help\n",
-		"join user-data.ign": "hcp-node-agent join: unexpected argument \"user-data.ign\"; did you mean --user-data " +
-			"user-data.ign?\nsee: hcp-node-agent join --help\n",
+		"join user-data.ign": "hcp-node-agent join: unexpected argument \"user-data.ign\"\n" +
+			"hcp-node-agent join --user-data user-data.ign\n",
 		"join --user-data": "hcp-node-agent join: flag needs an argument: --user-data\n" +
 			"see: hcp-node-agent join --help\n",
 		"join --timeout soon": "hcp-node-agent join: --timeout: invalid value \"soon\": must be a duration such as " +

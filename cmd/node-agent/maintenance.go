@@ -31,7 +31,7 @@ func newMaintenanceCommand(p *cli.Printer) *cobra.Command {
 		Example: "  hcp-node-agent maintenance\n" +
 			"  hcp-node-agent maintenance --no-update\n" +
 			"  hcp-node-agent maintenance --no-update --reboot",
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 	}
 	file := settingFlags(c, "timeout")
 	flags := c.Flags()

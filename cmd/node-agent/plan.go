@@ -60,6 +60,7 @@ func newPlanCommand(p *cli.Printer) *cobra.Command {
 		var outcome error
 		if *detailed {
 			outcome = document.Err()
+			p.StepReported = true // the exit code is a result, not an error
 		}
 		document.CommandResult = report.ResultOf(outcome)
 		print := func(page *report.Page) { planScreen{page, page.Verbose || *diff}.print(document) }

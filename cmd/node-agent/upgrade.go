@@ -34,7 +34,7 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 			"  hcp-node-agent upgrade --user-data user-data.ign\n" +
 			"  hcp-node-agent upgrade --user-data user-data.ign --stage\n" +
 			"  hcp-node-agent upgrade --rollback",
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 	}
 	file := settingFlags(c, upgradeSettings...)
 	flags := c.Flags()

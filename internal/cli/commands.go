@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // NewRootCommand returns the root command of a program. Its output goes through p. The caller adds
@@ -129,7 +131,8 @@ func NoArgs(c *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return nil
 	case strings.HasSuffix(args[0], ".ign") && c.Flags().Lookup("user-data") != nil:
-		return fmt.Errorf("unexpected argument %q; did you mean --user-data %s?", args[0], args[0])
+		return report.Fail(report.Usage, report.Remedy(c.CommandPath()+" --user-data "+report.ShellWord(args[0])),
+			"unexpected argument %q", args[0])
 	}
 	return fmt.Errorf("unexpected argument %q", args[0])
 }

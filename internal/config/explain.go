@@ -151,6 +151,23 @@ func Load(source Source) (Join, error) {
 			remedies = append(remedies, string(p.Remedy))
 		}
 	}
-	return Join{}, report.Fail(report.Usage, report.Remedy(strings.Join(remedies, " && ")), "invalid configuration: %s",
-		strings.Join(messages, "; "))
+	if len(e.Problems) == 1 || len(remedies) > 0 {
+		return Join{}, report.Fail(report.Usage, report.Remedy(strings.Join(remedies, " && ")),
+			"invalid configuration: %s", strings.Join(messages, "; "))
+	}
+	file, first := e.Problems[0].File, e.Problems[0]
+	command := "hcp-node-agent config validate"
+	onlyFile := !slices.ContainsFunc(e.Problems, func(p Problem) bool { return p.File != file })
+	switch {
+	case file != "" && onlyFile:
+		command += " " + report.ShellWord(file)
+		first.File = ""
+	case source.File != DefaultFile:
+		command += " --config " + report.ShellWord(source.File)
+		fallthrough
+	default:
+		file = "the configuration"
+	}
+	return Join{}, report.Fail(report.Usage, report.Remedy(command+" # prints all problems"),
+		"%s has %d problems; the first: %s", file, len(e.Problems), first)
 }

@@ -20,13 +20,16 @@ type Problem struct {
 }
 
 // String returns FILE:LINE:COLUMN: MESSAGE, the format that editors parse, without the parts that
-// are unknown.
+// are unknown, and line LINE: MESSAGE without a file.
 func (p Problem) String() string {
 	position := p.File
 	for _, number := range []int{p.Line, p.Column} {
 		if number > 0 {
 			position += fmt.Sprintf(":%d", number)
 		}
+	}
+	if p.File == "" && p.Line > 0 {
+		position = fmt.Sprintf("line %d", p.Line)
 	}
 	if position == "" {
 		return p.Message

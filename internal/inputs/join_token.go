@@ -14,9 +14,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// EnrollCommand is the command that creates another join token.
-const EnrollCommand = "# create a new join token on a host with a kubeconfig of the cluster:\n" +
-	"hcp-node-admin token create --node NAME --kubeconfig FILE"
+// EnrollCommand returns the command that creates another join token for a node, or for NAME. A join token does not
+// contain the node's addresses.
+func EnrollCommand(node string) report.Remedy {
+	return report.Remedyf("# create a new join token on a host with a kubeconfig of the cluster; the address is that of the "+
+		"node:\nhcp-node-admin token create --node %s --address ADDRESS --kubeconfig FILE", node)
+}
 
 // readJoinToken returns the join token of this run, else the saved one of an
 // unfinished join, or nil. A saved join token may have expired. That matters only
@@ -48,7 +51,7 @@ func readJoinToken(c config.Join, state joinstate.State, dir string, resume bool
 func parseJoinToken(content []byte) (*enrollment.Token, error) {
 	t, err := enrollment.ParseToken(content)
 	if err != nil && report.CodeOf(err) != report.Refused { // otherwise the file is of another version
-		return nil, report.Fail(report.Usage, EnrollCommand, "%w", err)
+		return nil, report.Fail(report.Usage, EnrollCommand("NAME"), "%w", err)
 	}
 	return t, err
 }
@@ -57,7 +60,7 @@ func parseJoinToken(content []byte) (*enrollment.Token, error) {
 func CheckTokenValidity(t *enrollment.Token) error {
 	now := time.Now()
 	if err := t.CheckExpiry(now); err != nil {
-		return report.Fail(report.CredentialRefused, EnrollCommand, "%w; this host's clock: %s", err,
+		return report.Fail(report.CredentialRefused, EnrollCommand(t.NodeName), "%w; this host's clock: %s", err,
 			now.UTC().Format(time.RFC3339))
 	}
 	return nil

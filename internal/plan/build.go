@@ -117,8 +117,8 @@ func checkJoinToken(t *enrollment.Token, nodeName string, cluster kube.Cluster) 
 		err = t.CheckCluster(hashes)
 	}
 	if err != nil {
-		return report.Fail(report.Refused, inputs.EnrollCommand, "the join token is not valid for %s: %w", cluster.Server,
-			err)
+		return report.Fail(report.Refused, inputs.EnrollCommand(t.NodeName), "the join token is not valid for %s: %w",
+			cluster.Server, err)
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func isRootOnHost(ctx context.Context) bool {
 func readPlanInput(options inputs.Options, name, flag string) ([]byte, error) {
 	content, err := inputs.ReadFile(name, options.Stdin, flag)
 	if err != nil {
-		return nil, report.Fail(report.Usage, "hcp-node-agent plan --help", "%w", err)
+		return nil, report.Fail(report.Usage, "", "%w", err)
 	}
 	return content, nil
 }
