@@ -67,8 +67,8 @@ func configurationPage() cli.ManPage {
 		Sections: []cli.Section{
 			{Title: "Synopsis", Text: config.DefaultFile + "\n\n/etc/hcp-node-agent/config.d/*.yaml"},
 			{Title: "Description", Text: `YAML or JSON of kind ` + config.Kind + ` in version ` + report.APIVersion + `. Every
-file has both fields. A flag overrides the environment, the environment overrides drop-ins, and drop-ins override the file;
-a list replaces the list before it. An unknown setting or variable is an error. Secrets are not in these files;
+file has both fields. A flag overrides the environment, the environment overrides drop-ins, and drop-ins override the
+file; a list replaces the list before it. An unknown setting or variable is an error. Secrets are not in these files;
 settings name the files that have them.
 
 Print the settings and their origins:

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -297,29 +296,5 @@ func TestUnreadableFiles(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// Several problems are not one long sentence: the error has the first, and the command that prints all.
-func TestLoadReportsSeveralProblems(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "bad.yaml")
-	write(t, file, fileHeader+"bridgeInterfac: eth0\nendpiont: a\n")
-	for name, test := range map[string]struct {
-		environment   []string
-		message, want string
-	}{
-		"in one file": {
-			nil, file + " has 2 problems; the first: line 3: bridgeInterfac: unknown setting",
-			"hcp-node-agent config validate " + file + " # prints all problems",
-		},
-		"also in the environment": {
-			[]string{EnvironmentPrefix + "TIMEOT=1h"}, "the configuration has 3 problems; the first: " + file + ":3:1: ",
-			"hcp-node-agent config validate --config " + file + " # prints all problems",
-		},
-	} {
-		_, err := Load(Source{File: file, Environment: test.environment})
-		if err == nil || !strings.HasPrefix(err.Error(), test.message) || string(report.RemedyOf(err)) != test.want {
-			t.Errorf("%s: Load() = %v, remedy %s", name, err, report.RemedyOf(err))
-		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 // EnrollCommand returns the command that creates another join token for a node, or for NAME. A join token does not
 // contain the node's addresses.
 func EnrollCommand(node string) report.Remedy {
-	return report.Remedyf("# create a new join token on a host with a kubeconfig of the cluster; the address is that of the "+
-		"node:\nhcp-node-admin token create --node %s --address ADDRESS --kubeconfig FILE", node)
+	return report.Remedyf("# create a new join token on a host with a kubeconfig of the cluster; the address is that of "+
+		"the node:\nhcp-node-admin token create --node %s --address ADDRESS --kubeconfig FILE", node)
 }
 
 // readJoinToken returns the join token of this run, else the saved one of an

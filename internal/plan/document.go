@@ -76,8 +76,8 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 // fill adds the changes that a join would make to a document.
 func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Document) error {
 	if b.otherHost == nil && b.Host.Units == nil {
-		return report.Fail(report.Refused, "# on another machine, with the facts that plan --print-facts prints on the host:\n"+
-			"hcp-node-agent plan --payload FILE --facts FILE", "plan requires systemd on this host: %w", b.Host.UnitsErr)
+		return report.Fail(report.Refused, "# on another machine, with the facts that plan --print-facts prints on the "+
+			"host:\nhcp-node-agent plan --payload FILE --facts FILE", "plan requires systemd on this host: %w", b.Host.UnitsErr)
 	}
 	if err := b.AwaitUplink(ctx, report.Log{Sink: b.Run.Sink, Step: steps.Plan}); err != nil {
 		return err

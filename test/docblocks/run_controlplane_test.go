@@ -38,7 +38,7 @@ var programs = []string{
 }
 
 // hostPath matches a path of the host, which becomes a path in the scratch root.
-var hostPath = regexp.MustCompile(`(^|[\s>])(/(?:etc|var|usr|proc|run|srv)/)`)
+var hostPath = regexp.MustCompile(`(^|[\s>])(/(?:etc|opt|var|usr|proc|run|srv)\b)`)
 
 // The shell blocks of each page run in their order in one shell, in a directory with the files that the reader
 // has. testdata/programs.sh lists the programs that are not run, and the reasons.
@@ -83,7 +83,7 @@ func runPage(t *testing.T, dir, tools string, blocks []Block) {
 	t.Helper()
 	root := t.TempDir()
 	for _, path := range []string{
-		"etc/fapolicyd/rules.d", "etc/hcp-node-agent", "etc/sysctl.d", "etc/yum.repos.d",
+		"etc/fapolicyd/rules.d", "etc/hcp-node-agent", "etc/sysctl.d", "etc/yum.repos.d", "opt",
 		"proc/sys/crypto", "run/hcp-node-agent/metrics", "var/lib/cni", "var/lib/containers", "var/lib/kubelet/pki",
 	} {
 		must(t, os.MkdirAll(filepath.Join(root, path), 0o700))

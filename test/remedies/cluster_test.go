@@ -44,11 +44,17 @@ func TestRemediesForTheCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	shell := localShell(t, dir, "PATH="+filepath.Join(dir, "bin")+":"+bin+":"+os.Getenv("PATH"),
-		"KUBECONFIG="+filepath.Join(dir, "hosted.kubeconfig"))
+		"KUBECONFIG="+kubetest.Plane.Kubeconfig)
 	// The kinds of the first documents are known only after a moment.
 	result, err := shell("for try in $(seq 20); do kubectl apply -f " + objects + " && exit; sleep 1; done; exit 1")
 	if err != nil || result.ExitCode != 0 {
 		t.Fatalf("creating the objects: %v, %+v", err, result)
+	}
+	// A remedy writes it to hosted.kubeconfig, which the others use.
+	result, err = shell("kubectl -n clusters create secret generic demo-admin-kubeconfig " +
+		"--from-file=kubeconfig=hosted.kubeconfig")
+	if err != nil || result.ExitCode != 0 {
+		t.Fatalf("creating the Secret: %v, %+v", err, result)
 	}
 	remedies.Run(t, remedies.Cluster, shell)
 }

@@ -134,6 +134,16 @@ ssh() {
 
 make() { real make -C "$repository" -n "$@" >/dev/null; }
 
+# tar unpacks the repository of a release. Its install.sh writes to /etc of the host, not to the scratch root.
+tar() {
+  if [ "$*" != "-C $root/opt -xzf hcp-node-agent_*_repository.tar.gz" ]; then
+    echo "$block: unexpected arguments: tar $*" >&2
+    return 1
+  fi
+  echo "echo '$block: not run, make test-release runs install.sh' >&2" |
+    install -D -m 0755 /dev/stdin "$root/opt/hcp-node-agent-repository/install.sh"
+}
+
 skopeo() {
   not_run 'it copies an image to a registry of the site'
   echo sha256:0000000000000000000000000000000000000000000000000000000000000000
@@ -146,6 +156,7 @@ chronyc() { not_run 'it needs chronyd of a host'; }
 fagenrules() { not_run 'it needs fapolicyd'; }
 fapolicyd-cli() { not_run 'it needs fapolicyd'; }
 gcloud() { not_run 'it needs an account at Google Cloud'; }
+gpg() { not_run 'it creates a key in the keyring of the user'; }
 nmcli() { not_run 'it needs NetworkManager of a host'; }
 ovs-vsctl() { not_run 'it needs Open vSwitch of a host'; }
 reposync() { not_run 'it needs repositories of Red Hat'; }
