@@ -26,7 +26,7 @@ var UpgradeFlags = append(slices.Clone(UserDataFlags), "openshift-release", "sof
 
 // CompleteRemedy returns a remedy whose join commands repeat the inputs and settings of this run. It is
 // for a host without a recorded join, on which a join command alone has no user data, and for an upgrade,
-// which is what must be run again with the setting of the remedy. Arguments of the remedy take precedence.
+// which must be run again with the setting of the remedy. Arguments of the remedy take precedence.
 // Secrets are in files, of which the arguments only have the names.
 func (o Options) CompleteRemedy(remedy report.Remedy) report.Remedy {
 	return report.Remedy(joinCommand.ReplaceAllStringFunc(string(remedy), func(command string) string {

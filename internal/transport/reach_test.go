@@ -40,7 +40,7 @@ func TestReach(t *testing.T) {
 			start(true, &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12}), "",
 		},
 		"a server of TLS 1.2 that requires a client certificate": {
-			start(true, &tls.Config{ //nolint:gosec // TLS 1.2 is what the case is about
+			start(true, &tls.Config{ //nolint:gosec // the case tests TLS 1.2
 				ClientAuth: tls.RequireAnyClientCert,
 				MinVersion: tls.VersionTLS12,
 				MaxVersion: tls.VersionTLS12,
