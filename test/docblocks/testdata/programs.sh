@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154 # the test sets the variables
 # The programs that the shell blocks of the documentation use. A program is run if it is in PATH, a directory with
 # links to harmless ones. A program that has a function here is replaced by the function, which runs it in a harmless
 # way, or checks its arguments and states why it is not run. Any other program is an error.
