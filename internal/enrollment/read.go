@@ -155,15 +155,35 @@ func decodeDocument(content []byte, kind Kind, limit int) (document, error) {
 	}
 	var meta report.TypeMeta
 	err = json.Unmarshal(encoded, &meta)
-	if err != nil || meta.Kind != string(kind) || path.Dir(meta.APIVersion) != path.Dir(report.APIVersion) {
-		return d, fmt.Errorf("the file is of kind %q in version %q, not of kind %s in version %s",
-			shorten(meta.Kind), shorten(meta.APIVersion), kind, report.APIVersion)
+	if err != nil {
+		return d, errors.New("the file is not a YAML document with kind and apiVersion")
+	}
+	if err := checkKind(meta, kind); err != nil {
+		return d, err
 	}
 	err = report.Decode(string(kind), encoded, &d)
 	if err != nil && report.CodeOf(err) != report.Refused {
 		return d, errors.New("a value has the wrong type")
 	}
 	return d, err
+}
+
+// checkKind returns an error unless meta is that of a document of a kind, in any version.
+func checkKind(meta report.TypeMeta, kind Kind) error {
+	switch {
+	case meta == report.TypeMeta{}:
+		return fmt.Errorf("the file is not of kind %s: it has neither kind nor apiVersion", kind)
+	case path.Dir(meta.APIVersion) != path.Dir(report.APIVersion):
+	case meta.Kind == string(kind):
+		return nil
+	case meta.Kind == string(KindEnrollment):
+		return errors.New("the file is an enrollment, which is for the approver; the node requires its join token, NAME.token")
+	case meta.Kind == string(KindToken):
+		return errors.New("the file is a join token, which is for the node; the approver requires its enrollment, " +
+			"NAME.enrollment")
+	}
+	return fmt.Errorf("the file is of kind %q in version %q, not of kind %s in version %s",
+		shorten(meta.Kind), shorten(meta.APIVersion), kind, report.APIVersion)
 }
 
 // hasMultipleDocuments reports whether content has more than one YAML document. The parser would silently

@@ -95,7 +95,7 @@ func TestParseUserDataRejectsOtherConfigs(t *testing.T) {
 		{"still base64", base64.StdEncoding.EncodeToString([]byte(whole)), "the input is base64"},
 		{"the Secret in YAML", "apiVersion: v1\nkind: Secret\ndata: {}\n", "the input is the Secret itself"},
 		{"the Secret in JSON", `{"apiVersion":"v1","kind":"Secret"}`, "the input is the Secret itself"},
-		{"cut short", whole[:len(whole)/2], "not a valid Ignition config"},
+		{"cut short", whole[:len(whole)/2], "the config is truncated"},
 		{"no version", `{}`, "ignition.version is missing"},
 		{
 			"spec 2.2", `{"ignition":{"version":"2.2.0","config":{"append":[` + merge + `]}}}`,

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -45,8 +46,8 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 		hint := ""
 		if parsed.Major == 2 {
 			// OpenShift's servers select the spec by this header, and serve 2.2 without it.
-			hint = `: request the config with the header "Accept: application/vnd.coreos.ignition+json;version=3.2.0", ` +
-				"or use the config of a newer release"
+			hint = `; if it is from a server, request it with the header ` +
+				`"Accept: application/vnd.coreos.ignition+json;version=3.2.0"`
 		}
 		return config, "", nil, fmt.Errorf("the config has Ignition spec %s, which is not supported (3.0 to %d.%d are)%s",
 			parsed, types.MaxVersion.Major, types.MaxVersion.Minor, hint)
@@ -144,7 +145,11 @@ func detectWrongFormat(raw []byte, hasVersion bool) error {
 			return errors.New("the input is a Butane config; convert it to an Ignition config with butane")
 		}
 	}
-	if raw[0] == '{' || json.Valid(raw) {
+	parseErr := json.NewDecoder(bytes.NewReader(raw)).Decode(&json.RawMessage{})
+	switch {
+	case raw[0] == '{' && errors.Is(parseErr, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the config is truncated: it ends in the middle of the JSON document (%d bytes)", len(raw))
+	case raw[0] == '{' || parseErr == nil:
 		return nil // the parser reports the problem
 	}
 	decoded, err := base64.StdEncoding.DecodeString(string(raw))

@@ -119,7 +119,7 @@ func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
 	}
 	if len(r.remoteResources) > 0 {
 		return nil, report.Fail(report.Usage,
-			"# use a config that contains all contents as data URLs; apply without --offline fetches them",
+			"# embed the contents as data URLs; plan --user-data and apply without --offline fetch them",
 			"the config refers to resources on the network, which are not fetched offline: %s", joinFirst(r.remoteResources))
 	}
 	if r.changed {
