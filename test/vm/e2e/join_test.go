@@ -43,7 +43,6 @@ func TestNodeLifeCycle(t *testing.T) {
 	bridge := testStatusOfBridge(ctx, t)
 	checkNoSecrets(ctx, t)
 	testDoctorOfHealthyNode(ctx, t)
-	testDocumentedReads(ctx, t)
 	testDoctorOfStoppedKubelet(ctx, t)
 	testRestartOfNetworkManager(ctx, t)
 	testBootWithOtherAddress(ctx, t, bridge.NodeIPs[0].String())
