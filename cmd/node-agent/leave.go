@@ -22,9 +22,10 @@ func newLeaveCommand(p *cli.Printer) *cobra.Command {
 		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.Interrupted),
 		Short:       "Remove this host from the cluster and restore its former state",
 		Long: `Leave drains the node, stops kubelet and its containers, and reverts every
-change by the ledger, newest first. It removes what kubelet, CRI-O and pods
+change in the ledger, newest first. It removes what kubelet, CRI-O and pods
 created, and keeps and lists what others changed since, or created in
-directories that they share with the cluster. With --purge it also removes
+directories that they share with the cluster. It also lists what it cannot
+restore, such as /etc/hostname. With --purge it also removes
 these files, the packages that join installed unless other packages require
 them, and images that were pulled since the join.
 

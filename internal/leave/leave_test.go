@@ -29,6 +29,7 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 		return ledger.Item{Change: ledger.Change{Kind: ledger.Module, Target: name}, Before: ledger.State{Present: there}}
 	}
 	storage := ledger.Item{Change: ledger.Change{Kind: crio.StorageKind, Target: "/var/lib/containers"}}
+	hostname := ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: hostnameUnit}}
 	other := ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/etc/a"}}
 	f := &Flow{Machine: &machine.Machine{Tree: tree}}
 	if texts := f.notRestored([]ledger.Item{other, module("bridge", true), storage}); texts != nil {
@@ -40,10 +41,11 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 	want := []string{
 		"images are kept in /var/lib/containers, which CRI-O shares with podman: " +
 			"\"podman image prune --all\" removes unused images",
+		"/etc/hostname keeps the host name that node-valid-hostname.service wrote at boot",
 		"kernel modules remain loaded until the next boot: br_netfilter, overlay",
 	}
 	got := f.notRestored([]ledger.Item{
-		module("br_netfilter", false), other, storage, module("bridge", true),
+		module("br_netfilter", false), other, storage, hostname, module("bridge", true),
 		module("overlay", false),
 	})
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
@@ -66,6 +67,10 @@ func withResumeHint(ctx context.Context, err error) error {
 	return report.Fail(report.Failed, remedy+"\nhcp-node-agent leave # resumes the leave", "%w", err)
 }
 
+// hostnameUnit is the unit of a payload that writes the current host name to /etc/hostname at each boot. The ledger
+// does not know the former content.
+const hostnameUnit = "/etc/systemd/system/node-valid-hostname.service"
+
 // notRestored returns messages about changes that an undo does not revert by
 // design.
 func (f *Flow) notRestored(items []ledger.Item) []string {
@@ -76,6 +81,8 @@ func (f *Flow) notRestored(items []ledger.Item) []string {
 			modules = append(modules, item.Target)
 		case item.Kind == ledger.KernelArguments:
 			texts = append(texts, "the running kernel keeps its arguments until the next boot: "+item.Desired.Value)
+		case item.Target == hostnameUnit:
+			texts = append(texts, "/etc/hostname keeps the host name that "+path.Base(hostnameUnit)+" wrote at boot")
 		case item.Kind == software.TransactionKind && !f.Purge:
 			if left := software.RemovalHint(item); left != "" {
 				texts = append(texts, left)
