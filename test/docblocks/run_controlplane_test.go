@@ -83,7 +83,8 @@ func runPage(t *testing.T, dir, tools string, blocks []Block) {
 	t.Helper()
 	root := t.TempDir()
 	for _, path := range []string{
-		"etc/fapolicyd/rules.d", "etc/hcp-node-agent", "etc/sysctl.d", "etc/yum.repos.d", "opt",
+		"etc/fapolicyd/rules.d", "etc/hcp-node-agent", "etc/sysconfig", "etc/sysctl.d",
+		"etc/yum.repos.d", "opt",
 		"proc/sys/crypto", "run/hcp-node-agent/metrics", "var/lib/cni", "var/lib/containers", "var/lib/kubelet/pki",
 	} {
 		must(t, os.MkdirAll(filepath.Join(root, path), 0o700))
