@@ -208,7 +208,11 @@ func printTokens(w io.Writer, o tokenOptions, document tokensDocument, program c
 	}
 	for _, name := range document.Existing {
 		secret, public := enrollment.Paths(o.dir, name)
-		fmt.Fprintf(w, "%s exists and is kept; for a new join token, move it and %s\n", secret, public)
+		for _, file := range []string{secret, public} {
+			if exists(file) {
+				fmt.Fprintf(w, "%s exists and is kept; for a new join token, move it\n", file)
+			}
+		}
 	}
 	if len(document.Tokens) == 0 {
 		return
