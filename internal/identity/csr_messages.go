@@ -25,7 +25,8 @@ func (r *csrRequester) pendingText(found *kube.CSR) string {
 // approvalRemedy returns how an administrator approves the CSR, and why.
 func (r *csrRequester) approvalRemedy() report.Remedy {
 	if len(r.desired.Annotations) == 0 {
-		return r.identity.Topology.approvalRemedy(r.desired.Name)
+		return report.Remedyf("# the key of this node is %s\n%s", fingerprint(&r.key.private.PublicKey),
+			r.identity.Topology.approvalRemedy(r.desired.Name))
 	}
 	proof := "the proof of this node's join token"
 	if r.desired.Annotations[enrollment.AnnotationCertificate] != "" {
