@@ -60,7 +60,7 @@ func TestInvalidCommandLines(t *testing.T) {
 		"--user-data user-data.ign": "hcp-node-agent: unknown flag: --user-data\nsee: hcp-node-agent --help\n",
 		"join --userdata x":         "hcp-node-agent join: unknown flag: --userdata\nsee: hcp-node-agent join --help\n",
 		"join user-data.ign": "hcp-node-agent join: unexpected argument \"user-data.ign\"\n" +
-			"hcp-node-agent join --user-data user-data.ign\n",
+			"# remedy:\nhcp-node-agent join --user-data user-data.ign\n",
 		"join --user-data": "hcp-node-agent join: flag needs an argument: --user-data\n" +
 			"see: hcp-node-agent join --help\n",
 		"join --timeout soon": "hcp-node-agent join: --timeout: invalid value \"soon\": must be a duration such as " +
@@ -135,7 +135,7 @@ func TestApply(t *testing.T) {
 	const exists = "the config cannot be applied, nothing was changed: /motd must be a file, but a different file " +
 		"exists, and the entry does not set overwrite: true"
 	const remedy = "# move the existing files away, or set overwrite: true for the entries in the config"
-	failure := "hcp-node-agent apply: " + exists + "\n" + remedy + "\n"
+	failure := "hcp-node-agent apply: " + exists + "\n" + strings.Replace(remedy, "# ", "# remedy: ", 1) + "\n"
 	got = runCommandLine(t, other, "apply", "--payload", "-", "--root", root)
 	if diff := cmp.Diff(clitest.Result{Code: report.Failed, Err: failure}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -164,7 +164,8 @@ func TestJoinWithoutUserData(t *testing.T) {
 	get := ignition.UserDataRemedy()
 	for _, command := range []string{"join", "plan"} {
 		use := "hcp-node-agent " + command + " --user-data user-data.ign"
-		want := "hcp-node-agent " + command + ": " + cause + "\n" + string(get) + "\n# on this host:\n" + use + "\n"
+		want := "hcp-node-agent " + command + ": " + cause + "\n" +
+			strings.Replace(string(get), "# ", "# remedy: ", 1) + "\n# on this host:\n" + use + "\n"
 		got := runCommandLine(t, "", command, "--config", file)
 		if diff := cmp.Diff(clitest.Result{Code: report.Usage, Err: want}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -99,7 +99,7 @@ func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 	if got.Code != report.DriftFound || !strings.Contains(digestPattern.ReplaceAllString(got.Out, "sha256 DIGEST"), want) {
 		t.Errorf("code %d, printed:\n%s%s\nwant code %d and:\n%s", got.Code, got.Out, got.Err, report.DriftFound, want)
 	}
-	if want := "hcp-node-agent status: drift: 1 of 2 items differ\nhcp-node-agent join\n"; got.Err != want {
+	if want := "hcp-node-agent status: drift: 1 of 2 items differ\n# remedy:\nhcp-node-agent join\n"; got.Err != want {
 		t.Errorf("printed to stderr: %q, want %q", got.Err, want)
 	}
 	got = runSubcommand(t, create, "-o", "json")

@@ -77,7 +77,7 @@ func TestLiveLine(t *testing.T) {
 			Message: "waiting for the server to start",
 			Remedy:  "systemctl start server",
 		})
-		expect("      ! the server is slow", "    waiting for the server to start", "systemctl start server",
+		expect("      ! the server is slow", "    waiting for the server to start", "# remedy:", "systemctl start server",
 			"  … fetch                                                                  1:07")
 		terminal.Emit(Event{Kind: Warning, Step: "fetch", Message: "the server is new"})
 		terminal.Emit(Event{
@@ -104,7 +104,7 @@ func TestLiveLine(t *testing.T) {
 		block := append(slices.Clone(fetched),
 			"    waiting for approval of client CSR",
 			"    node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY for worker-0",
-			"# on the hosted cluster, run:",
+			"# remedy: on the hosted cluster, run:",
 			"oc adm certificate approve node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY")
 		expect(append(slices.Clone(block),
 			"  … client-certificate                                                  1:00:00")...)
@@ -116,7 +116,7 @@ func TestLiveLine(t *testing.T) {
 			Remedy:  "oc get csr",
 		})
 		expect(append(fetched, "  ✗ client-certificate  denied                                             1.0s",
-			"oc get csr")...)
+			"# remedy:", "oc get csr")...)
 	})
 }
 
@@ -130,7 +130,7 @@ func TestStopKeepsRemedy(t *testing.T) {
 	terminal.Emit(Event{Kind: Warning, Step: "kubelet", Message: "kubelet is slow"})
 	terminal.Stop()
 	want := []string{
-		"      ! kubelet is old", "    waiting for kubelet", "journalctl -u kubelet", "      ! kubelet is slow",
+		"      ! kubelet is old", "    waiting for kubelet", "# remedy:", "journalctl -u kubelet", "      ! kubelet is slow",
 	}
 	if diff := cmp.Diff(want, renderScreen(out.String(), 80)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -51,14 +51,21 @@ func (p *Page) Hanging(label, indent, text string) {
 	}
 }
 
-// Remedy prints a remedy. Its commands are at column 0 and are not wrapped, for copying.
+// Remedy prints a remedy after a comment that marks its beginning. Its commands are at column 0 and are not wrapped,
+// for copying.
 func (p *Page) Remedy(remedy Remedy) {
+	mark := "# remedy: "
 	for _, line := range remedy.Lines() {
-		if note, isNote := strings.CutPrefix(line, "# "); isNote {
-			p.Hanging("# ", "# ", note)
-			continue
+		note, isNote := strings.CutPrefix(line, "# ")
+		if isNote {
+			p.Hanging(mark, "# ", note)
+		} else {
+			if mark != "# " {
+				p.Printf("%s\n", strings.TrimSpace(mark))
+			}
+			p.Printf("%s\n", line)
 		}
-		p.Printf("%s\n", line)
+		mark = "# "
 	}
 }
 
