@@ -162,7 +162,7 @@ func (s planScreen) printSection(section plan.Section) {
 			subjects = append(subjects, report.EscapeLine(note.Subject))
 			return true
 		})
-		s.Hanging("  "+first.Rule+": ", "      ", strings.Join(subjects, ", "))
+		s.Hanging("  ", "      ", strings.Join(subjects, ", ")+" ("+first.Rule+")")
 		s.Hanging("      ", "      ", first.Reason)
 	}
 }

@@ -83,7 +83,7 @@ func (j *Flow) checkSamePayload() error {
 	return report.Fail(report.Refused,
 		report.Remedyf("hcp-node-agent plan --user-data %s # prints the changes\nhcp-node-agent upgrade --user-data %s",
 			source, source),
-		"this is an upgrade: the payload differs from that of the join in %s", report.AbbreviateList(changed))
+		"join does not change the payload of a node, and this one differs in %s", report.AbbreviateList(changed))
 }
 
 // discardFailedUserData removes user data that failed to fetch a payload from a

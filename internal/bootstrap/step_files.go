@@ -40,13 +40,12 @@ func writeFiles(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, er
 		return steps.Outcome{}, err
 	}
 	if made = slices.Concat(arguments, owners, made); removed > 0 {
-		return steps.Changed("changes: %d (existing objects replaced: %d, removed: %d)", len(made), countReplaced(made),
-			removed)
+		return steps.Changed("changes: %d, of existing files: %d, removed: %d", len(made), countReplaced(made), removed)
 	}
 	if len(made) == 0 {
 		return steps.Unchanged("%d files, directories and links unchanged", len(j.Plan.Files))
 	}
-	return steps.Changed("changes: %d (existing objects replaced: %d)", len(made), countReplaced(made))
+	return steps.Changed("changes: %d, of existing files: %d", len(made), countReplaced(made))
 }
 
 // createAccounts creates the plan's groups, users and keys. It then builds the plan again,

@@ -107,7 +107,7 @@ func TestDiagnose(t *testing.T) {
 			}}},
 		}, []string{
 			"problem openvswitch.service, which crio.service requires, does not exist on this host (Unit openvswitch.service " +
-				"not found) | dnf install openvswitch3.1 # or later, from the Fast Datapath repository\nsystemctl start kubelet",
+				"not found) | dnf install openvswitch3.5 # or another version: dnf list 'openvswitch3*'\nsystemctl start kubelet",
 			"problem KubeletNotReady: x | journalctl -u kubelet -b",
 		}},
 		"kubelet restarting, wrong flag": {facts{node: silent, hostState: hostFacts{units: []unitFacts{{

@@ -91,7 +91,7 @@ func summarize(prefix string, findings []report.Finding) report.Finding {
 		}
 	}
 	if len(others) > 0 {
-		first.Message += "; also: " + joinFirst(others, 3)
+		first.Message += fmt.Sprintf("; %d more: %s", len(others), joinFirst(others, 3))
 	}
 	return first
 }

@@ -30,14 +30,14 @@ func TestSummarize(t *testing.T) {
 			f("a", "a", report.SeverityProblem), f("state", "", report.SeverityProblem),
 			f("b", "b", report.SeverityProblem), f("c", "c", report.SeverityWarning), f("d", "d",
 				report.SeverityProblem),
-		}, "Node w is not Ready: a; also: b, d"},
+		}, "Node w is not Ready: a; 2 more: b, d"},
 		"many": {
 			[]report.Finding{
 				f("a", "a", report.SeverityProblem), f("", "b", report.SeverityProblem),
 				f("", "c", report.SeverityProblem), f("", "d", report.SeverityProblem), f("", "e",
 					report.SeverityProblem), f("", "f", report.SeverityProblem),
 			},
-			"Node w is not Ready: a; also: b, c, d and 2 more",
+			"Node w is not Ready: a; 5 more: b, c, d and 2 more",
 		},
 	} {
 		if got := summarize("Node w is not Ready", test.findings); got.Message != test.want {
@@ -77,14 +77,14 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 			quietPeriod: time.Hour,
 			quiet:       true,
 			findings:    []report.Finding{first, second},
-			want: []string{"waiting waiting for the Node: the cause; also: the second", "waiting waiting for the Node: " +
-				"the cause; also: the second"},
+			want: []string{"waiting waiting for the Node: the cause; 1 more: the second", "waiting waiting for the Node: " +
+				"the cause; 1 more: the second"},
 		},
 		"others that last, once": {
 			quiet: true, findings: []report.Finding{first, second, note, temporary, unsaid},
 			want: []string{
-				"waiting waiting for the Node: the cause; also: the second", "warning the second",
-				"waiting waiting for the Node: the cause; also: the second",
+				"waiting waiting for the Node: the cause; 1 more: the second", "warning the second",
+				"waiting waiting for the Node: the cause; 1 more: the second",
 			},
 		},
 		"nothing is wrong at all": {quiet: true},

@@ -99,7 +99,7 @@ func isStarting(state systemd.UnitState) bool {
 func installRemedy(unit string) report.Remedy {
 	switch unit {
 	case openvswitch.Unit, openvswitch.SwitchUnit, openvswitch.DatabaseUnit:
-		return "dnf install openvswitch3.1 # or later, from the Fast Datapath repository\nsystemctl start kubelet"
+		return "dnf install openvswitch3.5 # or another version: dnf list 'openvswitch3*'\nsystemctl start kubelet"
 	case systemd.CRIOUnit:
 		return "dnf install cri-o cri-tools # of the cluster's release\nsystemctl start kubelet"
 	case systemd.KubeletUnit:

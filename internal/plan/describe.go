@@ -34,11 +34,11 @@ func (change PlannedChange) Describe() string {
 	switch {
 	case want.Digest == "" || now.Digest == want.Digest:
 	case now.Digest == "":
-		list = append(list, fmt.Sprintf("%d bytes", want.Size))
+		list = append(list, formatSize(want.Size))
 	case now.Size == want.Size:
-		list = append(list, fmt.Sprintf("%d bytes, content differs", want.Size))
+		list = append(list, formatSize(want.Size)+", content differs")
 	default:
-		list = append(list, fmt.Sprintf("%d -> %d bytes", now.Size, want.Size))
+		list = append(list, fmt.Sprintf("%d -> %s", now.Size, formatSize(want.Size)))
 	}
 	add("", now.Link, want.Link)
 	add("mode ", formatMode(now.Mode), formatMode(want.Mode))
@@ -57,7 +57,7 @@ func (change PlannedChange) Describe() string {
 func describeState(kind ledger.Kind, state ledger.State) string {
 	switch kind {
 	case ledger.File:
-		text := fmt.Sprintf("%d bytes", state.Size)
+		text := formatSize(state.Size)
 		if state.Type != "" && state.Type != hostfs.Regular {
 			text = string(state.Type)
 		}
@@ -69,6 +69,13 @@ func describeState(kind ledger.Kind, state ledger.State) string {
 		return strings.TrimSuffix("directory, mode "+formatMode(state.Mode), ", mode ")
 	}
 	return state.String()
+}
+
+func formatSize(size int64) string {
+	if size == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", size)
 }
 
 func formatMode(mode *uint32) string {

@@ -65,7 +65,7 @@ func TestDecideFromImage(t *testing.T) {
 		"rpm, an image of RHEL 10": {config.SoftwareRPM, &ofRHEL10, nil, nil, nil, ""},
 		"optional package":         {config.SoftwareImage, contents, nil, nil, nil, ""},
 		"image without a list": {
-			config.SoftwareImage, &withoutList, nil, nil, nil, "OpenShift 4.18 has one without a layer for them",
+			config.SoftwareImage, &withoutList, nil, nil, nil, "the OS image of OpenShift 4.18 has no separate layer",
 		},
 		"auto, an unknown image": {config.SoftwareAuto, nil, nil, nil, nil, ""},
 	} {
@@ -85,7 +85,7 @@ func TestDecideFromImage(t *testing.T) {
 			}
 			explained := false
 			for _, finding := range decision.Findings {
-				if strings.Contains(finding.Message, "from the OS image") {
+				if strings.Contains(finding.Message, "the OS image") {
 					explained = true
 					if test.finding == "" || !strings.Contains(finding.Message, test.finding) || !finding.RefusesJoin {
 						t.Errorf("finding: %+v", finding)

@@ -109,22 +109,22 @@ func TestDecideComparesReleases(t *testing.T) {
 				without(f.Installed, "openshift-kubelet", "cri-o"), newPackage("openshift-kubelet", "4.22.0", "el10", ""),
 				newPackage("cri-o", "1.35.0", "el10", ""),
 			)
-		}, []string{"warning: it is unknown whether"}, []string{
-			"it is unknown whether packages of OpenShift 4.22 exist for RHEL 10",
+		}, []string{"warning: no repository with packages of"}, []string{
+			"no repository with packages of OpenShift 4.22 for RHEL 10 is known",
 		}},
 		"OpenShift 5.0 on its own control plane": {func(f *Facts) {
 			f.Requested, f.Versions.Server, f.Repositories = Release{5, 0}, kube.MinorVersion(36), nil
 			f.Installed = ofKubernetes36(f.Installed, "5.0.1")
-		}, []string{"warning: it is unknown whether"}, []string{"packages of OpenShift 5.0 exist for RHEL 9"}},
+		}, []string{"warning: no repository with packages of"}, []string{"packages of OpenShift 5.0 for RHEL 9 is known"}},
 		"kubelet of 4.23, which is the same as 5.0": {func(f *Facts) {
 			f.Requested, f.Versions.Server, f.Repositories = Release{5, 0}, kube.MinorVersion(36), nil
 			f.Installed = ofKubernetes36(f.Installed, "4.23.1")
-		}, []string{"warning: it is unknown whether"}, nil},
+		}, []string{"warning: no repository with packages of"}, nil},
 		"NodePool of 5.1 on a control plane of 5.0": {func(f *Facts) {
 			f.Requested, f.Versions.Server, f.Repositories = Release{5, 1}, kube.MinorVersion(36), nil
 			f.Installed = ofKubernetes36(f.Installed, "5.0.1")
 		}, []string{
-			"warning: it is unknown whether", "problem: newer than the API server", "problem: kubelet 1.36 is installed",
+			"warning: no repository with packages of", "problem: newer than the API server", "problem: kubelet 1.36 is installed",
 			"problem: CRI-O 1.36.",
 		}, []string{"kubelet 1.36 is installed, but the payload is of OpenShift 5.1 and requires kubelet 1.37"}},
 		"kubelet four minors older than 5.1": {func(f *Facts) {

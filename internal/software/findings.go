@@ -82,8 +82,8 @@ func (d *decision) checkSupport() {
 			d.rhel, d.Release)
 	default:
 		d.addFinding(report.SeverityWarning, "",
-			"it is unknown whether packages of OpenShift %s exist for RHEL %d; the listed packages are those of "+
-				"RHEL CoreOS, as far as known", d.Release, d.rhel)
+			"no repository with packages of OpenShift %s for RHEL %d is known; the listed packages are those of RHEL "+
+				"CoreOS, as far as known", d.Release, d.rhel)
 	}
 }
 
@@ -147,8 +147,9 @@ func (d *decision) explainImage() {
 			"the packages are not unpacked from the OS image, because it contains RHEL %d, but this host runs RHEL %d",
 			major, d.rhel)
 	case len(absent) > 0 && len(contents.Packages) == 0 && d.facts.Source == config.SoftwareImage:
-		d.addFinding(report.SeverityProblem, "# set the source of the software: hcp-node-agent join --software rpm",
-			"the packages cannot be unpacked from the OS image: OpenShift %s has one without a layer for them",
+		d.addFinding(report.SeverityProblem,
+			"# install the packages from the rhocp repository:\nhcp-node-agent join --software rpm",
+			"the OS image of OpenShift %s has no separate layer for kubelet and CRI-O",
 			contents.Release)
 	}
 }

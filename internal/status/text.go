@@ -65,7 +65,7 @@ func (d Document) Print(page *report.Page, now time.Time) {
 	}
 	d.printDrift(page, row)
 	for _, text := range d.Errors {
-		row("unknown", page.Warn(text))
+		row("not read", page.Warn(text))
 	}
 }
 

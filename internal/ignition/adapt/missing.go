@@ -105,7 +105,7 @@ func (t table) packageForUnit(unit string, facts hostinfo.Facts) string {
 	case "openvswitch3.Y":
 		return fmt.Sprintf("%s of repository fast-datapath-for-rhel-%s-%s-rpms", name, major, arch)
 	case "cri-o":
-		return fmt.Sprintf("%s of repository rhocp-4.Y-for-rhel-%s-%s-rpms", name, major, arch)
+		return fmt.Sprintf("%s of repository rhocp-RELEASE-for-rhel-%s-%s-rpms, or from the OS image", name, major, arch)
 	}
 	return name
 }

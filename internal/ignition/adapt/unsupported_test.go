@@ -186,7 +186,7 @@ func TestPackageForUnit(t *testing.T) {
 	rhel.Arch = "arm64"
 	for unit, want := range map[string]string{
 		"openvswitch.service": "openvswitch3.Y of repository fast-datapath-for-rhel-9-aarch64-rpms",
-		"crio.service":        "cri-o of repository rhocp-4.Y-for-rhel-9-aarch64-rpms",
+		"crio.service":        "cri-o of repository rhocp-RELEASE-for-rhel-9-aarch64-rpms, or from the OS image",
 		"chronyd.service":     "chrony",
 		"own.service":         "",
 	} {

@@ -65,7 +65,7 @@ func upgradeWithoutDrain(ctx context.Context, t *testing.T) {
 	checkContains(t, planned.Stdout, "Upgrade (the node is not drained)",
 		"reload crio.service: /etc/containers/registries.conf", "restart "+ipUnit)
 	refused := runAgent(ctx, t, report.Refused, "join --user-data "+testenv.UserDataPath)
-	checkContains(t, refused.Stdout+refused.Stderr, "this is an upgrade: the payload differs from that of the join in ",
+	checkContains(t, refused.Stdout+refused.Stderr, "join does not change the payload of a node, and this one differs in ",
 		addedFile, "hcp-node-agent "+upgradeCommand)
 	if mustOutput(ctx, t, "ls "+addedFile+" 2>/dev/null || true") != "" {
 		t.Error("the refused join has written a file")
