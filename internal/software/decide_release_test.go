@@ -124,7 +124,8 @@ func TestDecideComparesReleases(t *testing.T) {
 			f.Requested, f.Versions.Server, f.Repositories = Release{5, 1}, kube.MinorVersion(36), nil
 			f.Installed = ofKubernetes36(f.Installed, "5.0.1")
 		}, []string{
-			"warning: no repository with packages of", "problem: newer than the API server", "problem: kubelet 1.36 is installed",
+			"warning: no repository with packages of", "problem: newer than the API server",
+			"problem: kubelet 1.36 is installed",
 			"problem: CRI-O 1.36.",
 		}, []string{"kubelet 1.36 is installed, but the payload is of OpenShift 5.1 and requires kubelet 1.37"}},
 		"kubelet four minors older than 5.1": {func(f *Facts) {

@@ -24,7 +24,8 @@ const progressInterval = 5 * time.Second
 func (i *Image) DownloadLayer(ctx context.Context, dir, name string, log report.Log) error {
 	layer, err := FindLayer(i)
 	if errors.Is(err, errNoLayer) {
-		return report.Fail(report.Refused, "# install the packages of the release from a repository: /usr/share/doc/hcp-node-agent/docs/packages.md",
+		return report.Fail(report.Refused, "# install the packages of the release from a repository: "+
+			"/usr/share/doc/hcp-node-agent/docs/packages.md",
 			"OS image %s: %w", i.PullSpec, err)
 	}
 	if err != nil {
