@@ -83,7 +83,7 @@ test-vm: deps build bed ## end-to-end tests in virtual machines: life of a node,
 # Each lane has a machine and, except for the network, a control plane of its own. The longest come first.
 # Their output is in build/lane-*.log while they run. LIMIT is the timeout of go test.
 LIMIT = $(if $(THOROUGH),8h,60m)
-LANES = lane-install lane-node lane-events lane-network lane-ovn $(BESIDE)
+LANES = lane-node lane-ovn lane-install lane-network $(BESIDE) lane-events
 TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
 SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
 TEST_VM = go test -tags vm -count=1 -v
