@@ -245,9 +245,11 @@ func TestDoctorText(t *testing.T) {
 		},
 	}
 	const want = `  problem  units                kubelet.service is not running (inactive)
+# remedy:
 systemctl start kubelet
   warning  certificates         two lines
                                 of text
+# remedy:
 first
 second
   warning  journal              another
