@@ -20,6 +20,8 @@ needs=(
   "cpio cpio"
   "xz xz-utils"
   "jq jq"
+  "curl curl"
+  "openssl openssl"
   "gcc gcc"
   "/usr/include/stdio.h libc6-dev"
   "/usr/include/seccomp.h libseccomp-dev"
