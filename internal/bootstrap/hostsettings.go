@@ -146,7 +146,7 @@ func (j *Flow) reboot(ctx context.Context, log report.Log, action rebootAction) 
 		return report.Fail(report.Failed, "cat /proc/cmdline # compare it with the configuration of the boot loader",
 			"the host was rebooted, but not with %s", what)
 	case awaitReboot:
-		resume := report.Remedy("# drain the node if it runs pods, then reboot this host: systemctl reboot; " +
+		resume := report.Remedy(report.RebootRemedy + "; " +
 			j.Host.DescribeResume(ctx, j.commandName()))
 		return report.Fail(report.RebootNeeded, resume,
 			"%s are set; the host must be rebooted before the %s continues", what, j.commandName())

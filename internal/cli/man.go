@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"regexp"
@@ -60,13 +61,9 @@ type ManPage struct {
 // commandPage returns the page of a command.
 func commandPage(c *cobra.Command, docs Docs) ManPage {
 	page := ManPage{Name: pageName(c), Number: "8", Summary: c.Short, SeeAlso: slices.Clone(docs.SeeAlso)}
-	about := c.Long
-	if about == "" {
-		about = c.Short + "."
-	}
 	page.Sections = []Section{
 		{Title: "Synopsis", Text: synopsis(c)},
-		{Title: "Description", Text: about},
+		{Title: "Description", Text: cmp.Or(c.Long, c.Short+".")},
 		{Title: "Options", flags: flagsOf(c.NonInheritedFlags()), usage: docs.ManUsage},
 		{Title: "Global options", flags: flagsOf(c.InheritedFlags())},
 	}
@@ -206,11 +203,11 @@ func (p *roff) flag(flag *pflag.Flag, more func(*pflag.Flag) string) {
 	p.item(tag, usage)
 }
 
-var (
-	// definitionLine matches a line of an indented table: a term, at least two spaces, and its definition.
-	definitionLine = regexp.MustCompile(`^( +)(\S+(?: \S+)*)  +(\S.*)$`)
-	indentation    = regexp.MustCompile(`^ *`)
-)
+// definitionLine matches a line of an indented table: a term, at least two spaces, and its definition.
+var definitionLine = regexp.MustCompile(`^( +)(\S+(?: \S+)*)  +(\S.*)$`)
+
+// indentation returns the number of spaces at the start of a line.
+func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // text adds paragraphs, which are separated by empty lines. An indented paragraph is a table of definitions or an
 // example.
@@ -235,7 +232,7 @@ func (p *roff) text(text string) {
 
 // definitions adds the items of a table. A line that is indented further continues the definition before it.
 func (p *roff) definitions(lines []string) {
-	width := len(indentation.FindString(lines[0]))
+	width := indentation(lines[0])
 	for _, line := range lines {
 		if match := definitionLine.FindStringSubmatch(line); match != nil && len(match[1]) == width {
 			p.item(bold(match[2]), escapeRoff(match[3]))
@@ -247,7 +244,7 @@ func (p *roff) definitions(lines []string) {
 
 // example adds lines that are not filled.
 func (p *roff) example(lines []string) {
-	width := len(indentation.FindString(lines[0]))
+	width := indentation(lines[0])
 	p.line(".EX")
 	for _, line := range lines {
 		p.line(escapeRoff(strings.TrimRight(line[min(width, len(line)):], " ")))

@@ -54,18 +54,21 @@ func (p *Page) Hanging(label, indent, text string) {
 // Remedy prints a remedy after a comment that marks its beginning. Its commands are at column 0 and are not wrapped,
 // for copying.
 func (p *Page) Remedy(remedy Remedy) {
-	mark := "# remedy: "
-	for _, line := range remedy.Lines() {
-		note, isNote := strings.CutPrefix(line, "# ")
-		if isNote {
-			p.Hanging(mark, "# ", note)
-		} else {
-			if mark != "# " {
-				p.Printf("%s\n", strings.TrimSpace(mark))
-			}
-			p.Printf("%s\n", line)
+	lines := remedy.Lines()
+	if len(lines) == 0 {
+		return
+	}
+	if note, isNote := strings.CutPrefix(lines[0], "# "); isNote {
+		lines[0] = "# remedy: " + note
+	} else {
+		lines = append([]string{"# remedy:"}, lines...)
+	}
+	for _, line := range lines {
+		if note, isNote := strings.CutPrefix(line, "# "); isNote {
+			p.Hanging("# ", "# ", note)
+			continue
 		}
-		mark = "# "
+		p.Printf("%s\n", line)
 	}
 }
 

@@ -101,5 +101,8 @@ func (r Remedy) MarshalJSON() ([]byte, error) {
 // JSONType returns the type that MarshalJSON encodes, for schemas.
 func (Remedy) JSONType() reflect.Type { return reflect.TypeFor[remedyParts]() }
 
+// RebootRemedy is the remedy for a host that must be rebooted. It is a note: a command that is pasted must not reboot.
+const RebootRemedy = "# drain the node if it runs pods, then reboot this host: systemctl reboot"
+
 // Remedyf returns a remedy; format and args are those of fmt.Sprintf.
 func Remedyf(format string, args ...any) Remedy { return Remedy(fmt.Sprintf(format, args...)) }

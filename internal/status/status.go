@@ -226,7 +226,7 @@ func (d Document) Err() error {
 		return report.Fail(report.Failed, "hcp-node-agent join --user-data USER_DATA",
 			"this host has not joined a cluster")
 	case d.Phase == joinstate.PhaseJoining && d.Join != nil && d.Join.RebootNeeded:
-		return report.Fail(report.RebootNeeded, "# drain the node if it runs pods, then reboot this host: systemctl reboot",
+		return report.Fail(report.RebootNeeded, report.RebootRemedy,
 			"the host must be rebooted before the join continues")
 	case unfinished != "":
 		return report.Fail(report.Failed, resume, "%s", unfinished)
