@@ -47,7 +47,12 @@ func showStatus(ctx context.Context, p *cli.Printer, stateDir string) error {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(p.Document(document, func(page *report.Page) { document.Print(page, time.Now()) }), document.Err())
+	err = p.Document(document, func(page *report.Page) {
+		if document.Phase != joinstate.PhaseNone || document.Changes > 0 { // otherwise the failure says everything
+			document.Print(page, time.Now())
+		}
+	})
+	return cmp.Or(err, document.Err())
 }
 
 // watchStatus prints the status at an interval until ctx ends. With JSON output, each document is

@@ -25,6 +25,11 @@ func UserDataRemedy() report.Remedy {
 		"to list the NodePools: oc get nodepool -A\n" + placeholderPool().userDataCommands())
 }
 
+// UserDataRemedyFor returns the commands that get the user data of a NodePool and run a command of the agent with it.
+func UserDataRemedyFor(command string) report.Remedy {
+	return UserDataRemedy() + report.Remedyf("\n# on this host:\nhcp-node-agent %s --user-data user-data.ign", command)
+}
+
 // nodePool is the NodePool that commands of remedies refer to.
 type nodePool struct{ namespace, name string }
 

@@ -33,9 +33,7 @@ type Inputs struct {
 func Read(o Options, state joinstate.State) (Inputs, error) {
 	in, err := ReadOptional(o, state)
 	if err == nil && in.UserData == nil && !o.Resume && !state.Exists() {
-		err = report.Fail(report.Usage,
-			ignition.UserDataRemedy()+report.Remedyf("\n# on this host:\nhcp-node-agent %s --user-data user-data.ign",
-				cmp.Or(o.Command, "join")),
+		err = report.Fail(report.Usage, ignition.UserDataRemedyFor(cmp.Or(o.Command, "join")),
 			"no user data was given: the file that HyperShift stores for each NodePool")
 	}
 	return in, err

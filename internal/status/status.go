@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -223,8 +224,7 @@ func (d Document) Err() error {
 	case n > 0 && !expectsDrift:
 		return report.Fail(report.DriftFound, "hcp-node-agent join", "drift: %d of %d items differ", n, d.Changes)
 	case d.Phase == joinstate.PhaseNone:
-		return report.Fail(report.Failed, "hcp-node-agent join --user-data USER_DATA",
-			"this host has not joined a cluster")
+		return report.Fail(report.Failed, ignition.UserDataRemedyFor("join"), "this host has not joined a cluster")
 	case d.Phase == joinstate.PhaseJoining && d.Join != nil && d.Join.RebootNeeded:
 		return report.Fail(report.RebootNeeded, report.RebootRemedy,
 			"the host must be rebooted before the join continues")
