@@ -57,7 +57,7 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 			[]string{
 				"ok: eth0 is in br-ex with 192.0.2.7/24",
 				"warning: NetworkManager profile ovs-if-br-ex of br-ex is not stored on disk and will be lost at a reboot => " +
-					"nmcli connection modify u save persistent",
+					"nmcli connection modify u connection.id ovs-if-br-ex",
 			},
 		},
 

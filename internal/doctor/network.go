@@ -29,7 +29,9 @@ func bridgeFindings(s ovs.Status, required bool) []report.Finding {
 	}
 	findings := []report.Finding{passed("%s", s)}
 	if profile := s.Profile; profile != nil && profile.File == "" {
-		findings = append(findings, warning(report.Remedyf("nmcli connection modify %s save persistent", profile.UUID),
+		// Any modification stores a profile on disk, also one that changes nothing.
+		store := report.Remedyf("nmcli connection modify %s connection.id %s", profile.UUID, profile.Name)
+		findings = append(findings, warning(store,
 			"NetworkManager profile %s of br-ex is not stored on disk and will be lost at a reboot", profile.Name))
 	}
 	return findings
