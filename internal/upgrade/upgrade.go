@@ -59,8 +59,12 @@ func Upgrade(ctx context.Context, options Options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	changed, err := upgradeHost(ctx, m, options)
-	err = options.CompleteError(err)
+	changed := false
+	r, err := prepare(m, options) // fails with the remedy of another command, such as join on a host that has not joined
+	if err == nil {
+		changed, err = r.upgradeHost(ctx, m)
+		err = options.CompleteError(err)
+	}
 	m.Close()
 	if lock.Stopped || err == nil {
 		machine.StartService(context.WithoutCancel(ctx), options.Sink)
@@ -77,11 +81,7 @@ func (o Options) withCompleteRemedies() Options {
 }
 
 // upgradeHost runs the upgrade, and its rollback if it fails.
-func upgradeHost(ctx context.Context, m *machine.Machine, options Options) (bool, error) {
-	r, err := prepare(m, options)
-	if err != nil {
-		return false, err
-	}
+func (r *run) upgradeHost(ctx context.Context, m *machine.Machine) (bool, error) {
 	changed, cause := r.runSteps(ctx)
 	if cause == nil || !r.mustRollBack(ctx, cause) {
 		return changed, r.explain(cause)
@@ -91,6 +91,7 @@ func upgradeHost(ctx context.Context, m *machine.Machine, options Options) (bool
 	if err := startRollback(r.node.Run.Dir, *r.state(), cause.Error()); err != nil {
 		return changed, errors.Join(cause, err)
 	}
+	options := r.options
 	options.HasInput = false
 	back, err := prepare(m, options)
 	if err == nil {
