@@ -48,7 +48,7 @@ func showStatus(ctx context.Context, p *cli.Printer, stateDir string) error {
 		return err
 	}
 	err = p.Document(document, func(page *report.Page) {
-		if document.Phase != joinstate.PhaseNone || document.Changes > 0 { // otherwise the failure says everything
+		if document.Phase != joinstate.PhaseNone || document.Changes > 0 { // otherwise the failure contains everything
 			document.Print(page, time.Now())
 		}
 	})
