@@ -5,6 +5,7 @@ package machine
 import (
 	"context"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
@@ -30,6 +31,14 @@ func (r Reader) Close() {
 	if r.close != nil {
 		r.close()
 	}
+}
+
+// Deployments returns the deployments of the host, nil in package mode and without root, which bootc requires.
+func (r Reader) Deployments(ctx context.Context) (*deployment.Status, error) {
+	if !r.Facts.Root {
+		return nil, nil //nolint:nilnil // they are unknown, which is no failure
+	}
+	return deployment.Read(ctx, r.Facts.Class())
 }
 
 // RequireSystemd fails if systemd is unreachable. The units of the host cannot be read then.

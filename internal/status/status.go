@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
@@ -31,6 +33,8 @@ type Document struct {
 	report.TypeMeta
 	Phase        joinstate.Phase              `json:"phase" doc:"state of this host as a node"`
 	Join         *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
+	HostClass    hostinfo.Class               `json:"hostClass" doc:"class of the host"`
+	Deployments  *deployment.Status           `json:"deployments,omitempty" doc:"images of a host in image mode; absent without root"`
 	Software     *software.Contents           `json:"software,omitempty" doc:"release and packages of the payload"`
 	Changes      int                          `json:"changes" doc:"number of changes that leave would revert"`
 	Staged       *Staged                      `json:"staged,omitempty" doc:"what upgrade --stage has prepared, if any"`
@@ -62,14 +66,6 @@ type Join struct {
 	Upgrading   time.Time `json:"upgrading,omitzero" doc:"start of an upgrade that has not finished"`
 
 	RebootNeeded bool `json:"rebootNeeded,omitempty" doc:"whether new kernel arguments require a reboot"`
-}
-
-// Staged describes what upgrade --stage has prepared.
-type Staged struct {
-	Release string    `json:"release,omitempty" doc:"release of the payload, such as OpenShift 4.21 on RHEL 9.6"`
-	Payload string    `json:"payload" doc:"SHA-256 of the payload, hexadecimal"`
-	Size    int64     `json:"size" doc:"size on the disk, in bytes"`
-	Since   time.Time `json:"since" doc:"when it was complete"`
 }
 
 // UnusedSoftware describes unpacked software that does not run on the node.
@@ -105,17 +101,6 @@ func newJoin(state joinstate.State) *Join {
 		join.Upgrading, join.LastStep, join.NextStep = u.Started, u.Step, ""
 	}
 	return join
-}
-
-func newStaged(s *joinstate.Staged) *Staged {
-	if s == nil {
-		return nil
-	}
-	staged := &Staged{Payload: s.PayloadDigest, Size: s.Size, Since: s.Since}
-	if s.Software != nil {
-		staged.Release = s.Software.String()
-	}
-	return staged
 }
 
 // statusUnits returns the units whose state is part of the status, with their labels in the text. The unit for
@@ -157,7 +142,9 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 		return document, err
 	}
 	defer host.Close()
-	document.Changes = len(host.Ledger.Items())
+	document.HostClass, document.Changes = host.Facts.Class(), len(host.Ledger.Items())
+	document.Deployments, err = host.Deployments(ctx)
+	document.addError(err)
 	contents, softwareErr := joinstate.LoadSoftware(stateDir)
 	migration, migrationErr := loadMigration(stateDir)
 	for _, err := range []error{softwareErr, migrationErr} {

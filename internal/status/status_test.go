@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
@@ -112,5 +113,22 @@ func TestStatusListsStagedAndUnusedSoftware(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the status has no %q:\n%s", want, out.String())
 		}
+	}
+}
+
+func TestStatusListsImages(t *testing.T) {
+	document := Document{Deployments: &deployment.Status{
+		Booted:   deployment.Deployment{Version: "9.6.1", Digest: "sha256:0123456789abcdef", Modified: true},
+		Staged:   &deployment.Deployment{Version: "9.6.2", Digest: "sha256:2345"},
+		Rollback: &deployment.Deployment{Checksum: "3456"},
+	}}
+	var out bytes.Buffer
+	document.Print(&report.Page{Writer: &out}, time.Now())
+	want := `  image           9.6.1, sha256:0123456789ab, with layered packages
+  next boot       9.6.2, sha256:2345
+  previous image  OSTree commit 3456
+`
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("the status has no\n%s:\n%s", want, out.String())
 	}
 }

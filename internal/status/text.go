@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -27,6 +28,9 @@ func (d Document) Print(page *report.Page, now time.Time) {
 	}
 	if d.Software != nil {
 		row("release", d.Software.String())
+	}
+	if images := d.Deployments; images != nil {
+		printImages(page, row, *images)
 	}
 	if s := d.Staged; s != nil {
 		row("staged", fmt.Sprintf("%s, %s, since %s (%s ago)", cmp.Or(s.Release, "an unknown release"),
@@ -66,6 +70,22 @@ func (d Document) Print(page *report.Page, now time.Time) {
 	d.printDrift(page, row)
 	for _, text := range d.Errors {
 		row("not read", page.Warn(text))
+	}
+}
+
+// printImages prints the image that runs, the one that boots next if it is another one, and the one to which the host
+// can be rolled back.
+func printImages(page *report.Page, row func(label, text string), images deployment.Status) {
+	booted := images.Booted.String()
+	if images.Booted.Modified {
+		booted += page.Warn(", with layered packages")
+	}
+	row("image", booted)
+	if next := images.Next(); next != nil {
+		row("next boot", page.Warn(next.String()))
+	}
+	if images.Rollback != nil && !images.RollbackQueued {
+		row("previous image", images.Rollback.String())
 	}
 }
 

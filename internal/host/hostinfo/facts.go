@@ -41,6 +41,7 @@ type OSRelease struct {
 	ID      string   `json:"id" doc:"ID, such as rhel"`
 	Like    []string `json:"like,omitempty" doc:"ID_LIKE: IDs of closely related systems"`
 	Version string   `json:"version" doc:"VERSION_ID, such as 9.4"`
+	Variant string   `json:"variant,omitempty" doc:"VARIANT_ID, such as coreos"`
 	Name    string   `json:"name" doc:"PRETTY_NAME"`
 }
 
@@ -83,7 +84,7 @@ func ParseOSRelease(content []byte) OSRelease {
 	values := ParseEnv(content)
 	return OSRelease{
 		ID: values["ID"], Like: strings.Fields(values["ID_LIKE"]),
-		Version: values["VERSION_ID"], Name: values["PRETTY_NAME"],
+		Version: values["VERSION_ID"], Variant: values["VARIANT_ID"], Name: values["PRETTY_NAME"],
 	}
 }
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package deployment reads the deployments of a host in image mode: the image that runs, the image that boots next,
+// and the image to which the host can be rolled back. bootc prints them, on RHEL CoreOS rpm-ostree.
+package deployment
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+)
+
+// Status contains the deployments of a host.
+type Status struct {
+	Booted         Deployment  `json:"booted" doc:"the deployment that runs"`
+	Staged         *Deployment `json:"staged,omitempty" doc:"the deployment that replaces the booted one at the next boot, if any"`
+	Rollback       *Deployment `json:"rollback,omitempty" doc:"the deployment that a rollback boots, if any"`
+	RollbackQueued bool        `json:"rollbackQueued,omitempty" doc:"whether the next boot is a rollback"`
+	Unlocked       bool        `json:"unlocked,omitempty" doc:"whether /usr is writable until the next boot"`
+	TransientEtc   bool        `json:"transientEtc,omitempty" doc:"whether changes in /etc are lost at the next boot"`
+}
+
+// Deployment is one bootable version of the operating system.
+type Deployment struct {
+	Image    string   `json:"image,omitempty" doc:"name of the container image; absent if the deployment is of none"`
+	Digest   string   `json:"digest,omitempty" doc:"digest of the image, such as sha256:0123…"`
+	Version  string   `json:"version,omitempty" doc:"version that the image names"`
+	Checksum string   `json:"checksum,omitempty" doc:"OSTree commit, hexadecimal"`
+	Pinned   bool     `json:"pinned,omitempty" doc:"whether an administrator has pinned the deployment"`
+	Modified bool     `json:"modified,omitempty" doc:"whether packages were layered onto the image, or removed from it"`
+	Packages []string `json:"packages,omitempty" doc:"the layered and removed packages, as far as they are known"`
+}
+
+// String returns the version and the digest, or what the deployment has of both.
+func (d Deployment) String() string {
+	switch {
+	case d.Digest == "":
+		return "OSTree commit " + shorten(d.Checksum)
+	case d.Version == "":
+		return d.Image + " " + shorten(d.Digest)
+	}
+	return d.Version + ", " + shorten(d.Digest)
+}
+
+// shorten returns the beginning of a digest or a checksum, which identifies it on one host.
+func shorten(digest string) string {
+	const enough = len("sha256:") + 12
+	return digest[:min(len(digest), enough)]
+}
+
+// Next returns the deployment that boots next if it is another one than the booted, else nil.
+func (s Status) Next() *Deployment {
+	switch {
+	case s.RollbackQueued:
+		return s.Rollback
+	case s.Staged != nil:
+		return s.Staged
+	}
+	return nil
+}
+
+// Read returns the deployments of this host, nil in package mode. It requires root.
+func Read(ctx context.Context, class hostinfo.Class) (*Status, error) {
+	switch {
+	case class == hostinfo.PackageMode:
+		return nil, nil //nolint:nilnil // a host in package mode has no deployments
+	case class == hostinfo.Bootc && command.Exists("bootc"):
+		return read(ctx, parseBootc, "bootc", "status", "--format=json", "--format-version=1")
+	}
+	return read(ctx, parseRPMOSTree, "rpm-ostree", "status", "--json")
+}
+
+func read(ctx context.Context, parse func([]byte) (Status, error), name string, args ...string) (*Status, error) {
+	out, err := command.Run(ctx, name, args...)
+	if err != nil {
+		return nil, fmt.Errorf("reading the deployments of this host: %w", err)
+	}
+	status, err := parse([]byte(out))
+	if err != nil {
+		return nil, fmt.Errorf("reading the output of %s: %w", name, err)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("reading the mounts of this host: %w", err)
+	}
+	status.Unlocked, status.TransientEtc = hasOverlay(mounts, "/usr"), hasOverlay(mounts, "/etc")
+	return &status, nil
+}
+
+// hasOverlay reports whether an overlay is mounted on a directory, according to mountinfo in the format of
+// proc_pid_mountinfo(5). ostree admin unlock mounts one on /usr, and ostree-prepare-root a temporary one on /etc if its
+// configuration has etc.transient.
+func hasOverlay(mountinfo []byte, directory string) bool {
+	for line := range strings.Lines(string(mountinfo)) {
+		mount, source, _ := strings.Cut(line, " - ")
+		fields := strings.Fields(mount)
+		if len(fields) > 4 && fields[4] == directory && strings.HasPrefix(source, "overlay ") {
+			return true
+		}
+	}
+	return false
+}
