@@ -57,6 +57,8 @@ type Host struct {
 	Unpacker *osimage.Driver
 	Configs  *resource.LoadedConfigs
 	Shared   *resource.SharedDirSnapshot
+
+	ImageMode bool // the host was booted from an image
 }
 
 // OfflineFacts are the facts about a host that is not this one.
@@ -94,7 +96,9 @@ func All() []Kind {
 		{
 			Name: ledger.KernelArguments, Group: GroupHost, HasMembers: true, Offline: unknown,
 			Effect: constant(effects.Reboot, true, "the kernel reads its arguments at boot"),
-			Driver: func(*Host) ledger.Driver { return resource.KernelArguments{BootLoader: bootloader.Find()} },
+			Driver: func(h *Host) ledger.Driver {
+				return resource.KernelArguments{BootLoader: bootloader.Find(h.ImageMode), ImageMode: h.ImageMode}
+			},
 		},
 		{
 			Name: software.LockKind, Group: GroupHost,

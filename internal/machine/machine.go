@@ -103,6 +103,8 @@ func (m *Machine) Drivers() ledger.Drivers {
 		Unpacker: m.Unpacker,
 		Configs:  m.LoadedConfigs,
 		Shared:   m.SharedContents,
+
+		ImageMode: m.Facts.OSTree,
 	})
 }
 

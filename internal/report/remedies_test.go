@@ -59,11 +59,11 @@ var assignment = regexp.MustCompile(`^[A-Z]+=\$\(oc$`)
 
 // commands are the commands with which remedies can begin.
 var commands = []string{
-	"ausearch", "base64", "bridge", "chown", "chronyc", "cat", "crictl", "crio", "curl", "date", "df", "diff", "dnf", "du",
-	"firewall-cmd", "free", "fuser", "getent", "grep", "grubby",
+	"ausearch", "base64", "bootc", "bridge", "chown", "chronyc", "cat", "crictl", "crio", "curl", "date", "df", "diff",
+	"dnf", "du", "firewall-cmd", "free", "fuser", "getent", "grep", "grubby",
 	"hcp-node-admin", "hcp-node-agent", "hostnamectl", "install", "ip", "journalctl", "jq", "kubelet", "loginctl", "ls",
 	"lsattr", "mount", "mv", "namei", "nft", "nmcli", "nmstatectl", "oc",
-	"openssl", "ovs-vsctl", "ping", "ps", "resolvectl", "rm", "rpm", "setenforce", "setsebool", "ss", "stat",
+	"openssl", "ovs-vsctl", "ping", "ps", "resolvectl", "rm", "rpm", "rpm-ostree", "setenforce", "setsebool", "ss", "stat",
 	"subscription-manager", "sudo", "swapoff", "sysctl",
 	"systemctl", "umask", "systemd-analyze", "timedatectl", "umount", "usermod", "userdel", "echo", "fapolicyd-cli",
 	"findmnt", "mkdir", "restorecon", "cp", "podman", "uname", "PULL", "printf", "fagenrules",

@@ -48,3 +48,19 @@ func TestRemedySeparatesCommandAndNote(t *testing.T) {
 		t.Errorf("JSON %s, %v, want %s", encoded, err, want)
 	}
 }
+
+func TestRemedyForImageMode(t *testing.T) {
+	for remedy, want := range map[Remedy]Remedy{
+		"swapoff -a # until the next boot": "swapoff -a # until the next boot",
+		"dnf install cri-o 'openshift-kubelet-4.18.*' # in the rhocp repository": "# add to the image of this host, and " +
+			"update the host to it: cri-o 'openshift-kubelet-4.18.*'",
+		"grubby --update-kernel=ALL --args='hugepagesz=1G hugepages=4' --remove-args=nosmt # then reboot": "rpm-ostree " +
+			"kargs --append-if-missing=hugepagesz=1G --append-if-missing=hugepages=4 --delete-if-present=nosmt # then reboot",
+		"subscription-manager repos --enable=rhocp\ndnf install crun": "# add to the image of this host, and update the " +
+			"host to it: crun",
+	} {
+		if got := remedy.ForImageMode(); got != want {
+			t.Errorf("%q becomes %q, want %q", remedy, got, want)
+		}
+	}
+}

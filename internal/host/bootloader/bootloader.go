@@ -20,12 +20,16 @@ type BootLoader interface {
 	Change(ctx context.Context, add, remove []string) error
 }
 
-// Find returns the configuration tool of the host's boot loader, nil if it is not installed.
-func Find() BootLoader {
-	if !command.Exists("grubby") {
-		return nil
+// Find returns the configuration tool of the host's boot loader, nil if it is not installed. In image mode, the
+// arguments belong to a deployment.
+func Find(imageMode bool) BootLoader {
+	switch {
+	case imageMode && command.Exists("rpm-ostree"):
+		return rpmOSTree{}
+	case !imageMode && command.Exists("grubby"):
+		return grubby{}
 	}
-	return grubby{}
+	return nil
 }
 
 // IsSet reports whether words contain all words of an argument, which can consist of several.

@@ -60,7 +60,7 @@ kernel="/boot/vmlinuz-5.14.0-570.el9.x86_64"
 args="ro crashkernel=1G-4G:192M,4G-64G:256M rd.lvm.lv=rhel/root cgroup_no_v1="all" $tuned_params"
 root="/dev/mapper/rhel-root"
 title="Red Hat Enterprise Linux (5.14.0-570.el9.x86_64) 9.6 (Plow)"`)
-	loader := Find()
+	loader := Find(false)
 	words, err := loader.Arguments(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +83,33 @@ title="Red Hat Enterprise Linux (5.14.0-570.el9.x86_64) 9.6 (Plow)"`)
 	diff := cmp.Diff("<--info=DEFAULT>\n"+
 		"<--update-kernel=ALL><--args=psi=0 nosmt><--remove-args=mitigations=off>\n"+
 		"<--update-kernel=ALL><--remove-args=psi=0>\n", string(got))
+	if diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+}
+
+// The output is that of rpm-ostree 2024.7 on RHEL 9.
+func TestRPMOSTree(t *testing.T) {
+	record := recordCommand(t, "rpm-ostree", "root=UUID=0123 rw console=tty0 console=ttyS0 psi=1 nosmt")
+	loader := Find(true)
+	words, err := loader.Arguments(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"root=UUID=0123", "rw", "console=tty0", "console=ttyS0", "psi=1", "nosmt"}
+	if diff := cmp.Diff(want, words); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+	if err := loader.Change(t.Context(), []string{"psi=0", "hugepages=4"}, []string{"nosmt"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff := cmp.Diff("<kargs>\n<kargs>\n"+
+		"<kargs><--delete-if-present=nosmt><--delete-if-present=psi=1><--append-if-missing=psi=0>"+
+		"<--append-if-missing=hugepages=4>\n", string(got))
 	if diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -56,7 +56,7 @@ func newLedger(t *testing.T) (*ledger.Ledger, *LoadedConfigs, string) {
 	l, err := ledger.Open(t.TempDir(), ledger.Drivers{
 		Paths: &ledger.Paths{Tree: tree},
 		Resources: map[ledger.Kind]ledger.Driver{
-			ledger.KernelArguments: KernelArguments{BootLoader: bootloader.Find()},
+			ledger.KernelArguments: KernelArguments{BootLoader: bootloader.Find(false)},
 			BooleansKind:           Booleans{Dir: filepath.Join(root, "booleans")},
 			FirewallPortsKind:      FirewallPorts{},
 		},

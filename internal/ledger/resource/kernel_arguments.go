@@ -65,6 +65,7 @@ func (a ArgumentChange) words() []string { return strings.Fields(strings.Join(a.
 // its arguments.
 type KernelArguments struct {
 	BootLoader bootloader.BootLoader // nil if the host has none that the agent supports
+	ImageMode  bool                  // the host was booted from an image
 }
 
 // Change returns the change that makes the kernel arguments those of a.
@@ -95,7 +96,11 @@ func (d KernelArguments) arguments(ctx context.Context, c ledger.Change) (Argume
 	if err != nil {
 		return a, nil, err
 	}
-	if d.BootLoader == nil {
+	switch {
+	case d.BootLoader == nil && d.ImageMode:
+		return a, nil, report.Fail(report.Refused, "# add rpm-ostree to the image of this host, and update the host to it",
+			"kernel arguments cannot be set or read: rpm-ostree is not installed")
+	case d.BootLoader == nil:
 		return a, nil, report.Fail(report.Refused, "dnf install grubby",
 			"kernel arguments cannot be set or read: grubby is not installed")
 	}
