@@ -44,6 +44,11 @@ func Run(ctx context.Context, options inputs.Options) (Report, error) {
 	if !d.run.State.Exists() && d.stateErr == nil {
 		options.CompleteFindings(findings)
 	}
+	if d.host.Facts.OSTree {
+		for i := range findings {
+			findings[i].Remedy = findings[i].Remedy.ForImageMode()
+		}
+	}
 	document.Findings = sortFindings(findings)
 	document.CommandResult = report.ResultOf(document.Err())
 	if err := ctx.Err(); err != nil {

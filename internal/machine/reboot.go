@@ -14,11 +14,27 @@ import (
 func (m *Machine) Reboot(ctx context.Context, log report.Log, name, reason string) error {
 	resume := m.DescribeResume(ctx, name)
 	log.Note("rebooting the host " + reason + "; " + resume)
-	if _, err := command.Run(ctx, "systemctl", "reboot"); err != nil {
+	if err := m.startReboot(ctx); err != nil {
 		return report.Fail(report.RebootNeeded, "# reboot this host: systemctl reboot",
 			"the host must be rebooted %s: %w", reason, err)
 	}
 	return report.Fail(report.RebootNeeded, report.Remedy("# "+resume), "the host is rebooting %s", reason)
+}
+
+// finalizeUnit writes the boot entry of a staged deployment when it stops, at shutdown. Without a staged deployment,
+// its condition is not met.
+const finalizeUnit = "ostree-finalize-staged.service"
+
+// startReboot starts the reboot. In image mode, it makes sure first that the shutdown finalizes a staged deployment:
+// the path unit that starts finalizeUnit may not have done so yet (OCPBUGS-51150).
+func (m *Machine) startReboot(ctx context.Context) error {
+	if m.Facts.OSTree {
+		if err := m.Systemd.Start(ctx, finalizeUnit); err != nil {
+			return err
+		}
+	}
+	_, err := command.Run(ctx, "systemctl", "reboot")
+	return err
 }
 
 // DescribeResume returns how a command of the agent continues after a reboot.

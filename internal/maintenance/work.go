@@ -29,6 +29,10 @@ func (f *flow) gatherWork(ctx context.Context, log report.Log) error {
 	if f.work.pending, err = software.PendingUpdates(ctx, f.machine.Systemd.Reader()); err != nil || f.options.NoUpdate {
 		return err
 	}
+	if f.machine.Facts.OSTree {
+		log.Note("this host is in image mode: bootc upgrade stages the next image, into which maintenance reboots the host")
+		return nil
+	}
 	if f.updater == nil {
 		return report.Fail(report.Refused,
 			"hcp-node-agent maintenance --no-update --reboot # reboots the host without an update",

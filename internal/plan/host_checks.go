@@ -27,6 +27,7 @@ func (b *Builder) HostFacts(ctx context.Context, installsPackages bool) (preflig
 			return facts, err
 		}
 	}
+	facts.Deployments, facts.DeploymentsError = b.Host.Deployments(ctx)
 	if facts.Links, err = hostnet.Links(); err != nil {
 		return facts, err
 	}

@@ -157,9 +157,8 @@ func (f HostFacts) UnitFileState(name string) string { return f.unitState(name).
 
 // describeHost returns the operating system and its mode.
 func describeHost(facts hostinfo.Facts) string {
-	mode := "package mode"
-	if facts.OSTree {
-		mode = "image mode"
-	}
+	mode := map[hostinfo.Class]string{
+		hostinfo.PackageMode: "package mode", hostinfo.Bootc: "image mode", hostinfo.CoreOS: "RHEL CoreOS",
+	}[facts.Class()]
 	return cmp.Or(facts.OS.Name, strings.TrimSpace(facts.OS.ID+" "+facts.OS.Version)) + ", " + mode
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -20,9 +21,10 @@ import (
 )
 
 // ManagesPackages reports whether the agent checks and installs packages on this
-// host.
+// host. In image mode, it only checks the binaries.
 func (b *Builder) ManagesPackages() bool {
-	return software.RHEL(b.Host.Facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(b.Run.Config.Skip, steps.Packages)
+	return software.RHEL(b.Host.Facts.OS) > 0 && !b.Host.Facts.OSTree && dnf.IsAvailable() &&
+		!slices.Contains(b.Run.Config.Skip, steps.Packages)
 }
 
 // DecideSoftware returns the outcome of each package that the plan requires; p is nil before there is a
@@ -33,6 +35,7 @@ func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Versi
 		OS:            b.Host.Facts.OS,
 		Arch:          b.Host.Facts.Arch,
 		Managed:       b.ManagesPackages(),
+		ImageMode:     b.Host.Facts.OSTree,
 		Contents:      b.Software,
 		Source:        b.Run.Config.Software,
 		BeforePayload: p == nil,
@@ -40,6 +43,9 @@ func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Versi
 		Install:       b.Run.Config.InstallPackages,
 		Replace:       b.Upgrading,
 		Commands:      b.commands(p),
+	}
+	if err := b.checkSoftwareSource(); err != nil {
+		return software.Decision{}, err
 	}
 	var err error
 	if facts.Requested, err = b.requestedRelease(); err != nil {
@@ -67,6 +73,16 @@ func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Versi
 		err = b.checkImagePolicy()
 	}
 	return decision, err
+}
+
+// checkSoftwareSource refuses a source of software that a host in image mode does not have.
+func (b *Builder) checkSoftwareSource() error {
+	if !b.Host.Facts.OSTree || (b.Run.Config.Software != config.SoftwareImage && !b.Run.Config.InstallPackages) {
+		return nil
+	}
+	return report.Fail(report.Usage,
+		"# remove --software, --install-packages and their settings; add the packages to the image of this host",
+		"this host is in image mode: its software belongs to its image, and cannot be installed or unpacked")
 }
 
 // versionLocks returns the changes that lock the versions of the installed packages of the node, none

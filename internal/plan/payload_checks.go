@@ -11,10 +11,13 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
@@ -68,7 +71,7 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api,
 		NodeName: b.checkIdentity(ctx, log, p),
 	}
-	if !b.Host.Facts.OSTree { // else the image has them
+	if b.Host.Facts.Class() != hostinfo.CoreOS { // there, the machine-config-daemon installs them
 		facts.KernelType, facts.KernelPackages = machineConfig.KernelType, p.KernelPackages
 		if facts.MissingExtensions, err = b.missingExtensions(ctx, p.Extensions); err != nil {
 			return v, err
@@ -86,6 +89,9 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	if facts.Storage, err = preflight.FindFileSystem(crio.StorageDir); err != nil {
 		return v, err
 	}
+	if b.Host.Facts.OSTree {
+		facts.ReadOnlyDirectories = readOnlyDirectories(p)
+	}
 	if err := b.addKubeletFacts(p, &facts); err != nil {
 		return v, err
 	}
@@ -95,6 +101,17 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	}
 	v.Facts = facts
 	return v, nil
+}
+
+// readOnlyDirectories returns the read-only directories of planned files.
+func readOnlyDirectories(p *Plan) []string {
+	var found []string
+	for _, change := range p.Files {
+		if dir := hostfs.ReadOnlyDirectory(change.Target); dir != "" && change.Desired.Present {
+			found = lists.AppendMissing(found, dir)
+		}
+	}
+	return found
 }
 
 // missingExtensions returns the extensions whose packages are not all installed, nil without rpm.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/firewalld"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
@@ -33,6 +34,9 @@ type HostFacts struct {
 	Firewall            *firewalld.Zone   // zone of the uplink; nil if firewalld does not run or is unknown
 	ClockUnsynchronized bool              // no time service keeps the clock synchronized
 	OtherCluster        error             // state of another cluster on this host
+
+	Deployments      *deployment.Status // nil in package mode, or if they are unknown
+	DeploymentsError error              // why they are unknown
 }
 
 // maxSkew is the maximum difference of the clocks. Certificates have a tolerance of a few
@@ -46,7 +50,7 @@ func HostChecks() []Check[HostFacts] {
 		{"systemd", "systemd responds", checkSystemd},
 		{"os", "the distribution is RHEL or compatible", checkOS},
 		{"architecture", "OpenShift packages exist for this architecture", checkArch},
-		{"image-mode", "files and packages can be modified", checkImageMode},
+		{"image-mode", "the image of the host permits a join", checkImageMode},
 		{
 			"hostname", "the host name is a valid node name",
 			func(f HostFacts) []report.Finding { return findingFromError(f.NodeName) },
@@ -96,11 +100,6 @@ func checkOS(f HostFacts) []report.Finding {
 func checkArch(f HostFacts) []report.Finding {
 	return errorIf(f.Host.Arch != "amd64" && f.Host.Arch != "arm64", "# use a host with one of these architectures",
 		"unsupported architecture %s: NodePools of platform None require amd64 or arm64", f.Host.Arch)
-}
-
-func checkImageMode(f HostFacts) []report.Finding {
-	return errorIf(f.Host.OSTree, "hcp-node-agent status",
-		"this host is in image mode and configured by its image or Ignition; the agent only runs checks on it")
 }
 
 func checkDisk(f HostFacts) []report.Finding {
@@ -188,7 +187,7 @@ func GetUnits(ctx context.Context, reader systemd.Reader) (map[string]systemd.Un
 	units := map[string]systemd.UnitState{}
 	for _, name := range []string{
 		systemd.NetworkManagerUnit, "firewalld.service", "fapolicyd.service", systemd.KubeletUnit, systemd.CRIOUnit,
-		openvswitch.Unit,
+		openvswitch.Unit, bootCompleteUnit,
 	} {
 		state, err := reader.UnitState(ctx, name)
 		if err != nil {

@@ -19,23 +19,25 @@ type PayloadFacts struct {
 	Host  hostinfo.Facts
 	Links []hostnet.Link
 
-	Arch              string       // of the OS image; "" if it is unknown
-	FIPS              bool         // the payload requires FIPS mode
-	KernelArguments   []string     // kernel arguments of the payload
-	KernelType        string       // that the payload requires; "" for any
-	KernelPackages    string       // of the kernel type; "" if they are unknown
-	MissingExtensions []Extension  // of the payload
-	MissingUnits      []string     // required units that do not exist, with the package
-	MissingPrograms   []Program    // commands of the payload's units
-	Packages          error        // nil if the node's packages are or will be installed
-	OverlaySize       string       // size limit of a container's writable layer; "" for none
-	Storage           FileSystem   // file system of CRI-O's container storage
-	FailSwapOn        bool         // the payload's kubelet does not start with swap
-	LoopbackAddresses []netip.Addr // addresses that the payload adds to lo
-	Reserved          Resources    // CPU and memory that kubelet reserves
-	CloudProvider     CloudProvider
-	Release           []report.Finding // mismatches of kubelet, CRI-O, the payload and the API server
-	API               error            // nil if the API server responds over verified TLS
+	Arch              string      // of the OS image; "" if it is unknown
+	FIPS              bool        // the payload requires FIPS mode
+	KernelArguments   []string    // kernel arguments of the payload
+	KernelType        string      // that the payload requires; "" for any
+	KernelPackages    string      // of the kernel type; "" if they are unknown
+	MissingExtensions []Extension // of the payload
+	MissingUnits      []string    // required units that do not exist, with the package
+	MissingPrograms   []Program   // commands of the payload's units
+	Packages          error       // nil if the node's packages are or will be installed
+	OverlaySize       string      // size limit of a container's writable layer; "" for none
+	Storage           FileSystem  // file system of CRI-O's container storage
+	FailSwapOn        bool        // the payload's kubelet does not start with swap
+	// ReadOnlyDirectories are directories of the payload's files in the read-only part of an image.
+	ReadOnlyDirectories []string
+	LoopbackAddresses   []netip.Addr // addresses that the payload adds to lo
+	Reserved            Resources    // CPU and memory that kubelet reserves
+	CloudProvider       CloudProvider
+	Release             []report.Finding // mismatches of kubelet, CRI-O, the payload and the API server
+	API                 error            // nil if the API server responds over verified TLS
 	// Nil if the node name is unused, or is the name of this host's Node.
 	NodeName error
 }
@@ -80,6 +82,7 @@ func PayloadChecks() []Check[PayloadFacts] {
 		{"extensions", "the packages of the payload's extensions are installed", checkExtensions},
 		{"units", "every unit that the payload enables exists", checkUnits},
 		{"programs", "every binary that the payload's units run is installed", checkPrograms},
+		{"read-only", "the directories of the payload are writable", checkReadOnly},
 		{"overlay-size", "the file system of CRI-O supports the size limit of the payload", checkOverlaySize},
 		{"swap", "kubelet of this release supports the host's swap", checkSwap},
 		{"reservation", "kubelet's reservation leaves enough CPU and memory for pods", checkReservation},

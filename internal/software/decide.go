@@ -201,7 +201,7 @@ func (d *decision) isHidden(name string) bool {
 // chooseForBinaries determines the packages that provide missing binaries, for a host whose packages the
 // agent does not manage.
 func (d *decision) chooseForBinaries() {
-	if d.facts.Source == config.SoftwareRPM {
+	if d.facts.Source == config.SoftwareRPM || d.facts.ImageMode {
 		return
 	}
 	for _, need := range d.table.Packages {

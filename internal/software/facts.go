@@ -18,7 +18,9 @@ type Facts struct {
 	OS      hostinfo.OSRelease
 	Arch    string // in Go's notation
 	Managed bool   // the agent checks and installs the packages of this host
-	Table   Table
+	// ImageMode means that the software of the node belongs to the image of the host.
+	ImageMode bool
+	Table     Table
 
 	Requested Release   // by the administrator; zero: none
 	Contents  *Contents // of the OS image of the payload; nil if they are unknown

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
@@ -18,10 +19,33 @@ import (
 )
 
 // PendingUpdates returns a note for each component of this host of which another version runs than the one
-// that was installed last. Without rpm there are none.
+// that was installed last. Without rpm there are none. In image mode, the image is the component.
 func PendingUpdates(ctx context.Context, units systemd.Reader) ([]report.Finding, error) {
-	facts, err := gatherRunning(ctx, units)
+	host, err := hostinfo.Gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if host.OSTree {
+		deployments, err := deployment.Read(ctx, host.Class())
+		return pendingImage(deployments), err
+	}
+	facts, err := gatherRunning(ctx, units, host)
 	return facts.findings(), err
+}
+
+// pendingImage returns a note if another image boots next. The deployments are nil if they are unknown.
+func pendingImage(deployments *deployment.Status) []report.Finding {
+	if deployments == nil || deployments.Next() == nil {
+		return nil
+	}
+	return []report.Finding{{
+		Severity: report.SeverityNote,
+		Reason:   report.UpdateNotRunning,
+		Subject:  "the image",
+		Message: fmt.Sprintf("another image boots next (%s), but %s is running", deployments.Next(),
+			deployments.Booted),
+		Remedy: reboot,
+	}}
 }
 
 // running are installed packages and the versions that run. An empty version is unknown.
@@ -36,8 +60,8 @@ type running struct {
 // runningPatterns select the packages in the rpm database.
 var runningPatterns = []string{"kernel*-core", "openvswitch*", "NetworkManager", "systemd"}
 
-func gatherRunning(ctx context.Context, units systemd.Reader) (running, error) {
-	var facts running
+func gatherRunning(ctx context.Context, units systemd.Reader, host hostinfo.Facts) (running, error) {
+	facts := running{Kernel: host.Kernel}
 	if !dnf.IsAvailable() {
 		return facts, nil
 	}
@@ -45,11 +69,6 @@ func gatherRunning(ctx context.Context, units systemd.Reader) (running, error) {
 	if facts.Installed, err = (dnf.Host{}).Installed(ctx, runningPatterns...); err != nil || len(facts.Installed) == 0 {
 		return facts, err
 	}
-	host, err := hostinfo.Gather(ctx)
-	if err != nil {
-		return facts, err
-	}
-	facts.Kernel = host.Kernel
 	// Other checks report services that do not run.
 	facts.OpenVSwitch, _ = openvswitch.RunningVersion(ctx)
 	if units != nil {

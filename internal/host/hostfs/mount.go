@@ -6,11 +6,27 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
+
+// ReadOnlyDirectory returns the directory in which the file at path would be created, if it is in a file system that is
+// mounted read-only, else "". Parents that do not exist count as created.
+func ReadOnlyDirectory(path string) string {
+	for {
+		path = filepath.Dir(path)
+		err := unix.Access(path, unix.W_OK)
+		switch {
+		case errors.Is(err, unix.EROFS):
+			return path
+		case !errors.Is(err, os.ErrNotExist) || path == "/":
+			return ""
+		}
+	}
+}
 
 // Unmount unmounts the file system at a mount point of the running host. It is
 // never lazy: a busy file system remains mounted and is an error.

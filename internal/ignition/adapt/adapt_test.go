@@ -73,7 +73,7 @@ func TestAdaptGolden(t *testing.T) {
 	standalone := plainHost()
 	standalone.Hosted, standalone.NodePool = false, ""
 	image := plainHost()
-	image.Facts.OSTree = true
+	image.Facts.OSTree, image.Facts.OS.Variant = true, "coreos"
 	for name, in := range map[string]Input{"hosted": plainHost(), "standalone": standalone, "image": image} {
 		t.Run(name, func(t *testing.T) {
 			plan, err := ToHost(workerPayload(t), in)

@@ -23,6 +23,10 @@ const (
 	sysctlPath = "/etc/sysctl.d/99-zz-hcp-node-agent.conf"
 
 	journaldPath = "/etc/systemd/journald.conf.d/90-hcp-node-agent.conf"
+
+	// imageUpdateService updates the image of a bootc host and reboots the host. A timer of the same name, which RHEL
+	// enables, starts it (bootc, systemd/bootc-fetch-apply-updates.service).
+	imageUpdateService = "bootc-fetch-apply-updates.service"
 )
 
 const fileHeader = "# Written by hcp-node-agent; removed by hcp-node-agent leave.\n"
@@ -117,4 +121,14 @@ func (p *planner) hasIPv6() bool {
 
 func persistentJournal(*planner, types.Unit) []ledger.Change {
 	return []ledger.Change{unitFileChange(journaldPath, fileHeader+"[Journal]\nStorage=persistent\n")}
+}
+
+// disableImageUpdates keeps bootc's timer from updating the image and rebooting the node while pods run, also if an
+// administrator starts its service. Unlike a mask, a condition applies to a timer that is running, and its end does not
+// have to start the timer again.
+func disableImageUpdates(*planner, types.Unit) []ledger.Change {
+	lines := "# The service would reboot the node without draining it. To update the image of this host:\n" +
+		"# bootc upgrade && hcp-node-agent maintenance --no-update --reboot\n" +
+		"[Unit]\nConditionPathExists=!/\n"
+	return []ledger.Change{unitFileChange(dropInPath(imageUpdateService, dropinName), fileHeader+lines)}
 }

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
 
@@ -23,10 +24,11 @@ const (
 var conditions = map[string]func(p *planner, about subject) bool{
 	"hosted":                 func(p *planner, _ subject) bool { return p.in.Hosted },
 	"standalone":             func(p *planner, _ subject) bool { return !p.in.Hosted },
-	"package-mode":           func(p *planner, _ subject) bool { return p.isPackageMode() },
+	"adapted":                func(p *planner, _ subject) bool { return p.isAdapted() },
 	"runs-kubelet":           func(p *planner, _ subject) bool { return p.runsKubelet() },
 	"selinux-enabled":        func(p *planner, _ subject) bool { return p.isSELinuxEnabled() },
 	"lacks-core-user":        lacksCoreUser,
+	"updates-its-image":      func(p *planner, _ subject) bool { return p.in.HasUnit(imageUpdateService) },
 	"readable-by-others":     func(_ *planner, e subject) bool { return e.mode&0o077 != 0 },
 	"has-secret":             hasSecret,
 	"empty":                  func(_ *planner, e subject) bool { return e.content == "" },
@@ -56,8 +58,9 @@ var conditions = map[string]func(p *planner, about subject) bool{
 // notInstalled is the condition that depends on the planned units.
 const notInstalled = "not-installed"
 
-// isPackageMode reports whether the host is in package mode, not booted from an image.
-func (p *planner) isPackageMode() bool { return !p.in.Facts.OSTree }
+// isAdapted reports whether the payload is adapted to the host. It was rendered for RHEL CoreOS, whose own units
+// apply it unchanged.
+func (p *planner) isAdapted() bool { return p.in.Facts.Class() != hostinfo.CoreOS }
 
 func (p *planner) runsKubelet() bool {
 	_, found := p.provided[kubeletUnit]

@@ -68,7 +68,7 @@ func TestConfigureOVSChangeDependsOnScript(t *testing.T) {
 func TestConfigureOVSIsUnchangedInImageMode(t *testing.T) {
 	plan := adaptConfig(t,
 		systemdConfig(`{"name":"ovs-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/a\n[Install]\nRequiredBy=a.target\n"}`),
-		func(in *Input) { in.Facts.OSTree = true })
+		func(in *Input) { in.Facts.OSTree, in.Facts.OS.Variant = true, "coreos" })
 	if got := ruleFor(plan, "ovs-configuration.service"); got != "" {
 		t.Errorf("rule %q", got)
 	}

@@ -25,7 +25,7 @@ func (p *planner) planHostSettings() error {
 		}
 		p.plan.KernelArguments = append(p.plan.KernelArguments, change)
 	}
-	if !p.isPackageMode() || !p.runsKubelet() {
+	if !p.isAdapted() || !p.runsKubelet() {
 		return nil
 	}
 	facts := resource.SettingFacts{SELinux: p.isSELinuxEnabled(), FirewallZone: p.in.FirewallZone}

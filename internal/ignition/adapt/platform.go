@@ -44,7 +44,7 @@ func usesCloudProvider(command string) bool {
 // checkPlatform returns an error if the payload was rendered for another platform.
 func (p *planner) checkPlatform() error {
 	platform, evidence := p.foreignPlatform()
-	if !p.isPackageMode() || len(evidence) == 0 {
+	if !p.isAdapted() || len(evidence) == 0 {
 		return nil
 	}
 	named := "a platform other than None"

@@ -70,7 +70,7 @@ func TestPayloadOfAnotherPlatformIsRejected(t *testing.T) {
 			if plan != nil || !strings.Contains(string(report.RemedyOf(err)), "\noc get ") {
 				t.Errorf("plan %v, remedy %q", plan, report.RemedyOf(err))
 			}
-			in.Facts.OSTree = true
+			in.Facts.OSTree, in.Facts.OS.Variant = true, "coreos"
 			if _, err := ToHost(p, in); err != nil {
 				t.Errorf("on an image-mode host, which is only looked at: %v", err)
 			}

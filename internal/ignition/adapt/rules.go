@@ -115,6 +115,7 @@ func ruleDetails() map[string]details {
 		"api-address":              {add: runStopBeforeStart},
 		"kernel-parameters":        {add: nodeSysctls},
 		"journal":                  {add: persistentJournal},
+		"image-updates":            {add: disableImageUpdates},
 		"ifcfg-profiles": {
 			remedy: "nmcli connection migrate # if the host has profiles in /etc/sysconfig/network-scripts",
 		},

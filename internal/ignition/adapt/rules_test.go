@@ -172,8 +172,9 @@ func TestFileRules(t *testing.T) {
 			if private != (test.want == "change secret-mode") {
 				t.Errorf("mode %04o", *plan.Files[0].Desired.Mode)
 			}
-			if plan = adaptConfig(t, config, func(in *Input) { in.Facts.OSTree = true }); len(plan.Notes) > 0 {
-				t.Errorf("on a host of an image: %v", plan.Notes)
+			plan = adaptConfig(t, config, func(in *Input) { in.Facts.OSTree, in.Facts.OS.Variant = true, "coreos" })
+			if len(plan.Notes) > 0 {
+				t.Errorf("on RHEL CoreOS: %v", plan.Notes)
 			}
 		})
 	}

@@ -95,7 +95,7 @@ func (p *planner) planStarts() {
 		case !found || change.Desired.Enabled != "enabled":
 		case staysActive(u):
 			p.plan.StartUnits = append(p.plan.StartUnits, u.Name)
-		case p.isPackageMode() && !slices.Contains(ofRelease, u.Name) && (!hasContents(u) || isStartedAtBoot(u)):
+		case p.isAdapted() && !slices.Contains(ofRelease, u.Name) && (!hasContents(u) || isStartedAtBoot(u)):
 			p.addReport(u.Name, "next-boot", "enabled, but neither started nor restarted by the join; "+
 				"to start it before the next boot: systemctl restart "+u.Name)
 		}

@@ -13,9 +13,13 @@ import (
 // noteUnsupported adds notes for operating system settings of the payload that the agent does not apply.
 func (p *planner) noteUnsupported() {
 	machine := p.payload.MachineConfig()
-	if machine.OSImageURL != "" && p.isPackageMode() {
+	if machine.OSImageURL != "" && p.isAdapted() {
+		keeps := "packages, which"
+		if p.in.Facts.OSTree {
+			keeps = "own image, whose packages"
+		}
 		p.addUnsupported("operating system image", "os-image",
-			"the host keeps its packages, which must be of the same release as "+machine.OSImageURL, "")
+			"the host keeps its "+keeps+" must be of the same release as "+machine.OSImageURL, "")
 	}
 	p.noteKernelArguments()
 	for _, extension := range machine.Extensions {
@@ -59,6 +63,9 @@ func (p *planner) extensionPackages(extension string) string {
 }
 
 func (p *planner) addUnsupported(subject, rule, reason string, remedy report.Remedy) {
+	if p.in.Facts.OSTree {
+		remedy = remedy.ForImageMode()
+	}
 	note := Note{Subject: subject, Action: Unsupported, Reason: reason, Rule: rule, Remedy: remedy}
 	p.plan.Notes = append(p.plan.Notes, note)
 }

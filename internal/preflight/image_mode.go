@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// bootCompleteUnit fails if the staged deployment could not be finalized at the last shutdown. The host then runs the
+// deployment that it ran before (ostree, src/libostree/ostree-sysroot-deploy.c).
+const bootCompleteUnit = "ostree-boot-complete.service"
+
+// deploymentsRemedy prints what the agent could not read.
+const deploymentsRemedy = "bootc status --format=json --format-version=1"
+
+// checkImageMode refuses hosts in image mode whose changes would be lost, and reports deployments that boot next.
+func checkImageMode(f HostFacts) []report.Finding {
+	switch {
+	case f.Host.Class() == hostinfo.PackageMode:
+		return nil
+	case f.Host.Class() == hostinfo.CoreOS:
+		return errorFinding("hcp-node-agent status",
+			"this host runs RHEL CoreOS and is configured by Ignition; the agent only runs checks on it")
+	case f.DeploymentsError != nil:
+		return errorFinding(deploymentsRemedy, "the deployments of this host are unknown: %v", f.DeploymentsError)
+	case f.Deployments == nil:
+		return nil // without root; the check for root reports it
+	}
+	return slices.Concat(checkBootedImage(f), checkNextImage(f))
+}
+
+// checkBootedImage returns the reasons why changes of the host would be lost.
+func checkBootedImage(f HostFacts) []report.Finding {
+	return slices.Concat(
+		errorIf(f.Units[bootCompleteUnit].Active == "failed",
+			"journalctl -b -u "+bootCompleteUnit+" # the cause; often /boot is full: df -h /boot",
+			"the last update of the image was not completed, so that the host runs the image before it"),
+		errorIf(f.Deployments.TransientEtc, "# remove transient=true of section [etc] from "+
+			"/usr/lib/ostree/prepare-root.conf of the image, and update the host to it",
+			"the image makes /etc temporary: the next boot would discard the files of the node"),
+		errorIf(f.Deployments.Unlocked, "# the next boot discards the changes of /usr: systemctl reboot",
+			"/usr is unlocked (bootc usr-overlay): the node would run software that the next boot discards"),
+	)
+}
+
+// checkNextImage returns the findings about what boots next, and what prevents updates.
+func checkNextImage(f HostFacts) []report.Finding {
+	var found []report.Finding
+	if next := f.Deployments.Next(); next != nil {
+		found = append(found, warningFinding("bootc status # then reboot the host before the join, unless the images have "+
+			"the same kubelet and CRI-O", "another image boots next: %s", next)...)
+	}
+	if f.Deployments.Booted.Modified {
+		layered := strings.Join(f.Deployments.Booted.Packages, ", ")
+		if layered == "" {
+			layered = "unknown"
+		}
+		found = append(found, warningFinding("rpm-ostree status # add the packages to the image instead: rpm-ostree reset",
+			"packages are layered onto the image (%s): bootc refuses to update it", layered)...)
+	}
+	return found
+}
+
+// checkReadOnly refuses a host whose image has directories of the payload in its read-only part.
+func checkReadOnly(f PayloadFacts) []report.Finding {
+	return errorIf(len(f.ReadOnlyDirectories) > 0, "# replace them in the image by links to /var, such as "+
+		"/usr/local to /var/usrlocal (docs/image-mode.md)",
+		"the payload has files in directories that are read-only in the image of this host: %s",
+		strings.Join(f.ReadOnlyDirectories, ", "))
+}
+
+// RunHostChecks runs HostChecks.
+func RunHostChecks(checks []Check[HostFacts], facts HostFacts) Result {
+	return Run(checks, facts).forClass(facts.Host.Class())
+}
+
+// RunPayloadChecks runs PayloadChecks, or some of them.
+func RunPayloadChecks(checks []Check[PayloadFacts], facts PayloadFacts) Result {
+	return Run(checks, facts).forClass(facts.Host.Class())
+}
+
+// forClass returns the result with remedies for hosts of a class.
+func (r Result) forClass(class hostinfo.Class) Result {
+	if class == hostinfo.PackageMode {
+		return r
+	}
+	r.Findings = slices.Clone(r.Findings)
+	for i := range r.Findings {
+		r.Findings[i].Remedy = r.Findings[i].Remedy.ForImageMode()
+	}
+	return r
+}
