@@ -17,7 +17,7 @@ import (
 )
 
 // TestNodeLifeCycle tests the life cycle of a node: the checks before a join, the join, the commands about
-// a joined host, boots, leave, and a second join.
+// a joined host, boots, and leave.
 func TestNodeLifeCycle(t *testing.T) {
 	ctx := newContext(t)
 	before := hostState(ctx, t)
@@ -52,16 +52,23 @@ func TestNodeLifeCycle(t *testing.T) {
 	testNodeIPWithoutTheAgent(ctx, t)
 
 	must(t, environment.DeletePods(ctx))
-	renewUserData(ctx, t)
 	makeManualChanges(ctx, t)
 	left := runAgent(ctx, t, report.Success, "leave")
 	checkContains(t, left.Stdout, "oc delete node "+testenv.NodeName)
 	checkManualChangesKept(ctx, t, left.Stdout)
 	checkHostState(ctx, t, before)
+}
 
+// TestSecondJoin tests joins of hosts that have joined before: with new user data, after leave, and after the Node was
+// deleted.
+func TestSecondJoin(t *testing.T) {
+	ctx := newContext(t)
+	runAgent(ctx, t, report.Success, joinCommand)
+	renewUserData(ctx, t)
+	runAgent(ctx, t, report.Success, "leave")
 	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
 	runAgent(ctx, t, report.Success, joinCommand)
-	_, err = environment.RunPod(ctx, "second")
+	_, err := environment.RunPod(ctx, "second")
 	must(t, err)
 
 	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
