@@ -2,20 +2,24 @@
 # Where the guest's packages come from: the host's own apt sources, in either
 # format, as apt itself reads them. No mirror is named in this repository.
 
-suite=bookworm
+# The machine that boots from OSTree sets suite before it sources this.
+suite=${suite:-bookworm}
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# mirror_lines: one "URI RELEASE" for each source of Debian 12's main
-# component. On a host of another release or distribution set
-# HCP_BED_DEBIAN_SOURCES to such lines.
-mirror_lines() {
+# mirror_lines: one "URI RELEASE" for each source of the suite's main component. The
+# host's sources are those of Debian 12; the same mirrors have the other suite. On a
+# host of another release or distribution set HCP_BED_DEBIAN_SOURCES to such lines
+# of Debian 12.
+mirror_lines() { bookworm_lines | sed "s/ bookworm/ $suite/"; }
+
+bookworm_lines() {
   if [ -n "${HCP_BED_DEBIAN_SOURCES:-}" ]; then
     printf '%s\n' "$HCP_BED_DEBIAN_SOURCES"
     return
   fi
   # shellcheck disable=SC2016 # apt substitutes these itself
   apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-    awk -v s="$suite" '($2 == s || $2 == s "-updates" || $2 == s "-security") && $3 == "main" && !seen[$0]++ { print $1, $2 }'
+    awk -v s=bookworm '($2 == s || $2 == s "-updates" || $2 == s "-security") && $3 == "main" && !seen[$0]++ { print $1, $2 }'
 }
 
 # sources_list TYPE: the same as lines of a sources.list, TYPE deb or deb-src.
@@ -23,7 +27,7 @@ sources_list() {
   local lines
   lines=$(mirror_lines)
   grep -q " $suite\$" <<<"$lines" ||
-    die "no source of Debian $suite on this host; set HCP_BED_DEBIAN_SOURCES to lines of 'URI RELEASE', for example 'MIRROR/debian bookworm'"
+    die "no source of Debian 12 on this host; set HCP_BED_DEBIAN_SOURCES to lines of 'URI RELEASE', for example 'MIRROR/debian bookworm'"
   awk -v t="$1" -v k="$keyring" '{ printf "%s [signed-by=%s] %s %s main\n", t, k, $1, $2 }' <<<"$lines"
 }
 
