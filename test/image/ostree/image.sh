@@ -42,5 +42,8 @@ make_fs() { # LABEL DIRECTORY OFFSET SIZE, in MiB
 }
 make_fs boot "$out/boot" 1 $boot_mib
 make_fs root "$out/sysroot" $((1 + boot_mib)) $root_mib
+# mke2fs does not copy the flag with which ostree makes the root of a deployment immutable.
+deployment=$(cd "$out/sysroot" && echo ostree/deploy/default/deploy/*.0)
+debugfs -w -R "set_inode_field $deployment flags 0x80010" "$out/disk.img?offset=$(((1 + boot_mib) << 20))"
 chattr -i "$out"/sysroot/ostree/deploy/default/deploy/*.0
 rm -rf --one-file-system "$out"/{boot,sysroot,tree,var}

@@ -30,7 +30,7 @@ printf '[main]\nplugins=keyfile\n' >"$tree/etc/NetworkManager/NetworkManager.con
 units=$tree/usr/lib/systemd/system
 ctl() { chroot "$tree" systemctl --quiet "$@"; }
 ctl disable openvswitch-switch.service ovs-record-hostname.service getty@tty1.service \
-  apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer fstrim.timer
+  apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer fstrim.timer uuidd.socket
 ctl enable NetworkManager.service NetworkManager-wait-online.service ssh.service control-channel.service \
   ostree-remount.service
 ctl mask sshd-keygen.service serial-getty@ttyS0.service systemd-binfmt.service systemd-update-utmp.service \
@@ -64,7 +64,7 @@ chroot "$tree" depmod "$(basename "$modules")"
 # --- the layout: links of the root into the state (rpm-ostree docs/treefile.md, opt-usrlocal)
 rm -rf "$tree"/{boot,dev,home,media,mnt,opt,proc,root,run,srv,sys,tmp} "$tree"/{initrd.img,vmlinuz}*
 install -d "$tree"/{boot,dev,proc,run,sys,sysroot,tmp} "$tree/var"/{home,mnt,opt,srv,usrlocal/bin}
-install -d -m700 "$tree/var/roothome/.ssh"
+install -d -m700 "$tree/var/roothome" "$tree/var/roothome/.ssh"
 install -m600 "$pubkey" "$tree/var/roothome/.ssh/authorized_keys"
 cp -a "$tree/usr/local/." "$tree/var/usrlocal/"
 rm -rf "$tree/usr/local"

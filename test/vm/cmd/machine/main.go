@@ -29,6 +29,7 @@ func run() error {
 	var cfg vm.Config
 	fresh := flag.Bool("fresh", false, "boot instead of loading the state of a booted machine")
 	repository := flag.String("repository", ".", "the repository whose image is built and booted")
+	class := flag.String("ostree", "", "boot from an OSTree deployment: bootc for RHEL bootc, coreos for RHCOS")
 	flag.StringVar(&cfg.Name, "name", "worker-0", "name and host name")
 	flag.StringVar(&cfg.Dir, "dir", "", "directory for the disk and the logs (default: a temporary directory)")
 	flag.StringVar(&cfg.Network.Namespace, "namespace", "", "path of the network namespace to plug the uplink into")
@@ -36,7 +37,12 @@ func run() error {
 	flag.Parse()
 
 	var err error
-	if cfg.Image, err = vm.BuildImage(ctx, *repository, os.Stderr); err != nil {
+	if *class == "" {
+		cfg.Image, err = vm.BuildImage(ctx, *repository, os.Stderr)
+	} else {
+		cfg.Image, err = vm.BuildOSTreeImage(ctx, *repository, vm.Class(*class), os.Stderr)
+	}
+	if err != nil {
 		return err
 	}
 	if cfg.Network.Namespace == "" {
