@@ -13,8 +13,8 @@ export suite=trixie # of root.sh and networkmanager.sh
 began=$SECONDS
 . "$here/lib/parts.sh"
 
-# build_programs OUT: the stand-ins bootc and rpm-ostree, one binary.
-build_programs() { (cd "$here/../.." && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o "$1/bootc" ./test/ostree/cmd/bootc); }
+# build_programs OUT: the stand-ins bootc and rpm-ostree, one binary, and baseimage.
+build_programs() { (cd "$here/../.." && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o "$1/" ./test/ostree/cmd/...); }
 
 lane_debian() {
   root=$(part root "$root_key" "$here/ostree/root.sh")
@@ -34,7 +34,7 @@ programs=$(part programs "$programs_key" build_programs)
 make_sshkey
 
 image_key=$(key "$class" "$here/overlay" "$here/ostree" "$root_key" "$nm_key" "$crio_key" \
-  "$(sha256sum <"$kubelet/kubelet")" "$(sha256sum <"$programs/bootc")" "$sshkey.pub")
+  "$(sha256sum <"$kubelet/kubelet")" "$(cat "$programs"/* | sha256sum)" "$sshkey.pub")
 image=$(part "$class" "$image_key" "$here/ostree/image.sh" "$class" "$root" "$networkmanager" "$crio" "$kubelet" "$programs" "$sshkey")
 
 remove_unused

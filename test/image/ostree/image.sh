@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # image.sh CLASS ROOT NETWORKMANAGER CRIO KUBELET PROGRAMS SSHKEY OUT: everything that
-# boots a deployment: disk.img, vmlinux, initramfs.img, id_ed25519, known_hosts. CLASS
-# is bootc (RHEL) or coreos (RHCOS).
+# boots a deployment: disk.img, vmlinux, initramfs.img, id_ed25519, known_hosts; and
+# base-id, from which tests make the image of the deployment (test/ostree, BaseImage).
+# CLASS is bootc (RHEL) or coreos (RHCOS).
 set -euo pipefail
 . "$(dirname "$0")/../lib/common.sh"
 class=${1:?} root=${2:?} networkmanager=${3:?} crio=${4:?} kubelet=${5:?} programs=${6:?} sshkey=${7:?} out=${8:?}
@@ -17,6 +18,9 @@ chroot "$tree" dpkg-query -W >"$out/packages"
 install -m600 "$sshkey" "$out/id_ed25519"
 awk '{ print "machine", $1, $2 }' "$tree/usr/etc/ssh/ssh_host_ed25519_key.pub" >"$out/known_hosts"
 
+basename "${out%.part}" | tr -d '\n' >"$out/base-id"
+"$programs/baseimage" "$(cat "$out/base-id")" >"$out/base"
+
 # --- the deployment, by the guest's ostree, in a mount namespace as networkmanager.sh
 mkdir "$out/sysroot"
 mv "$tree/var" "$out/var"
@@ -26,8 +30,8 @@ unshare --mount --propagation private bash -euo pipefail -c '
   root=$1 out=$2
   mount --bind "$out" "$root/mnt"
   mount -t proc proc "$root/proc"
-  chroot "$root" /bin/bash -euxo pipefail -s <"$3"
-' bash "$root/root" "$out" "$here/ostree/deploy-in-chroot.sh"
+  chroot "$root" /bin/bash -euxo pipefail -s "$4" <"$3"
+' bash "$root/root" "$out" "$here/ostree/deploy-in-chroot.sh" "$class"
 cp -a "$out/var/." "$out/sysroot/ostree/deploy/default/var/"
 
 # --- the disk: /boot and the root file system, sparse, and filled without mounting anything
@@ -46,4 +50,4 @@ make_fs root "$out/sysroot" $((1 + boot_mib)) $root_mib
 deployment=$(cd "$out/sysroot" && echo ostree/deploy/default/deploy/*.0)
 debugfs -w -R "set_inode_field $deployment flags 0x80010" "$out/disk.img?offset=$(((1 + boot_mib) << 20))"
 chattr -i "$out"/sysroot/ostree/deploy/default/deploy/*.0
-rm -rf --one-file-system "$out"/{boot,sysroot,tree,var}
+rm -rf --one-file-system "$out"/{base,boot,sysroot,tree,var}

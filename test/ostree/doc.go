@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ostree implements the stand-ins for bootc and rpm-ostree, which Debian does not have. They
+// change real deployments with Debian's ostree, and imitate the output, the refusals and the exit codes
+// of bootc (bootc-dev/bootc, version 1.16) and rpm-ostree (coreos/rpm-ostree, version 2026.2). Comments
+// name the imitated files.
+//
+// Not imitated: bootc's kargs.d, logically bound images, soft reboots and downloads without activation;
+// rpm-ostree's packages; signatures, mirrors and transports other than registry.
+//
+// The package also builds the images that the machine can pull; see [BaseImage].
+package ostree
