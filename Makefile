@@ -88,7 +88,7 @@ TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
 SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
 TEST_VM = go test -tags vm -count=1 -v
 
-.PHONY: $(LANES) lane-machine
+.PHONY: $(LANES) lane-machine lane-image
 lane-install lane-node lane-events:
 	@($(TO_LOG); LANE=-$(@:lane-%=%) $(TEST_VM) -timeout $(LIMIT) \
 		-run '$(call tests_of,$(@:lane-%=%),$(TEST_KINDS))' ./test/vm/e2e); $(SHOW_LOG)
@@ -100,10 +100,12 @@ lane-ovn:
 		-run '$(call tests_of,ovn,$(TEST_KINDS))' ./test/vm/ovn); $(SHOW_LOG)
 lane-machine:
 	@($(TO_LOG); $(TEST_VM) -timeout 20m -run '$(call tests_of,machine,$(TEST_KINDS))' ./test/vm); $(SHOW_LOG)
+lane-image:
+	@($(TO_LOG); $(TEST_VM) -timeout $(LIMIT) -run '$(call tests_of,image,quick slow)' ./test/vm/ostree); $(SHOW_LOG)
 
 .PHONY: test-all
 test-all: export THOROUGH = 1
-test-all: test fuzz test-rpm test-vm lane-machine test-network ## everything, for hours
+test-all: test fuzz test-rpm test-vm lane-machine lane-image test-network ## everything, for hours
 
 .PHONY: test-ovn
 test-ovn: deps build bed lane-ovn ## join, traffic, upgrade and leave with the real OVN-Kubernetes (THOROUGH=1: also another release of Kubernetes, kills, reboot, second join)
