@@ -26,6 +26,7 @@ type Options struct {
 	Dir        string    // for logs, which are kept
 	Log        io.Writer // receives the output of the builds
 	Snapshot   bool      // load the machine from its snapshot, within seconds
+	Class      vm.Class  // of a machine that boots from an OSTree deployment; "" for package mode
 
 	// CPUs and MemoryMiB are the size of the machine. The defaults are those of vm.Config.
 	CPUs, MemoryMiB int
@@ -38,6 +39,7 @@ type Environment struct {
 	Client       kubernetes.Interface // with the rights of the cluster administrator
 
 	repository string
+	class      vm.Class
 }
 
 // NodeName is the name of the machine and of its Node.
@@ -51,7 +53,7 @@ const (
 
 // Open starts a control plane and a machine in its network.
 func Open(ctx context.Context, options Options) (*Environment, error) {
-	s := &Environment{repository: options.Repository}
+	s := &Environment{repository: options.Repository, class: options.Class}
 	if err := s.open(ctx, options); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -71,7 +73,12 @@ func (s *Environment) open(ctx context.Context, options Options) error {
 	if s.Client, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("connecting to the cluster: %w", err)
 	}
-	image, err := vm.BuildImage(ctx, options.Repository, options.Log)
+	var image string
+	if s.class == "" {
+		image, err = vm.BuildImage(ctx, options.Repository, options.Log)
+	} else {
+		image, err = vm.BuildOSTreeImage(ctx, options.Repository, s.class, options.Log)
+	}
 	if err != nil {
 		return err
 	}
@@ -91,14 +98,19 @@ func (s *Environment) open(ctx context.Context, options Options) error {
 	return err
 }
 
-// Install installs the agent and its unit in the machine, as the package does.
+// Install installs the agent and its unit in the machine, as the package does. If /usr is read-only, they are installed
+// where /usr has a link to the agent, and systemd finds the unit.
 func (s *Environment) Install(ctx context.Context) error {
+	programs, units := "/usr/bin/", "/usr/lib/systemd/system/"
+	if s.class != "" {
+		programs, units = "/usr/local/bin/", "/etc/systemd/system/"
+	}
 	for _, file := range []struct {
 		from, to string
 		mode     os.FileMode
 	}{
-		{"bin/hcp-node-agent", "/usr/bin/hcp-node-agent", 0o755},
-		{"systemd/hcp-node-agent.service", "/usr/lib/systemd/system/hcp-node-agent.service", 0o644},
+		{"bin/hcp-node-agent", programs + "hcp-node-agent", 0o755},
+		{"systemd/hcp-node-agent.service", units + "hcp-node-agent.service", 0o644},
 	} {
 		content, err := os.ReadFile(filepath.Join(s.repository, file.from))
 		if err != nil {

@@ -17,6 +17,7 @@ install -m644 "$crio/crio.service" "$crio/crio-wipe.service" "$tree/usr/lib/syst
 ln -s ../lib/cni "$tree/usr/libexec/cni"
 install -m755 "$programs/bootc" "$tree/usr/bin/bootc"
 ln -s bootc "$tree/usr/bin/rpm-ostree"
+ln -s ../local/bin/hcp-node-agent "$tree/usr/bin/hcp-node-agent" # tests install it while the machine runs
 
 # --- NetworkManager with Open vSwitch, as rootfs.sh does it
 plugins=$(dirname "$(find "$tree/usr/lib" -name libnm-device-plugin-team.so)")

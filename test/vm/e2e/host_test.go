@@ -17,10 +17,10 @@ import (
 // running machine, and the backups of shadow-utils.
 const hostScript = `
 export LC_ALL=C
-find /etc /home /var/mail /opt /srv /usr/local /usr/lib/systemd /usr/lib/NetworkManager /var/lib /boot -xdev \
+find -H /etc /home /var/mail /opt /srv /usr/local /usr/lib/systemd /usr/lib/NetworkManager /var/lib /boot -xdev \
  \( -path /etc/openvswitch -o -path /var/lib/NetworkManager -o -path /var/lib/systemd -o -path /var/lib/hcp-node-agent \
      -o -path /var/lib/openvswitch -o -path /var/lib/dbus -o -path /etc/.pwd.lock -o -path '/etc/*-' \) -prune -o -printf 'file %p %y %#m %u:%g %l\n' | sort
-find /etc /home /var/mail /opt /srv /usr/local /usr/lib/systemd /usr/lib/NetworkManager /var/lib -xdev \
+find -H /etc /home /var/mail /opt /srv /usr/local /usr/lib/systemd /usr/lib/NetworkManager /var/lib -xdev \
  \( -path /etc/openvswitch -o -path /var/lib/NetworkManager -o -path /var/lib/systemd -o -path /var/lib/hcp-node-agent \
      -o -path /var/lib/openvswitch -o -path /var/lib/dbus -o -path /etc/.pwd.lock -o -path '/etc/*-' \) -prune -o -type f -exec sha256sum {} + | sed 's/^/content /' | sort -k3
 find /run/systemd/system /run/systemd/transient -mindepth 1 -printf 'runtime %p %y %l\n' 2>/dev/null | grep -v '\.mount\|\.scope\|session-\|hcp-node-agent' | sort

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
 // environment is the environment that all tests use in sequence.
@@ -45,7 +46,9 @@ func runTests(m *testing.M) (int, error) {
 		return 1, err
 	}
 	began := time.Now()
-	environment, err = testenv.Open(ctx, testenv.Options{Repository: repository, Dir: dir, Log: os.Stderr, Snapshot: true})
+	environment, err = testenv.Open(ctx, testenv.Options{
+		Repository: repository, Dir: dir, Log: os.Stderr, Snapshot: true, Class: vm.Class(os.Getenv("HOST_CLASS")),
+	})
 	if err != nil {
 		return 1, err
 	}

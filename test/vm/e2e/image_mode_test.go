@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build vm
+
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+)
+
+// TestOwnImage tests the life of a bootc host whose own image contains the software of a node: refusals that change
+// nothing, the join, a maintenance that reboots into a staged deployment, and leave.
+func TestOwnImage(t *testing.T) {
+	ctx := newContext(t)
+	before := hostState(ctx, t)
+	refused := runAgent(ctx, t, report.Usage, joinCommand+" --software image")
+	checkContains(t, refused.Stdout+refused.Stderr, "this host is in image mode")
+	mustOutput(ctx, t, "ostree admin unlock")
+	refused = runAgent(ctx, t, report.Refused, joinCommand)
+	checkContains(t, refused.Stdout+refused.Stderr, "/usr is unlocked")
+	mustOutput(ctx, t, "umount /usr")
+	checkHostState(ctx, t, before)
+
+	runAgent(ctx, t, report.Success, joinCommand)
+	_, err := environment.RunPod(ctx, "first")
+	must(t, err)
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "\n  image           ")
+	checkNoSecrets(ctx, t)
+	must(t, environment.DeletePods(ctx))
+
+	// Another deployment of the same image, with a kernel argument of the administrator.
+	mustOutput(ctx, t, "rpm-ostree kargs --append=of-the-administrator=1")
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "\n  next boot       ")
+	booted := mustOutput(ctx, t, "cat /proc/sys/kernel/random/boot_id")
+	runUntilOutput(ctx, t, "hcp-node-agent maintenance", "rebooting the host to run the installed update of the image",
+		func() {})
+	awaitMaintenance(ctx, t, booted)
+	checkContains(t, mustOutput(ctx, t, "cat /proc/cmdline"), " of-the-administrator=1")
+	status := runAgent(ctx, t, report.Success, "status").Stdout
+	checkContains(t, status, "\n  previous image  ", "no drift")
+	if strings.Contains(status, "next boot") {
+		t.Errorf("a deployment is still pending:\n%s", status)
+	}
+	_, err = environment.RunPod(ctx, "second")
+	must(t, err)
+
+	must(t, environment.DeletePods(ctx))
+	runAgent(ctx, t, report.Success, "leave")
+	checkHostState(ctx, t, before)
+}
+
+// awaitMaintenance waits until the service has completed the maintenance in another boot, and the node is schedulable.
+func awaitMaintenance(ctx context.Context, t *testing.T, booted string) {
+	t.Helper()
+	must(t, environment.Machine.WaitSSH(ctx))
+	await(ctx, t, "test $(cat /proc/sys/kernel/random/boot_id) != "+booted)
+	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep 'the maintenance of "+testenv.NodeName+" is complete'")
+	awaitReadyNode(ctx, t)
+	if isCordoned(ctx, t) {
+		t.Error("the node is still cordoned")
+	}
+}
