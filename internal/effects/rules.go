@@ -41,6 +41,9 @@ var rules = []rule{
 		},
 		action: Nothing, reason: "kubelet and CRI-O read it at each pull",
 	}, {
+		paths:  []string{"/etc/hcp-node-agent/"},
+		action: Nothing, reason: "only the agent reads it",
+	}, {
 		paths:  []string{"/etc/kubernetes/kubelet-ca.crt", "/etc/kubernetes/ca.crt"},
 		action: Nothing, reason: "kubelet notices changes of its CAs",
 	}, {

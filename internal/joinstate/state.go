@@ -39,6 +39,10 @@ const (
 	RepairsFile = "repairs.json" // times of the last repairs by the service
 )
 
+// AppliedPayloadPath is the file of a host in image mode that names the payload of its /etc. After a rollback of the
+// image, /etc is an older copy, and so is this file.
+const AppliedPayloadPath = "/etc/hcp-node-agent/applied-payload"
+
 // kindState is the kind of StateFile.
 const kindState = "JoinState"
 

@@ -22,11 +22,23 @@ type HostFacts struct {
 	Suitable   nodeip.Addresses // that the boot unit would choose now
 	Existing   []netip.Addr     // of all interfaces
 	Running    nodeip.Addresses // in the environment of the running kubelet; none if unknown
+
+	RolledBack bool // the image was rolled back to an /etc from before changes of the agent
 }
 
-// Findings returns at most one finding about the host name and one about the addresses.
+// Findings returns at most one finding about a rollback of the image, one about the host name and one about the
+// addresses.
 func (f HostFacts) Findings() []report.Finding {
-	return slices.Concat(f.nameFinding(), f.addressFinding())
+	return slices.Concat(f.rollbackFinding(), f.nameFinding(), f.addressFinding())
+}
+
+func (f HostFacts) rollbackFinding() []report.Finding {
+	if !f.RolledBack {
+		return nil
+	}
+	return problem(report.HostRolledBack, "hcp-node-agent join # applies the payload to this /etc; or boot the other "+
+		"deployment again: bootc rollback",
+		"this host was rolled back to a deployment whose /etc is from before the last payload; the service repairs nothing")
 }
 
 // HasOtherName reports whether kubelet would start with another name than that of its Node.
@@ -71,8 +83,11 @@ func (f HostFacts) addressFinding() []report.Finding {
 
 func problem(reason report.Reason, remedy report.Remedy, format string, args ...any) []report.Finding {
 	subject := "the node address"
-	if reason == report.HostNameChanged {
+	switch reason {
+	case report.HostNameChanged:
 		subject = "the host name"
+	case report.HostRolledBack:
+		subject = "the deployment"
 	}
 	return []report.Finding{{
 		Severity: report.SeverityProblem, Reason: reason, Subject: subject,

@@ -53,6 +53,9 @@ func TestFindings(t *testing.T) {
 			[]report.Reason{report.NodeAddressMissing},
 			"ip -br address",
 		},
+		"image rolled back": {
+			func(f *HostFacts) { f.RolledBack = true }, []report.Reason{report.HostRolledBack}, "whose /etc is from before",
+		},
 		"kubelet not restarted": {
 			func(f *HostFacts) { f.Running = after },
 			[]report.Reason{report.NodeAddressChanged},

@@ -4,6 +4,7 @@ package nodecheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
@@ -33,6 +35,9 @@ func GatherHost(ctx context.Context, units systemd.Reader, stateDir, nodeName st
 		return facts, fmt.Errorf("reading the host name: %w", err)
 	}
 	if facts.CurrentName, err = kubelet.HostNodeName(tree, facts.Hostname); err != nil {
+		return facts, err
+	}
+	if facts.RolledBack, err = isRolledBack(stateDir, tree); err != nil {
 		return facts, err
 	}
 	configured, err := nodeip.Configured()
@@ -55,6 +60,25 @@ func GatherHost(ctx context.Context, units systemd.Reader, stateDir, nodeName st
 		facts.Running = nodeip.Running(kubeletUnit.MainPID)
 	}
 	return facts, err
+}
+
+// isRolledBack reports whether the file that names the applied payload is not that of the ledger, which is in /var.
+func isRolledBack(stateDir string, tree hostfs.Reader) (bool, error) {
+	records, err := ledger.OpenReadOnly(stateDir, ledger.Drivers{})
+	if err != nil {
+		return false, err
+	}
+	item := lists.Find(records.Items(), func(item ledger.Item) bool {
+		return item.Target == joinstate.AppliedPayloadPath && item.Done
+	})
+	if item.Target == "" {
+		return false, nil
+	}
+	content, _, err := tree.ReadFile(joinstate.AppliedPayloadPath)
+	if errors.Is(err, os.ErrNotExist) {
+		return true, nil
+	}
+	return err == nil && ledger.FileState(content, 0).Digest != item.Desired.Digest, err
 }
 
 // OpenNode returns a client for the Node of a joined host, with a kubeconfig of the node.

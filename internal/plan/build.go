@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -12,8 +13,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -25,6 +28,8 @@ type Settings struct {
 	NodePool  string            // NAMESPACE/NAME
 	Hosted    bool              // of a hosted cluster, as opposed to a standalone one
 	FirstJoin bool              // no join of the host has finished
+	// PayloadDigest is the SHA-256 of the payload as served, hexadecimal; "" before a join.
+	PayloadDigest string
 }
 
 // Build decides what a join does to a host with these facts. It reads only its arguments.
@@ -58,6 +63,9 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 	if err := b.planRegistration(p); err != nil {
 		return nil, err
 	}
+	if f.Host.OSTree {
+		b.planAppliedPayload(p)
+	}
 	if p.Registration, err = b.registrationCheck(p); err != nil {
 		return nil, err
 	}
@@ -69,6 +77,17 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 		p.Migration = &migration
 	}
 	return p, nil
+}
+
+// planAppliedPayload adds the file that shows a rollback of the image.
+func (b builder) planAppliedPayload(p *Plan) {
+	content := "# SHA-256 of the payload that hcp-node-agent has applied to /etc.\n" +
+		cmp.Or(b.settings.PayloadDigest, b.payload.Digest) + "\n"
+	p.Files = append(p.Files, ledger.FileChange(joinstate.AppliedPayloadPath, "the payload of this /etc", content))
+	p.Notes = append(p.Notes, adapt.Note{
+		Subject: joinstate.AppliedPayloadPath, Action: adapt.Add, Rule: "rollback",
+		Reason: "shows after a rollback of the image that its /etc is an older copy",
+	})
 }
 
 // builder builds one plan.

@@ -131,6 +131,7 @@ const (
 	CRIONotRunning            Reason = "CRIONotRunning"
 	DiskPressure              Reason = "DiskPressure"
 	HostNameChanged           Reason = "HostNameChanged"
+	HostRolledBack            Reason = "HostRolledBack"
 	ImagePullFailed           Reason = "ImagePullFailed"
 	KubeletNotRunning         Reason = "KubeletNotRunning"
 	MemoryPressure            Reason = "MemoryPressure"

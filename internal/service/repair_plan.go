@@ -20,9 +20,13 @@ const (
 
 // nextRepair returns the active finding to repair now. It returns false if there is none, if
 // the last repairs are too recent, or if kubelet must not be restarted: with another host
-// name it would not start again.
+// name it would not start again, and after a rollback of the image the administrator decides which /etc the
+// node gets.
 func nextRepair(active []Change, history []joinstate.Repair, now time.Time) (Change, bool) {
-	if slices.ContainsFunc(active, func(c Change) bool { return c.Reason == report.HostNameChanged }) {
+	isForAdministrator := func(c Change) bool {
+		return c.Reason == report.HostNameChanged || c.Reason == report.HostRolledBack
+	}
+	if slices.ContainsFunc(active, isForAdministrator) {
 		return Change{}, false
 	}
 	// kubelet is configured before it registers again.

@@ -6,25 +6,31 @@ package e2e
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // TestOwnImage tests the life of a bootc host whose own image contains the software of a node: refusals that change
-// nothing, the join, a maintenance that reboots into a staged deployment, and leave.
+// nothing, the join, a maintenance that reboots into a staged deployment, a new payload, a rollback of the image by an
+// administrator, and leave.
 func TestOwnImage(t *testing.T) {
 	ctx := newContext(t)
-	before := hostState(ctx, t)
+	before := stateBesideImages(ctx, t)
 	refused := runAgent(ctx, t, report.Usage, joinCommand+" --software image")
 	checkContains(t, refused.Stdout+refused.Stderr, "this host is in image mode")
 	mustOutput(ctx, t, "ostree admin unlock")
 	refused = runAgent(ctx, t, report.Refused, joinCommand)
 	checkContains(t, refused.Stdout+refused.Stderr, "/usr is unlocked")
-	mustOutput(ctx, t, "umount /usr")
-	checkHostState(ctx, t, before)
+	mustOutput(ctx, t, "umount --lazy /usr")
+	if diff := cmp.Diff(before, stateBesideImages(ctx, t)); diff != "" {
+		t.Errorf("the refused joins changed the host (-before +now):\n%s", diff)
+	}
 
 	runAgent(ctx, t, report.Success, joinCommand)
 	_, err := environment.RunPod(ctx, "first")
@@ -50,8 +56,42 @@ func TestOwnImage(t *testing.T) {
 	must(t, err)
 
 	must(t, environment.DeletePods(ctx))
+	testRolledBackImage(ctx, t)
 	runAgent(ctx, t, report.Success, "leave")
-	checkHostState(ctx, t, before)
+	if diff := cmp.Diff(before, stateBesideImages(ctx, t)); diff != "" {
+		t.Errorf("the host is not restored (-before +now):\n%s", diff)
+	}
+}
+
+// testRolledBackImage upgrades the node to another payload, and boots the deployment before it, whose /etc has the
+// files of the former payload. The agent reports that, and writes nothing before the administrator decides.
+func testRolledBackImage(ctx context.Context, t *testing.T) {
+	t.Helper()
+	payload := currentPayload(ctx, t)
+	payload.SetFile(addedFile, "added = yes\n")
+	serve(ctx, t, payload)
+	runAgent(ctx, t, report.Success, upgradeCommand)
+	mustOutput(ctx, t, "bootc rollback")
+	must(t, environment.Machine.Reboot(ctx))
+	awaitReadyNode(ctx, t)
+	awaitLog(ctx, t, "rolled back to a deployment whose /etc is from before")
+	checkContains(t, runAgent(ctx, t, report.DriftFound, "status").Stdout, addedFile, "rolled back to a deployment")
+	if mustOutput(ctx, t, "ls "+addedFile+" 2>/dev/null || true") != "" {
+		t.Error("the agent has changed the /etc of the former deployment by itself")
+	}
+	runAgent(ctx, t, report.Success, "join")
+	mustOutput(ctx, t, "cat "+addedFile)
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "no drift")
+}
+
+// stateBesideImages returns the state of the host without that of its deployments: the boot entries, and a service that
+// systemd starts once in each of them.
+func stateBesideImages(ctx context.Context, t *testing.T) []string {
+	t.Helper()
+	return slices.DeleteFunc(hostState(ctx, t), func(line string) bool {
+		return strings.HasPrefix(line, "file /boot/loader") ||
+			strings.HasPrefix(line, "service systemd-journal-catalog-update.service ")
+	})
 }
 
 // awaitMaintenance waits until the service has completed the maintenance in another boot, and the node is schedulable.
