@@ -52,7 +52,7 @@ func checkNextImage(f HostFacts) []report.Finding {
 	var found []report.Finding
 	if next := f.Deployments.Next(); next != nil {
 		found = append(found, warningFinding("bootc status # then reboot the host before the join, unless the images have "+
-			"the same kubelet and CRI-O", "another image boots next: %s", next)...)
+			"the same kubelet and CRI-O", "another deployment boots next: %s", next.Describe(f.Deployments.Booted))...)
 	}
 	if f.Deployments.Booted.Modified {
 		layered := strings.Join(f.Deployments.Booted.Packages, ", ")

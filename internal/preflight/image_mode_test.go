@@ -29,11 +29,11 @@ func TestImageMode(t *testing.T) {
 		},
 		"temporary /etc": {func(f *HostFacts) { f.Deployments.TransientEtc = true }, "problem: makes /etc temporary"},
 		"unlocked /usr":  {func(f *HostFacts) { f.Deployments.Unlocked = true }, "problem: /usr is unlocked"},
-		"another image boots next": {
+		"another deployment boots next": {
 			func(f *HostFacts) {
 				f.Deployments.Staged = &deployment.Deployment{Digest: "sha256:22", Version: "9.6.2"}
 			},
-			"warning: another image boots next: 9.6.2, sha256:22",
+			"warning: another deployment boots next: 9.6.2, sha256:22",
 		},
 		"layered packages": {
 			func(f *HostFacts) {

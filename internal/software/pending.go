@@ -42,8 +42,8 @@ func pendingImage(deployments *deployment.Status) []report.Finding {
 		Severity: report.SeverityNote,
 		Reason:   report.UpdateNotRunning,
 		Subject:  "the image",
-		Message: fmt.Sprintf("another image boots next (%s), but %s is running", deployments.Next(),
-			deployments.Booted),
+		Message: fmt.Sprintf("another deployment boots next (%s), but %s is running",
+			deployments.Next().Describe(deployments.Booted), deployments.Booted),
 		Remedy: reboot,
 	}}
 }

@@ -82,10 +82,10 @@ func printImages(page *report.Page, row func(label, text string), images deploym
 	}
 	row("image", booted)
 	if next := images.Next(); next != nil {
-		row("next boot", page.Warn(next.String()))
+		row("next boot", page.Warn(next.Describe(images.Booted)))
 	}
 	if images.Rollback != nil && !images.RollbackQueued {
-		row("previous image", images.Rollback.String())
+		row("previous image", images.Rollback.Describe(images.Booted))
 	}
 }
 

@@ -35,6 +35,14 @@ type Deployment struct {
 	Packages []string `json:"packages,omitempty" doc:"the layered and removed packages, as far as they are known"`
 }
 
+// Describe returns the deployment as that which follows the booted one. Both can be of the same image.
+func (d Deployment) Describe(booted Deployment) string {
+	if d.Digest != "" && d.Digest == booted.Digest {
+		return "the same image with other kernel arguments or packages"
+	}
+	return d.String()
+}
+
 // String returns the version and the digest, or what the deployment has of both.
 func (d Deployment) String() string {
 	switch {

@@ -168,3 +168,19 @@ func TestHasOverlay(t *testing.T) {
 		}
 	}
 }
+
+func TestDescribe(t *testing.T) {
+	booted := Deployment{Digest: "sha256:1111", Version: "9.6.1", Checksum: "aaaa"}
+	for _, test := range []struct {
+		next Deployment
+		want string
+	}{
+		{Deployment{Digest: "sha256:1111", Checksum: "bbbb"}, "the same image with other kernel arguments or packages"},
+		{Deployment{Digest: "sha256:2222", Version: "9.6.2"}, "9.6.2, sha256:2222"},
+		{Deployment{Checksum: "bbbb"}, "OSTree commit bbbb"},
+	} {
+		if got := test.next.Describe(booted); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.next, got, test.want)
+		}
+	}
+}
