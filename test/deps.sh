@@ -17,6 +17,8 @@ needs=(
   "mmdebstrap mmdebstrap"
   "/usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring"
   "mke2fs e2fsprogs"
+  "sfdisk fdisk"
+  "zstd zstd"
   "cpio cpio"
   "xz xz-utils"
   "jq jq"

@@ -99,7 +99,7 @@ func bootcStatus(args []string) error {
 		return err
 	}
 	if *version != "0" && *version != "1" { // crates/lib/src/status.rs, status
-		return errors.New("Unsupported format version: " + *version) //nolint:staticcheck // bootc's message
+		return errors.New("Unsupported format version: " + *version)
 	}
 	_, h, err := gatherHost()
 	if err != nil {
@@ -195,7 +195,7 @@ func switchTo(ctx context.Context, r roles, image string) error {
 
 // requireReboot imitates crates/lib/src/deploy.rs, write_reboot_required.
 func requireReboot(digest string) error {
-	return os.WriteFile("/run/reboot-required", []byte("bootc: Reboot required for image: "+digest), 0o644) //nolint:gosec // as bootc's
+	return os.WriteFile("/run/reboot-required", []byte("bootc: Reboot required for image: "+digest), 0o600)
 }
 
 // bootcUpgrade imitates crates/lib/src/cli.rs, upgrade.

@@ -4,6 +4,7 @@ package ostree
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -48,7 +49,7 @@ func reboot() error {
 // requireRoot returns the error that bootc prints to other users (crates/lib/src/cli.rs, require_root).
 func requireRoot() error {
 	if os.Getuid() != 0 {
-		return fmt.Errorf("This command must be executed as the root user") //nolint:staticcheck // bootc's message
+		return errors.New("This command must be executed as the root user") //nolint:staticcheck // bootc's message
 	}
 	return nil
 }

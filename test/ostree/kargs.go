@@ -128,7 +128,7 @@ func stage(commit string, origin keyfile, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
+	defer func() { _ = os.Remove(file.Name()) }() // leaves a file in /tmp at worst
 	if _, err := file.WriteString(origin.String()); err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func toTree(in io.Reader, to io.Writer) error {
 		if err := out.WriteHeader(header); err != nil {
 			return err
 		}
-		if _, err := io.Copy(out, layer); err != nil {
+		if _, err := io.CopyN(out, layer, header.Size); err != nil {
 			return err
 		}
 	}

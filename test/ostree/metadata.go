@@ -11,7 +11,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// imageMetadata is what a commit contains of its image.
+// imageMetadata is the part of a commit's metadata that describes its image.
 type imageMetadata struct {
 	digest string
 	config v1.ConfigFile

@@ -42,7 +42,8 @@ func open(ctx context.Context, reference string) (source, error) {
 	}
 	image, err := remote.Image(ref, remote.WithContext(ctx), remote.WithTransport(transport), remote.WithAuth(auth))
 	if err != nil {
-		return source{}, fmt.Errorf("Creating importer: Failed to invoke skopeo proxy method OpenImage: %w", err) //nolint:staticcheck // bootc's message
+		//nolint:staticcheck // bootc's message
+		return source{}, fmt.Errorf("Creating importer: Failed to invoke skopeo proxy method OpenImage: %w", err)
 	}
 	s := source{image: image}
 	digest, err := image.Digest()
@@ -58,7 +59,8 @@ func open(ctx context.Context, reference string) (source, error) {
 	}
 	labels := s.config.Config.Labels
 	if labels[bootcLabel] == "" && labels["ostree.bootable"] == "" {
-		return source{}, errors.New("Target image does not have ostree.bootable label") //nolint:staticcheck // ostree-ext's message
+		//nolint:staticcheck // ostree-ext's message
+		return source{}, errors.New("Target image does not have ostree.bootable label")
 	}
 	if s.config.Architecture != runtime.GOARCH {
 		//nolint:staticcheck // ostree-ext's message
@@ -115,7 +117,7 @@ func pull(ctx context.Context, reference string) (commit, digest string, err err
 		if err != nil {
 			return "", "", err
 		}
-		defer os.Remove(file)
+		defer func() { _ = os.Remove(file) }() // leaves a file in /var/tmp at worst
 		args = append(args, "--tree=tar="+file)
 	}
 	out, err := writableCommand("ostree", args...)
@@ -135,7 +137,8 @@ func checkSpace(reference string, required int64) error {
 	usable := max(int64(fs.Bavail)-int64(fs.Blocks)*3/100, 0) * fs.Bsize //nolint:gosec // sizes of a disk
 	if required > usable {
 		//nolint:staticcheck // bootc's message
-		return fmt.Errorf("Insufficient free space for %s (available: %d bytes required: %d bytes)", reference, usable, required)
+		return fmt.Errorf("Insufficient free space for %s (available: %d bytes required: %d bytes)",
+			reference, usable, required)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func rpmRebase(ctx context.Context, r roles, args []string) error {
 		return fmt.Errorf("%s is not supported by this stand-in", reference)
 	}
 	if from.reference() == reference {
-		return errors.New("Old and new refs are equal: " + reference) //nolint:staticcheck // rpm-ostree's message
+		return errors.New("Old and new refs are equal: " + reference)
 	}
 	fmt.Println("Pulling manifest: " + reference)
 	commit, _, err := pull(ctx, image)

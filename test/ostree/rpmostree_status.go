@@ -37,10 +37,22 @@ type rpmDeployment struct {
 
 func rpmDeploymentOf(d deployment) (rpmDeployment, error) {
 	entry := rpmDeployment{
-		ID: d.stateroot + "-" + d.name(), OSName: d.stateroot, Checksum: d.checksum, Serial: d.serial,
-		Booted: d.booted, Staged: d.staged, FinalizationLocked: d.staged && d.locked, Pinned: d.pinned, Unlocked: "none",
-		RequestedPackages: requestedPackages(d.origin), RequestedLocalPackages: []string{}, RequestedBaseRemovals: []string{},
-		RequestedBaseLocalReplacements: []string{}, Packages: []string{}, BaseRemovals: []string{}, BaseLocalReplacements: []string{},
+		ID:                             d.stateroot + "-" + d.name(),
+		OSName:                         d.stateroot,
+		Checksum:                       d.checksum,
+		Serial:                         d.serial,
+		Booted:                         d.booted,
+		Staged:                         d.staged,
+		FinalizationLocked:             d.staged && d.locked,
+		Pinned:                         d.pinned,
+		Unlocked:                       "none",
+		RequestedPackages:              requestedPackages(d.origin),
+		RequestedLocalPackages:         []string{},
+		RequestedBaseRemovals:          []string{},
+		RequestedBaseLocalReplacements: []string{},
+		Packages:                       []string{},
+		BaseRemovals:                   []string{},
+		BaseLocalReplacements:          []string{},
 	}
 	text, err := command("ostree", "show", "--repo="+repository, "--print-metadata-key=version", d.checksum)
 	if err == nil { // absent if the commit has no version
@@ -126,7 +138,8 @@ func rpmStatus(args []string) error {
 		if source == "" {
 			source = entry.Origin
 		}
-		fmt.Printf("%s %s\n      Digest: %s\n     Version: %s\n", mark, source, entry.ContainerImageReferenceDigest, entry.Version)
+		fmt.Printf("%s %s\n      Digest: %s\n     Version: %s\n",
+			mark, source, entry.ContainerImageReferenceDigest, entry.Version)
 	}
 	return nil
 }

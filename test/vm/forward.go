@@ -14,9 +14,9 @@ func (c *Channel) Forward(ctx context.Context, port int, address string) error {
 	if err := c.Connect(ctx); err != nil {
 		return err
 	}
-	out, err := c.ssh(ctx, "-O", "forward", "-R", fmt.Sprintf("localhost:%d:%s", port, address), c.address).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("forwarding port %d of the machine to %s: %w: %s", port, address, err, strings.TrimSpace(string(out)))
+	forward := fmt.Sprintf("localhost:%d:%s", port, address)
+	if out, err := c.ssh(ctx, "-O", "forward", "-R", forward, c.address).CombinedOutput(); err != nil {
+		return fmt.Errorf("forwarding %s: %w: %s", forward, err, strings.TrimSpace(string(out)))
 	}
 	return nil
 }

@@ -3,9 +3,9 @@
 # Source it after common.sh and versions.sh.
 
 go_version=$(go env GOVERSION) || die "needs Go; install it and run test/deps.sh"
-crio_key=$(key "$here/binaries.sh" "${crio_version:?}" "$go_version")
+crio_key=$(key "${here:?}/binaries.sh" "${crio_version:?}" "$go_version")
 kubelet_key=$(key "$here/binaries.sh" "${kubernetes:?}/go.mod" "$kubernetes/go.sum" "$go_version")
-sshkey=$cache/ssh/id_ed25519
+sshkey=${cache:?}/ssh/id_ed25519
 
 lane_go() {
   part crio "$crio_key" "$here/binaries.sh" crio >/dev/null

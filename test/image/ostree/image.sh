@@ -50,4 +50,4 @@ make_fs root "$out/sysroot" $((1 + boot_mib)) $root_mib
 deployment=$(cd "$out/sysroot" && echo ostree/deploy/default/deploy/*.0)
 debugfs -w -R "set_inode_field $deployment flags 0x80010" "$out/disk.img?offset=$(((1 + boot_mib) << 20))"
 chattr -i "$out"/sysroot/ostree/deploy/default/deploy/*.0
-rm -rf --one-file-system "$out"/{base,boot,sysroot,tree,var}
+rm -rf --one-file-system "${out:?}"/{base,boot,sysroot,tree,var}

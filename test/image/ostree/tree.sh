@@ -63,12 +63,12 @@ chroot "$tree" depmod "$(basename "$modules")"
 "$here/ostree/initramfs.sh" "$tree" "$modules/initramfs.img"
 
 # --- the layout: links of the root into the state (rpm-ostree docs/treefile.md, opt-usrlocal)
-rm -rf "$tree"/{boot,dev,home,media,mnt,opt,proc,root,run,srv,sys,tmp} "$tree"/{initrd.img,vmlinuz}*
+rm -rf "${tree:?}"/{boot,dev,home,media,mnt,opt,proc,root,run,srv,sys,tmp} "$tree"/{initrd.img,vmlinuz}*
 install -d "$tree"/{boot,dev,proc,run,sys,sysroot,tmp} "$tree/var"/{home,mnt,opt,srv,usrlocal/bin}
 install -d -m700 "$tree/var/roothome" "$tree/var/roothome/.ssh"
 install -m600 "$pubkey" "$tree/var/roothome/.ssh/authorized_keys"
 cp -a "$tree/usr/local/." "$tree/var/usrlocal/"
-rm -rf "$tree/usr/local"
+rm -rf "${tree:?}/usr/local"
 ln -s ../var/usrlocal "$tree/usr/local"
 ln -s run/media "$tree/media"
 ln -s sysroot/ostree "$tree/ostree"

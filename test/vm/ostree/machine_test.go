@@ -8,6 +8,7 @@ package ostree
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +46,8 @@ func TestRHCOS(t *testing.T) {
 	m, _ := start(ctx, t, vm.RHCOS)
 	status := gatherStatus(ctx, t, m)
 	booted := status.Status.Booted
-	if booted == nil || booted.Image != nil || booted.Incompatible || status.Status.Type != nil || status.Spec.Image != nil {
+	if booted == nil || booted.Image != nil || booted.Incompatible ||
+		status.Status.Type != nil || status.Spec.Image != nil {
 		t.Errorf("the status of a host without an image is %+v", status)
 	}
 	expect(ctx, t, m, `. /etc/os-release; echo "$ID $VARIANT_ID $OPENSHIFT_VERSION"`, "rhel coreos 4.20")
@@ -55,11 +57,14 @@ func TestRHCOS(t *testing.T) {
 // testLayout checks the layout of RHCOS and the properties that the agent finds on such a host.
 func testLayout(ctx context.Context, t *testing.T, m *vm.Machine) {
 	expect(ctx, t, m, "test -e /run/ostree-booted && systemctl is-system-running --wait", "running")
-	expect(ctx, t, m, "touch /usr/bin/x /x /sysroot/x /boot/x 2>/dev/null; ls /usr/bin/x /x /sysroot/x /boot/x 2>/dev/null; true", "")
-	expect(ctx, t, m, "touch /etc/x /opt/x /usr/local/bin/x /root/x /home/x && rm /etc/x /opt/x /usr/local/bin/x /root/x /home/x", "")
+	const isWritable = `for d in %s; do touch "$d/x" && rm "$d/x" && echo "$d"; done`
+	expect(ctx, t, m, fmt.Sprintf(isWritable, "/ /usr /usr/bin /sysroot /boot"), "")
+	expect(ctx, t, m, fmt.Sprintf(isWritable, "/etc /var /opt /usr/local/bin /root /home"),
+		"/etc\n/var\n/opt\n/usr/local/bin\n/root\n/home")
 	expect(ctx, t, m, "readlink /opt /usr/local /root /home", "var/opt\n../var/usrlocal\nvar/roothome\nvar/home")
 	expect(ctx, t, m, `. /etc/os-release; echo "$ID $VERSION_ID $VARIANT_ID"`, "rhel 9.6 ")
-	expect(ctx, t, m, "which dnf grubby firewalld; systemctl is-active kubelet crio openvswitch", "inactive\ninactive\ninactive")
+	expect(ctx, t, m, "which dnf grubby firewalld; systemctl is-active kubelet crio openvswitch",
+		"inactive\ninactive\ninactive")
 	expect(ctx, t, m, "journalctl -b -u NetworkManager -o cat | grep -c 'Loaded device plugin: NMOvsFactory'", "1")
 	expect(ctx, t, m, "systemctl start openvswitch crio && systemctl is-active openvswitch crio", "active\nactive")
 }
@@ -80,7 +85,7 @@ func testPowerCut(ctx context.Context, t *testing.T, m *vm.Machine) {
 	}
 }
 
-// hostStatus is what the tests read of bootc status; see docs/src/host-v1.schema.json of bootc.
+// hostStatus has the fields of bootc status that the tests use; see docs/src/host-v1.schema.json of bootc.
 type hostStatus struct {
 	APIVersion string
 	Spec       struct {

@@ -59,28 +59,28 @@ func (r images) push(t *testing.T, image v1.Image) (reference, digest string) {
 func TestDeployments(t *testing.T) {
 	ctx := testContext(t)
 	m, baseID := start(ctx, t, vm.RHELBootc)
-	registry := newImages(t, baseID)
+	server := newImages(t, baseID)
 	t.Run("layout", func(t *testing.T) { testLayout(ctx, t, m) })
 	t.Run("power cut", func(t *testing.T) { testPowerCut(ctx, t, m) })
-	check(t, m.Forward(ctx, registryPort, registry.host()))
-	t.Run("refused", func(t *testing.T) { testRefused(ctx, t, m, registry) })
-	if !t.Run("switch and roll back", func(t *testing.T) { testSwitch(ctx, t, m, registry) }) {
-		t.Logf("deployments:\n%s", output(ctx, t, m, "ostree admin status; journalctl -b -1 -u ostree-finalize-staged -o cat"))
+	check(t, m.Forward(ctx, registryPort, server.host()))
+	t.Run("refused", func(t *testing.T) { testRefused(ctx, t, m, server) })
+	if !t.Run("switch and roll back", func(t *testing.T) { testSwitch(ctx, t, m, server) }) {
+		t.Log(output(ctx, t, m, "ostree admin status; journalctl -b -1 -u ostree-finalize-staged -o cat"))
 	}
 }
 
 // testRefused checks that images and commands are refused without a change.
-func testRefused(ctx context.Context, t *testing.T, m *vm.Machine, registry images) {
-	noLabel, err := ostree.SetLabels(registry.base, map[string]string{"containers.bootc": "", "ostree.bootable": ""})
+func testRefused(ctx context.Context, t *testing.T, m *vm.Machine, server images) {
+	noLabel, err := ostree.SetLabels(server.base, map[string]string{"containers.bootc": "", "ostree.bootable": ""})
 	check(t, err)
-	config, err := registry.base.ConfigFile()
+	config, err := server.base.ConfigFile()
 	check(t, err)
 	config = config.DeepCopy()
 	config.Architecture = "arm64"
-	foreign, err := mutate.ConfigFile(registry.base, config)
+	foreign, err := mutate.ConfigFile(server.base, config)
 	check(t, err)
-	withoutLabel, _ := registry.push(t, noLabel)
-	ofOther, _ := registry.push(t, foreign)
+	withoutLabel, _ := server.push(t, noLabel)
+	ofOther, _ := server.push(t, foreign)
 	for _, c := range []struct {
 		command, want string
 		code          int
@@ -111,13 +111,13 @@ func testRefused(ctx context.Context, t *testing.T, m *vm.Machine, registry imag
 }
 
 // testSwitch switches to another image and changes the kernel arguments, reboots, rolls back and reboots.
-func testSwitch(ctx context.Context, t *testing.T, m *vm.Machine, registry images) {
-	image, err := ostree.Derive(registry.base, "9.6.2", map[string]string{
+func testSwitch(ctx context.Context, t *testing.T, m *vm.Machine, server images) {
+	image, err := ostree.Derive(server.base, "9.6.2", map[string]string{
 		"etc/new.conf": "new default\n", "etc/issue": "new default\n", "etc/issue.net": "new default\n",
 		"usr/bin/new": "#!/bin/sh\necho new\n",
 	})
 	check(t, err)
-	reference, digest := registry.push(t, image)
+	reference, digest := server.push(t, image)
 	first := gatherStatus(ctx, t, m)
 
 	output(ctx, t, m, "echo changed here >/etc/issue; echo from before >/etc/before; bootc switch "+reference)
@@ -145,8 +145,8 @@ func testSwitch(ctx context.Context, t *testing.T, m *vm.Machine, registry image
 		t.Errorf("no rollback is queued: %+v", queued)
 	}
 	check(t, m.Reboot(ctx))
-	expect(ctx, t, m, "grep -c test.switched=1 /proc/cmdline; cat /etc/issue /etc/before /var/lib/both; ls /etc/only /etc/new.conf /usr/bin/new",
-		"0\nchanged here\nfrom before\nin var")
+	expect(ctx, t, m, "grep -c test.switched=1 /proc/cmdline; cat /etc/issue /etc/before /var/lib/both;"+
+		" ls /etc/only /etc/new.conf /usr/bin/new", "0\nchanged here\nfrom before\nin var")
 	if back := gatherStatus(ctx, t, m); back.Status.Booted.OSTree != first.Status.Booted.OSTree {
 		t.Errorf("booted %+v after the rollback, want %+v", back.Status.Booted, first.Status.Booted)
 	}
