@@ -6,7 +6,7 @@
 // name the imitated files.
 //
 // Not imitated: bootc's kargs.d, logically bound images, soft reboots and downloads without activation;
-// rpm-ostree's packages; signatures, mirrors and transports other than registry.
+// rpm-ostree's packages; signatures and transports other than registry.
 //
 // The package also builds the images that the machine can pull; see [BaseImage].
 package ostree

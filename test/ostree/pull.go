@@ -12,9 +12,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
 // source is an image in a registry.
@@ -28,19 +26,7 @@ type source struct {
 // open gets the manifest and the config of an image, and refuses images that bootc and rpm-ostree refuse
 // (crates/ostree-ext/src/container/store.rs, create_prepared_import; rpm-ostree uses the same code).
 func open(ctx context.Context, reference string) (source, error) {
-	ref, err := name.ParseReference(reference)
-	if err != nil {
-		return source{}, err
-	}
-	transport, err := newTransport(ref.Context().RegistryStr())
-	if err != nil {
-		return source{}, err
-	}
-	auth, err := login(ref.Context().Name())
-	if err != nil {
-		return source{}, err
-	}
-	image, err := remote.Image(ref, remote.WithContext(ctx), remote.WithTransport(transport), remote.WithAuth(auth))
+	image, err := getImage(ctx, reference)
 	if err != nil {
 		//nolint:staticcheck // bootc's message
 		return source{}, fmt.Errorf("Creating importer: Failed to invoke skopeo proxy method OpenImage: %w", err)

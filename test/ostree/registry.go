@@ -3,6 +3,7 @@
 package ostree
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -14,11 +15,69 @@ import (
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"go.podman.io/image/v5/docker/reference"
+	"go.podman.io/image/v5/pkg/sysregistriesv2"
+	"go.podman.io/image/v5/types"
 )
+
+// getImage gets the manifest of an image from the first place that has it: the mirrors of registries.conf,
+// which is read by the code that skopeo uses, then the registry. A registry on localhost has no TLS.
+func getImage(ctx context.Context, image string) (v1.Image, error) {
+	named, err := reference.ParseNormalizedNamed(image)
+	if err != nil {
+		return nil, err
+	}
+	named = reference.TagNameOnly(named)
+	registry, err := sysregistriesv2.FindRegistry(&types.SystemContext{}, named.Name())
+	if err != nil {
+		return nil, err
+	}
+	sources := []sysregistriesv2.PullSource{{Reference: named}}
+	if registry != nil && registry.Blocked {
+		return nil, fmt.Errorf("registry %s is blocked in registries.conf", registry.Prefix)
+	}
+	if registry != nil {
+		if sources, err = registry.PullSourcesFromReference(named); err != nil {
+			return nil, err
+		}
+	}
+	var failures error
+	for _, source := range sources {
+		got, err := getFrom(ctx, source)
+		if err == nil {
+			return got, nil
+		}
+		failures = errors.Join(failures, err)
+	}
+	return nil, failures
+}
+
+func getFrom(ctx context.Context, source sysregistriesv2.PullSource) (v1.Image, error) {
+	var options []name.Option
+	if source.Endpoint.Insecure {
+		options = append(options, name.Insecure)
+	}
+	ref, err := name.ParseReference(source.Reference.String(), options...)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := newTransport(ref.Context().RegistryStr(), source.Endpoint.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	auth, err := login(ref.Context().Name())
+	if err != nil {
+		return nil, err
+	}
+	return remote.Image(ref, remote.WithContext(ctx), remote.WithTransport(transport), remote.WithAuth(auth))
+}
 
 // newTransport returns a transport with the host's CAs and those of containers-certs.d(5). The proxy
 // comes from the environment.
-func newTransport(registry string) (http.RoundTripper, error) {
+func newTransport(registry string, insecure bool) (http.RoundTripper, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		return nil, err
@@ -36,7 +95,11 @@ func newTransport(registry string) (http.RoundTripper, error) {
 	}
 	base, _ := http.DefaultTransport.(*http.Transport) // net/http documents the type
 	transport := base.Clone()
-	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	transport.TLSClientConfig = &tls.Config{
+		RootCAs:            pool,
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: insecure, //nolint:gosec // registries.conf declares it insecure
+	}
 	return transport, nil
 }
 

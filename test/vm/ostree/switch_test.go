@@ -22,8 +22,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
-// registryPort is the port of the test's registry in the machine.
-const registryPort = 5000
+// The machine pulls from repository, whose mirror in registries.conf is the test's registry at a port of
+// the machine.
+const (
+	repository   = "quay.io/test/node"
+	registryPort = 5000
+	mirror       = `[[registry]]
+location = "quay.io/test"
+[[registry.mirror]]
+location = "localhost:5000"
+insecure = true
+`
+)
 
 // images is a registry with images for the machine.
 type images struct {
@@ -51,7 +61,7 @@ func (r images) push(t *testing.T, image v1.Image) (reference, digest string) {
 	ref, err := name.NewDigest(r.host() + "/node@" + hash.String())
 	check(t, err)
 	check(t, remote.Write(ref, image))
-	return "localhost:5000/node@" + hash.String(), hash.String()
+	return repository + "@" + hash.String(), hash.String()
 }
 
 // TestDeployments tests the life of deployments in one machine: a staged deployment is lost by a power
@@ -63,6 +73,7 @@ func TestDeployments(t *testing.T) {
 	t.Run("layout", func(t *testing.T) { testLayout(ctx, t, m) })
 	t.Run("power cut", func(t *testing.T) { testPowerCut(ctx, t, m) })
 	check(t, m.Forward(ctx, registryPort, server.host()))
+	check(t, m.Put(ctx, "/etc/containers/registries.conf.d/test.conf", strings.NewReader(mirror), 0o644))
 	t.Run("refused", func(t *testing.T) { testRefused(ctx, t, m, server) })
 	if !t.Run("switch and roll back", func(t *testing.T) { testSwitch(ctx, t, m, server) }) {
 		t.Log(output(ctx, t, m, "ostree admin status; journalctl -b -1 -u ostree-finalize-staged -o cat"))
