@@ -30,7 +30,9 @@ type Maintenance struct {
 	Updated     bool   `json:"updated,omitempty"` // dnf has installed the updates
 	// ID of the boot that a requested reboot ends; "" if none was requested
 	RebootedFrom string `json:"rebootedFrom,omitempty"`
-	Step         string `json:"step,omitempty"` // the last completed step
+	// ID of the deployment that the reboot starts; "" if none was pending
+	Deployment string `json:"deployment,omitempty"`
+	Step       string `json:"step,omitempty"` // the last completed step
 }
 
 // ResumeMaintenance is the remedy for an unfinished maintenance.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
@@ -119,6 +121,9 @@ func reboot(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error)
 	action, reason := decideReboot(*f.record, pending, boot)
 	switch action {
 	case isRebooted:
+		if err := f.checkBooted(ctx, log); err != nil {
+			return steps.Outcome{}, err
+		}
 		for _, finding := range pending {
 			log.Warn("after the reboot, "+finding.Message,
 				"journalctl -b # and check which kernel the boot loader starts")
@@ -129,11 +134,45 @@ func reboot(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error)
 			"replaced files")
 	case rebootNow:
 	}
-	f.record.RebootedFrom = boot
+	deployments, err := f.machine.Reader().Deployments(ctx)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	f.record.RebootedFrom, f.record.Deployment = boot, pendingDeployment(deployments)
 	if err := f.writeRecord(); err != nil {
 		return steps.Outcome{}, err
 	}
 	return steps.Outcome{}, f.machine.Reboot(ctx, log, "maintenance", reason)
+}
+
+// pendingDeployment returns the ID of the deployment that boots next, "" if it is the booted one, or in package mode.
+func pendingDeployment(deployments *deployment.Status) string {
+	if deployments == nil || deployments.Next() == nil {
+		return ""
+	}
+	return deployments.Next().ID()
+}
+
+// checkBooted warns if the reboot has not started the deployment that was staged: a power failure loses it, and a full
+// /boot prevents its boot entry.
+func (f *flow) checkBooted(ctx context.Context, log report.Log) error {
+	deployments, err := f.machine.Reader().Deployments(ctx)
+	if err != nil || deployments == nil {
+		return err
+	}
+	if text := describeMissedBoot(*f.record, *deployments); text != "" {
+		log.Warn(text, "df -h /boot\njournalctl -b -1 -u ostree-finalize-staged.service # then stage the image again: "+
+			"bootc upgrade")
+	}
+	return nil
+}
+
+// describeMissedBoot returns a message if another deployment is booted than the one that was staged, else "".
+func describeMissedBoot(record joinstate.Maintenance, deployments deployment.Status) string {
+	if record.Deployment == "" || record.Deployment == deployments.Booted.ID() {
+		return ""
+	}
+	return "the reboot did not start the staged deployment; the host runs " + deployments.Booted.String()
 }
 
 // awaitReady waits until the Node is Ready in the current boot.

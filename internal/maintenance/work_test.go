@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -180,5 +181,28 @@ func TestCheckStart(t *testing.T) {
 				t.Errorf("%v (code %d, remedy %q)", err, report.CodeOf(err), report.RemedyOf(err))
 			}
 		})
+	}
+}
+
+// The staged deployment may be lost, or its boot entry not be written: the update must not count as made.
+func TestMissedBoot(t *testing.T) {
+	booted, next := deployment.Deployment{Checksum: "aaaa"}, &deployment.Deployment{Checksum: "aaaa", Serial: 1}
+	staged := pendingDeployment(&deployment.Status{Booted: booted, Staged: next})
+	for name, test := range map[string]struct {
+		record  joinstate.Maintenance
+		booted  deployment.Deployment
+		isReady bool
+	}{
+		"started":        {joinstate.Maintenance{Deployment: staged}, *next, true},
+		"not started":    {joinstate.Maintenance{Deployment: staged}, booted, false},
+		"nothing staged": {joinstate.Maintenance{}, booted, true},
+	} {
+		got := describeMissedBoot(test.record, deployment.Status{Booted: test.booted})
+		if (got == "") != test.isReady {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if got := pendingDeployment(&deployment.Status{Booted: booted}); got != "" {
+		t.Errorf("pending without a staged deployment: %q", got)
 	}
 }

@@ -33,7 +33,8 @@ type bootcEntry struct {
 	Incompatible bool `json:"incompatible"`
 	Pinned       bool `json:"pinned"`
 	OSTree       *struct {
-		Checksum string `json:"checksum"`
+		Checksum     string `json:"checksum"`
+		DeploySerial int    `json:"deploySerial"`
 	} `json:"ostree"`
 }
 
@@ -72,7 +73,7 @@ func (e *bootcEntry) deployment() *Deployment {
 		d.Image, d.Digest, d.Version = e.Image.Image.Image, e.Image.ImageDigest, e.Image.Version
 	}
 	if e.OSTree != nil {
-		d.Checksum = e.OSTree.Checksum
+		d.Checksum, d.Serial = e.OSTree.Checksum, e.OSTree.DeploySerial
 	}
 	return d
 }

@@ -30,10 +30,14 @@ type Deployment struct {
 	Digest   string   `json:"digest,omitempty" doc:"digest of the image, such as sha256:0123…"`
 	Version  string   `json:"version,omitempty" doc:"version that the image names"`
 	Checksum string   `json:"checksum,omitempty" doc:"OSTree commit, hexadecimal"`
+	Serial   int      `json:"serial" doc:"number of the deployment among those of the same commit"`
 	Pinned   bool     `json:"pinned,omitempty" doc:"whether an administrator has pinned the deployment"`
 	Modified bool     `json:"modified,omitempty" doc:"whether packages were layered onto the image, or removed from it"`
 	Packages []string `json:"packages,omitempty" doc:"the layered and removed packages, as far as they are known"`
 }
+
+// ID returns the name by which ostree identifies the deployment.
+func (d Deployment) ID() string { return fmt.Sprintf("%s.%d", d.Checksum, d.Serial) }
 
 // Describe returns the deployment as that which follows the booted one. Both can be of the same image.
 func (d Deployment) Describe(booted Deployment) string {

@@ -20,7 +20,7 @@ const (
   "staged": {"image": {"image": {"image": "registry.example.com/worker:2", "transport": "registry"}, "version": "9.6.2",
     "timestamp": null, "imageDigest": "sha256:22222222222222222222", "architecture": "amd64"}, "cachedUpdate": null,
     "incompatible": false, "pinned": false, "store": "ostreeContainer",
-    "ostree": {"stateroot": "default", "checksum": "bbbb", "deploySerial": 0}},
+    "ostree": {"stateroot": "default", "checksum": "bbbb", "deploySerial": 1}},
   "booted": {"image": {"image": {"image": "registry.example.com/worker:1", "transport": "registry"}, "version": null,
     "timestamp": null, "imageDigest": "sha256:11111111111111111111", "architecture": "amd64"}, "cachedUpdate": null,
     "incompatible": true, "pinned": true, "store": "ostreeContainer",
@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 		parse  func([]byte) (Status, error)
 		output string
 		want   Status
-		next   string // its commit
+		next   string // its ID
 	}{
 		"bootc, an update is staged": {
 			parseBootc, bootcOutput, Status{
@@ -56,9 +56,9 @@ func TestParse(t *testing.T) {
 				},
 				Staged: &Deployment{
 					Image: "registry.example.com/worker:2", Digest: "sha256:22222222222222222222", Version: "9.6.2",
-					Checksum: "bbbb",
+					Checksum: "bbbb", Serial: 1,
 				},
-			}, "bbbb",
+			}, "bbbb.1",
 		},
 		"bootc, not of an image": {
 			parseBootc, `{"apiVersion": "org.containers.bootc/v1", "kind": "BootcHost", "status": {"staged": null,
@@ -77,16 +77,16 @@ func TestParse(t *testing.T) {
 					Checksum: "bbbb", Pinned: true,
 				},
 				RollbackQueued: true,
-			}, "bbbb",
+			}, "bbbb.0",
 		},
 		"rpm-ostree, an update is staged": {
-			parseRPMOSTree, `{"deployments": [{"staged": true, "osname": "rhcos", "checksum": "bbbb"},
+			parseRPMOSTree, `{"deployments": [{"staged": true, "osname": "rhcos", "checksum": "aaaa", "serial": 1},
  {"booted": true, "osname": "rhcos", "checksum": "aaaa"}, {"osname": "rhcos", "checksum": "cccc"}]}`,
 			Status{
-				Booted: Deployment{Checksum: "aaaa"}, Staged: &Deployment{Checksum: "bbbb"},
+				Booted: Deployment{Checksum: "aaaa"}, Staged: &Deployment{Checksum: "aaaa", Serial: 1},
 				Rollback: &Deployment{Checksum: "cccc"},
 			},
-			"bbbb",
+			"aaaa.1",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestParse(t *testing.T) {
 			}
 			next := ""
 			if d := got.Next(); d != nil {
-				next = d.Checksum
+				next = d.ID()
 			}
 			if next != test.next {
 				t.Errorf("boots next: %q, want %q", next, test.next)

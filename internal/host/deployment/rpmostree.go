@@ -17,6 +17,7 @@ type rpmOSTreeDeployment struct {
 	Pinned        bool     `json:"pinned"`
 	OSName        string   `json:"osname"`
 	Checksum      string   `json:"checksum"`
+	Serial        int      `json:"serial"`
 	Version       string   `json:"version"`
 	Image         string   `json:"container-image-reference"`
 	Digest        string   `json:"container-image-reference-digest"`
@@ -54,8 +55,8 @@ func parseRPMOSTree(output []byte) (Status, error) {
 func (d rpmOSTreeDeployment) deployment() *Deployment {
 	packages := slices.Concat(d.Packages, d.LocalPackages, d.Removals, d.Replacements)
 	return &Deployment{
-		Image: imageName(d.Image), Digest: d.Digest, Version: d.Version, Checksum: d.Checksum, Pinned: d.Pinned,
-		Modified: len(packages) > 0, Packages: packages,
+		Image: imageName(d.Image), Digest: d.Digest, Version: d.Version, Checksum: d.Checksum, Serial: d.Serial,
+		Pinned: d.Pinned, Modified: len(packages) > 0, Packages: packages,
 	}
 }
 

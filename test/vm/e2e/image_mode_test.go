@@ -17,8 +17,8 @@ import (
 )
 
 // TestOwnImage tests the life of a bootc host whose own image contains the software of a node: refusals that change
-// nothing, the join, a maintenance that reboots into a staged deployment, a new payload, a rollback of the image by an
-// administrator, and leave.
+// nothing, the join, a maintenance that reboots into a staged deployment, after one that a power cut has ended, a new
+// payload, a rollback of the image by an administrator, and leave.
 func TestOwnImage(t *testing.T) {
 	ctx := newContext(t)
 	before := stateBesideImages(ctx, t)
@@ -39,13 +39,13 @@ func TestOwnImage(t *testing.T) {
 	checkNoSecrets(ctx, t)
 	must(t, environment.DeletePods(ctx))
 
-	// Another deployment of the same image, with a kernel argument of the administrator.
-	mustOutput(ctx, t, "rpm-ostree kargs --append=of-the-administrator=1")
-	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "\n  next boot       ")
-	booted := mustOutput(ctx, t, "cat /proc/sys/kernel/random/boot_id")
-	runUntilOutput(ctx, t, "hcp-node-agent maintenance", "rebooting the host to run the installed update of the image",
-		func() {})
-	awaitMaintenance(ctx, t, booted)
+	maintainWithStagedDeployment(ctx, t, func() { // the staged deployment is in /run until the host shuts down
+		must(t, environment.Machine.Kill(ctx))
+		must(t, environment.Machine.Boot(ctx))
+	})
+	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"),
+		"the reboot did not start the staged deployment")
+	maintainWithStagedDeployment(ctx, t, func() {})
 	checkContains(t, mustOutput(ctx, t, "cat /proc/cmdline"), " of-the-administrator=1")
 	status := runAgent(ctx, t, report.Success, "status").Stdout
 	checkContains(t, status, "\n  previous image  ", "no drift")
@@ -95,6 +95,18 @@ func stateBesideImages(ctx context.Context, t *testing.T) []string {
 		return strings.HasPrefix(line, "file /boot/loader") ||
 			(len(fields) > 1 && fields[0] == "service" && slices.Contains(once, fields[1]))
 	})
+}
+
+// maintainWithStagedDeployment stages another deployment of the image, with a kernel argument of the administrator, and
+// runs a maintenance. It calls then when the agent begins to reboot the host.
+func maintainWithStagedDeployment(ctx context.Context, t *testing.T, then func()) {
+	t.Helper()
+	mustOutput(ctx, t, "rpm-ostree kargs --append=of-the-administrator=1")
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "\n  next boot       ")
+	booted := mustOutput(ctx, t, "cat /proc/sys/kernel/random/boot_id")
+	runUntilOutput(ctx, t, "hcp-node-agent maintenance",
+		"rebooting the host to run the installed update of the image", then)
+	awaitMaintenance(ctx, t, booted)
 }
 
 // awaitMaintenance waits until the service has completed the maintenance in another boot, and the node is schedulable.
