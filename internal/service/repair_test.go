@@ -52,6 +52,7 @@ func TestNextRepair(t *testing.T) {
 		"configuration before registration": {[]Change{deleted, address, drift}, nil, report.ConfigurationDrift},
 		"addresses before registration":     {[]Change{deleted, address}, nil, report.NodeAddressChanged},
 		"kubelet would not start":           {[]Change{deleted, name}, nil, ""},
+		"image rolled back":                 {[]Change{drift, activeChange(report.HostRolledBack, since)}, nil, ""},
 		"repaired just now":                 {[]Change{deleted}, []joinstate.Repair{at(4*time.Minute, deleted)}, ""},
 		"repaired in vain": {
 			[]Change{deleted},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -66,5 +67,33 @@ func TestPendingUpdates(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestPendingImage(t *testing.T) {
+	booted, next := deployment.Deployment{Version: "9.6.1", Digest: "sha256:1111"},
+		&deployment.Deployment{Version: "9.6.2", Digest: "sha256:2222"}
+	for name, test := range map[string]struct {
+		deployments *deployment.Status
+		want        string
+	}{
+		"unknown":        {nil, ""},
+		"nothing staged": {&deployment.Status{Booted: booted, Rollback: next}, ""},
+		"staged": {
+			&deployment.Status{Booted: booted, Staged: next},
+			"another deployment boots next (9.6.2, sha256:2222), but 9.6.1, sha256:1111 is running",
+		},
+		"rollback": {
+			&deployment.Status{Booted: booted, Rollback: next, RollbackQueued: true},
+			"another deployment boots next (9.6.2, sha256:2222), but 9.6.1, sha256:1111 is running",
+		},
+	} {
+		got := ""
+		for _, finding := range pendingImage(test.deployments) {
+			got += finding.Message
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
 	}
 }
