@@ -37,6 +37,9 @@ func TestOwnImage(t *testing.T) {
 	must(t, err)
 	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "\n  image           ")
 	checkNoSecrets(ctx, t)
+	// The remedies for hosts in image mode; a host in package mode does not have these programs.
+	mustOutput(ctx, t, `bootc status && bootc status --format=json --format-version=1 && rpm-ostree status &&
+		df -h /boot && journalctl -b --no-pager -u ostree-boot-complete.service`)
 	must(t, environment.DeletePods(ctx))
 
 	maintainWithStagedDeployment(ctx, t, func() { // the staged deployment is in /run until the host shuts down
