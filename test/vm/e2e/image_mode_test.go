@@ -66,6 +66,31 @@ func TestOwnImage(t *testing.T) {
 	}
 }
 
+// TestKernelArgumentsOfAnImage joins a bootc host that needs a kernel argument of the payload: the agent sets it in a
+// staged deployment and reboots, the service resumes the join, and leave removes the argument.
+func TestKernelArgumentsOfAnImage(t *testing.T) {
+	ctx := newContext(t)
+	booted := mustOutput(ctx, t, "cat /proc/sys/kernel/random/boot_id")
+	runUntilOutput(ctx, t, "hcp-node-agent "+joinByUserData+" --apply-host-settings=reboot",
+		"rebooting the host with the kernel arguments", func() {})
+	must(t, environment.Machine.WaitSSH(ctx))
+	await(ctx, t, "test $(cat /proc/sys/kernel/random/boot_id) != "+booted)
+	if !hasArgument(ctx, t) {
+		t.Error("the host was not booted with the kernel argument")
+	}
+	approveCSRs(ctx, t, 2)
+	awaitReadyNode(ctx, t)
+	await(ctx, t, "systemctl is-active hcp-node-agent") // the join is complete
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "no drift")
+
+	left := runAgent(ctx, t, report.Success, "leave --no-drain")
+	checkContains(t, left.Stdout, "the running kernel keeps its arguments until the next boot: psi=0")
+	must(t, environment.Machine.Reboot(ctx))
+	if hasArgument(ctx, t) {
+		t.Error("the kernel argument is still set after the leave and a reboot")
+	}
+}
+
 // testRolledBackImage upgrades the node to another payload, and boots the deployment before it, whose /etc has the
 // files of the former payload. The agent reports that, and writes nothing before the administrator decides.
 func testRolledBackImage(ctx context.Context, t *testing.T) {
