@@ -24,11 +24,19 @@ func (m *Machine) Reboot(ctx context.Context) error {
 
 // Restart reboots the machine like Reboot, but does not wait for units that are still starting.
 func (m *Machine) Restart(ctx context.Context) error {
+	return m.RestartBy(ctx, func() error {
+		_, err := m.Output(ctx, "systemctl --no-block reboot")
+		return err
+	})
+}
+
+// RestartBy is like Restart, for a command of the guest that reboots it.
+func (m *Machine) RestartBy(ctx context.Context, request func() error) error {
 	before, err := m.bootID(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := m.Output(ctx, "systemctl --no-block reboot"); err != nil {
+	if err := request(); err != nil {
 		return err
 	}
 	// The old system accepts new connections until it has closed the existing one.

@@ -42,13 +42,17 @@ func TestOwnImage(t *testing.T) {
 		df -h /boot && journalctl -b --no-pager -u ostree-boot-complete.service`)
 	must(t, environment.DeletePods(ctx))
 
-	maintainWithStagedDeployment(ctx, t, func() { // the staged deployment is in /run until the host shuts down
+	stageDeployment(ctx, t)
+	maintain(ctx, t, func() { // the staged deployment is in /run until the host shuts down
 		must(t, environment.Machine.Kill(ctx))
-		must(t, environment.Machine.Boot(ctx))
 	})
+	must(t, environment.Machine.Boot(ctx))
+	awaitMaintenance(ctx, t)
 	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"),
 		"the reboot did not start the staged deployment")
-	maintainWithStagedDeployment(ctx, t, func() {})
+	stageDeployment(ctx, t)
+	must(t, environment.Machine.RestartBy(ctx, func() error { maintain(ctx, t, func() {}); return nil }))
+	awaitMaintenance(ctx, t)
 	checkContains(t, mustOutput(ctx, t, "cat /proc/cmdline"), " of-the-administrator=1")
 	status := runAgent(ctx, t, report.Success, "status").Stdout
 	checkContains(t, status, "\n  previous image  ", "no drift")
@@ -70,11 +74,11 @@ func TestOwnImage(t *testing.T) {
 // staged deployment and reboots, the service resumes the join, and leave removes the argument.
 func TestKernelArgumentsOfAnImage(t *testing.T) {
 	ctx := newContext(t)
-	booted := mustOutput(ctx, t, "cat /proc/sys/kernel/random/boot_id")
-	runUntilOutput(ctx, t, "hcp-node-agent "+joinByUserData+" --apply-host-settings=reboot",
-		"rebooting the host with the kernel arguments", func() {})
-	must(t, environment.Machine.WaitSSH(ctx))
-	await(ctx, t, "test $(cat /proc/sys/kernel/random/boot_id) != "+booted)
+	must(t, environment.Machine.RestartBy(ctx, func() error {
+		runUntilOutput(ctx, t, "hcp-node-agent "+joinByUserData+" --apply-host-settings=reboot",
+			"rebooting the host with the kernel arguments", func() {})
+		return nil
+	}))
 	if !hasArgument(ctx, t) {
 		t.Error("the host was not booted with the kernel argument")
 	}
@@ -125,23 +129,24 @@ func stateBesideImages(ctx context.Context, t *testing.T) []string {
 	})
 }
 
-// maintainWithStagedDeployment stages another deployment of the image, with a kernel argument of the administrator, and
-// runs a maintenance. It calls then when the agent begins to reboot the host.
-func maintainWithStagedDeployment(ctx context.Context, t *testing.T, then func()) {
+// stageDeployment stages another deployment of the image, with a kernel argument of the administrator.
+func stageDeployment(ctx context.Context, t *testing.T) {
 	t.Helper()
 	mustOutput(ctx, t, "rpm-ostree kargs --append=of-the-administrator=1")
 	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "\n  next boot       ")
-	booted := mustOutput(ctx, t, "cat /proc/sys/kernel/random/boot_id")
-	runUntilOutput(ctx, t, "hcp-node-agent maintenance",
-		"rebooting the host to run the installed update of the image", then)
-	awaitMaintenance(ctx, t, booted)
 }
 
-// awaitMaintenance waits until the service has completed the maintenance in another boot, and the node is schedulable.
-func awaitMaintenance(ctx context.Context, t *testing.T, booted string) {
+// maintain runs a maintenance, and calls then when the agent begins to reboot the host.
+func maintain(ctx context.Context, t *testing.T, then func()) {
+	t.Helper()
+	runUntilOutput(ctx, t, "hcp-node-agent maintenance",
+		"rebooting the host to run the installed update of the image", then)
+}
+
+// awaitMaintenance waits until the service has completed the maintenance after the boot, and the node is schedulable.
+func awaitMaintenance(ctx context.Context, t *testing.T) {
 	t.Helper()
 	must(t, environment.Machine.WaitSSH(ctx))
-	await(ctx, t, "test $(cat /proc/sys/kernel/random/boot_id) != "+booted)
 	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep 'the maintenance of "+testenv.NodeName+" is complete'")
 	awaitReadyNode(ctx, t)
 	if isCordoned(ctx, t) {
