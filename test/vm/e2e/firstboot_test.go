@@ -42,7 +42,7 @@ func TestFirstBootByCloudInit(t *testing.T) {
 	await(ctx, t, waits)
 	mustOutput(ctx, t, "systemctl kill -s TERM hcp-node-agent")
 	await(ctx, t, "systemctl show -P NRestarts hcp-node-agent | grep -qx 1")
-	approveCSRs(ctx, t, 2)
+	approveCSRs(ctx, t)
 	awaitReadyNode(ctx, t)
 	_, err = environment.RunPod(ctx, "first-boot")
 	must(t, err)
@@ -138,9 +138,10 @@ func exampleUserData(t *testing.T, name string, pairs ...string) string {
 	return string(content)
 }
 
-// approveCSRs approves pending CSRs, as an administrator does, until requests CSRs are approved.
-func approveCSRs(ctx context.Context, t *testing.T, requests int) {
+// approveCSRs approves the client and the serving CSR of a node, as an administrator does.
+func approveCSRs(ctx context.Context, t *testing.T) {
 	t.Helper()
+	const requests = 2
 	deadline := time.Now().Add(8 * time.Minute)
 	for done := 0; done < requests; {
 		if time.Now().After(deadline) {

@@ -82,7 +82,7 @@ func TestKernelArgumentsOfAnImage(t *testing.T) {
 	if !hasArgument(ctx, t) {
 		t.Error("the host was not booted with the kernel argument")
 	}
-	approveCSRs(ctx, t, 2)
+	approveCSRs(ctx, t)
 	awaitReadyNode(ctx, t)
 	await(ctx, t, "systemctl is-active hcp-node-agent") // the join is complete
 	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "no drift")

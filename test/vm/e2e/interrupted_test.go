@@ -72,7 +72,7 @@ func TestJoinResumesAfterRebootAndLateApproval(t *testing.T) {
 		"on platform None no controller approves it")
 	// The unit is in the state "activating" until the join is finished.
 	must(t, environment.Machine.Restart(ctx))
-	approveCSRs(ctx, t, 2)
+	approveCSRs(ctx, t)
 	awaitReadyNode(ctx, t)
 	_, err := environment.RunPod(ctx, "resumed")
 	must(t, err)

@@ -37,7 +37,7 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 		"user-data": exampleUserData(t, "install-packages.yaml", "CONTENT-OF-THE-USER-DATA", string(userData),
 			"ACTIVATION-KEY", "workers", "ORGANIZATION", "example", "rhocp-4.18-for", "rhocp-4.21-for"),
 	})
-	approveCSRs(ctx, t, 2)
+	approveCSRs(ctx, t)
 	awaitReadyNode(ctx, t)
 	checkContains(t, mustOutput(ctx, t, "subscription-manager repos --list-enabled; journalctl -b -t cloud-init -o cat"),
 		"rhocp-4.21-for-rhel-9-x86_64-rpms", "rh_subscription plugin completed successfully")
