@@ -115,7 +115,7 @@ func (j *Flow) afterInstall(ctx context.Context, log report.Log, byDNF bool) (so
 	if err != nil {
 		return decision, err
 	}
-	return decision, preflight.RunPayloadChecks(preflight.SoftwareChecks(), preflight.PayloadFacts{
+	return decision, preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{
 		Host:            j.Host.Facts,
 		MissingUnits:    j.Plan.MissingUnits,
 		MissingPrograms: missing,

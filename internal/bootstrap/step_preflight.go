@@ -28,7 +28,7 @@ func checkHost(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, err
 	if facts.EndpointTemporary != nil {
 		log.Note(facts.EndpointTemporary.Error() + "; the fetch step retries")
 	}
-	return reportFindings(preflight.RunHostChecks(preflight.HostChecks(), facts), log)
+	return reportFindings(preflight.Run(preflight.HostChecks(), facts).ForClass(facts.Host.Class()), log)
 }
 
 // reportFindings logs the warnings of the checks, and fails if a finding refuses

@@ -17,7 +17,7 @@ func runValidation(ctx context.Context, j *Flow, log report.Log) (steps.Outcome,
 	if j.Validation, err = j.Planner.Validate(ctx, j.Plan, log); err != nil {
 		return steps.Outcome{}, err
 	}
-	result := preflight.RunPayloadChecks(preflight.PayloadChecks(), j.Validation.Facts)
+	result := preflight.Run(preflight.PayloadChecks(), j.Validation.Facts).ForClass(j.Host.Facts.Class())
 	if j.Run.State.Upgrade.IsRollingBack() {
 		result = result.WithoutRefusal() // the payload ran on this host; without it, the node stays in between
 	}

@@ -37,7 +37,7 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 			return slices.Contains([]string{"root", "uplink", "other-cluster"}, c.Name)
 		})
 	}
-	findings := resultFindings(preflight.RunHostChecks(checks, facts))
+	findings := resultFindings(preflight.Run(checks, facts))
 	if facts.EndpointTemporary != nil { // the section validate fetches the payload with retries
 		findings = append(findings, note("", "%s", facts.EndpointTemporary))
 	}
@@ -78,7 +78,7 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 	if err != nil {
 		return nil, err
 	}
-	return resultFindings(preflight.RunPayloadChecks(preflight.PayloadChecks(), validation.Facts)), nil
+	return resultFindings(preflight.Run(preflight.PayloadChecks(), validation.Facts)), nil
 }
 
 // refusalFinding converts an error that ends a join at its plan. A report.Failure

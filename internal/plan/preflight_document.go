@@ -39,7 +39,7 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 		return document, err
 	}
 	facts.Endpoint = cmp.Or(facts.Endpoint, facts.EndpointTemporary) // preflight does not wait
-	document.Result = preflight.RunHostChecks(preflight.HostChecks(), facts)
+	document.Result = preflight.Run(preflight.HostChecks(), facts).ForClass(facts.Host.Class())
 	if b.ManagesPackages() {
 		document.Checked++
 		document.Findings = append(document.Findings, b.packageFindings(ctx)...)

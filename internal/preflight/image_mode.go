@@ -73,18 +73,8 @@ func checkReadOnly(f PayloadFacts) []report.Finding {
 		strings.Join(f.ReadOnlyDirectories, ", "))
 }
 
-// RunHostChecks runs HostChecks.
-func RunHostChecks(checks []Check[HostFacts], facts HostFacts) Result {
-	return Run(checks, facts).forClass(facts.Host.Class())
-}
-
-// RunPayloadChecks runs PayloadChecks, or some of them.
-func RunPayloadChecks(checks []Check[PayloadFacts], facts PayloadFacts) Result {
-	return Run(checks, facts).forClass(facts.Host.Class())
-}
-
-// forClass returns the result with remedies for hosts of a class.
-func (r Result) forClass(class hostinfo.Class) Result {
+// ForClass returns the result with remedies for hosts of a class.
+func (r Result) ForClass(class hostinfo.Class) Result {
 	if class == hostinfo.PackageMode {
 		return r
 	}

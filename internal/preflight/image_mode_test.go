@@ -47,7 +47,7 @@ func TestImageMode(t *testing.T) {
 			facts.Host.OSTree = true
 			facts.Deployments = &deployment.Status{Booted: deployment.Deployment{Digest: "sha256:11"}}
 			test.change(&facts)
-			result := RunHostChecks(HostChecks(), facts)
+			result := Run(HostChecks(), facts).ForClass(facts.Host.Class())
 			got := ""
 			for _, finding := range result.Findings {
 				got += string(finding.Severity) + ": " + finding.Message
@@ -74,7 +74,7 @@ func TestRemediesInImageMode(t *testing.T) {
 		hostinfo.Bootc:       {"rpm-ostree kargs", "# add to the image of this host", "# replace them in the image"},
 	} {
 		facts.Host.OSTree = class == hostinfo.Bootc
-		result := RunPayloadChecks(PayloadChecks(), facts)
+		result := Run(PayloadChecks(), facts).ForClass(class)
 		for i, finding := range result.Findings {
 			if len(result.Findings) != len(want) || !strings.HasPrefix(string(finding.Remedy), want[i]) {
 				t.Errorf("%s: %s: remedy %q, want %q", class, finding.Message, finding.Remedy, want)
