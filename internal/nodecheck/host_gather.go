@@ -37,16 +37,20 @@ func GatherHost(ctx context.Context, units systemd.Reader, stateDir, nodeName st
 	if facts.CurrentName, err = kubelet.HostNodeName(tree, facts.Hostname); err != nil {
 		return facts, err
 	}
-	if facts.RolledBack, err = isRolledBack(stateDir, tree); err != nil {
+	records, err := ledger.OpenReadOnly(stateDir, ledger.Drivers{})
+	if err != nil {
+		return facts, err
+	}
+	items := records.Items()
+	if facts.RolledBack, err = isRolledBack(items, tree); err != nil {
 		return facts, err
 	}
 	configured, err := nodeip.Configured()
 	if err != nil || !configured.Primary().IsValid() {
 		return facts, err
 	}
-	managed, err := ManagesNodeIP(stateDir)
-	if err != nil || !managed {
-		return facts, err
+	if !containsNodeIP(items) {
+		return facts, nil
 	}
 	facts.Configured = configured
 	if facts.Existing, err = machine.Addresses(); err != nil {
@@ -63,12 +67,8 @@ func GatherHost(ctx context.Context, units systemd.Reader, stateDir, nodeName st
 }
 
 // isRolledBack reports whether the file that names the applied payload is not that of the ledger, which is in /var.
-func isRolledBack(stateDir string, tree hostfs.Reader) (bool, error) {
-	records, err := ledger.OpenReadOnly(stateDir, ledger.Drivers{})
-	if err != nil {
-		return false, err
-	}
-	item := lists.Find(records.Items(), func(item ledger.Item) bool {
+func isRolledBack(items []ledger.Item, tree hostfs.Reader) (bool, error) {
+	item := lists.Find(items, func(item ledger.Item) bool {
 		return item.Target == joinstate.AppliedPayloadPath && item.Done
 	})
 	if item.Target == "" {
@@ -101,7 +101,9 @@ func ManagesNodeIP(stateDir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(records.Items(), func(item ledger.Item) bool {
-		return item.Target == nodeip.KubeletDropIn
-	}), nil
+	return containsNodeIP(records.Items()), nil
+}
+
+func containsNodeIP(items []ledger.Item) bool {
+	return slices.ContainsFunc(items, func(item ledger.Item) bool { return item.Target == nodeip.KubeletDropIn })
 }
