@@ -34,7 +34,7 @@ var layers = []layer{
 		"preflight software/..."},
 	{"kinds of resources", "ledger/resource"},
 	{"effects", "effects"},
-	{"ledger, configuration, cluster", "config enrollment kube ledger"},
+	{"ledger, configuration, cluster", "config enrollment kube ledger rhcos"},
 	{"steps and requests", "steps transport"},
 	{"ports of a node", "nodeports"},
 	{"report", "report"},
