@@ -21,6 +21,9 @@ import (
 // attachUplink attaches the uplink to br-ex and configures the services that use
 // the bridge.
 func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
+	if !j.Planner.AttachesUplink() {
+		return steps.Unchanged("left to ovs-configuration.service of the payload")
+	}
 	j.Host.Bridge.RollbackTimeout = time.Duration(j.Run.Config.NetworkTimeout)
 	j.Host.Bridge.Log = log
 	if err := j.Host.Bridge.RemoveTruncatedDatabase(ctx); err != nil {

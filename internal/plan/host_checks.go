@@ -74,8 +74,8 @@ func (b *Builder) CheckUplink(ctx context.Context) error { return b.checkUplink(
 // checkUplink is CheckUplink. If the packages step is to install what the migration needs, that step checks the
 // uplink.
 func (b *Builder) checkUplink(ctx context.Context, installsPackages bool) error {
-	if b.Host.NetworkManager == nil {
-		return nil // the check for NetworkManager reports this
+	if b.Host.NetworkManager == nil || b.Host.Facts.Class() == hostinfo.CoreOS {
+		return nil // the check for NetworkManager reports this; on RHEL CoreOS, the agent does not create br-ex
 	}
 	network, err := b.Network(ctx)
 	if err != nil || (installsPackages && b.lacksOpenVSwitch(network)) {
@@ -94,8 +94,8 @@ func (b *Builder) lacksOpenVSwitch(facts ovs.Facts) bool {
 // otherCluster fails if kubelet on this host belongs to a cluster that the agent
 // did not join.
 func (b *Builder) otherCluster() error {
-	if b.Run.State.LastStep != "" {
-		return nil // the identity step compares cluster and name
+	if b.Run.State.LastStep != "" || b.Host.Facts.Class() == hostinfo.CoreOS {
+		return nil // the validate step compares cluster and name; RHEL CoreOS joins without the agent
 	}
 	content, _, err := b.Host.Files.ReadFile(identity.KubeconfigPath)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -49,10 +50,16 @@ func (b *Builder) needsIgnition() bool {
 	return b.Run.Inputs.UserData != nil && (b.Payload == nil || b.Payload.Server != "")
 }
 
+// AttachesUplink reports whether the agent attaches the uplink to br-ex. On RHEL CoreOS, the payload's own
+// ovs-configuration.service does so at every boot.
+func (b *Builder) AttachesUplink() bool {
+	return b.Host.Facts.Class() != hostinfo.CoreOS && !slices.Contains(b.Run.Config.Skip, steps.Network)
+}
+
 // AwaitUplink waits while NetworkManager is still activating the uplink, as after a boot. The facts about the network
 // are current afterwards. It does not wait if the uplink is not needed.
 func (b *Builder) AwaitUplink(ctx context.Context, log report.Log) error {
-	if b.Host.NetworkManager == nil || slices.Contains(b.Run.Config.Skip, steps.Network) {
+	if b.Host.NetworkManager == nil || !b.AttachesUplink() {
 		return nil
 	}
 	return ovs.AwaitActivation(ctx, b.RefreshNetwork, migrationOptions(b.Run.Config), log)
@@ -107,7 +114,7 @@ func (b *Builder) PlanMigration(ctx context.Context) (ovs.Migration, ovs.Facts, 
 
 // gatherNetwork adds the facts about the uplink unless its migration is skipped.
 func (b *Builder) gatherNetwork(ctx context.Context, f *Facts) error {
-	if b.Host.NetworkManager == nil || slices.Contains(b.Run.Config.Skip, steps.Network) {
+	if b.Host.NetworkManager == nil || !b.AttachesUplink() {
 		return nil
 	}
 	network, err := b.Network(ctx)

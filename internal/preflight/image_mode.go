@@ -22,9 +22,6 @@ func checkImageMode(f HostFacts) []report.Finding {
 	switch {
 	case f.Host.Class() == hostinfo.PackageMode:
 		return nil
-	case f.Host.Class() == hostinfo.CoreOS:
-		return errorFinding("hcp-node-agent status",
-			"this host runs RHEL CoreOS and is configured by Ignition; the agent only runs checks on it")
 	case f.DeploymentsError != nil:
 		return errorFinding(deploymentsRemedy, "the deployments of this host are unknown: %v", f.DeploymentsError)
 	case f.Deployments == nil:

@@ -40,10 +40,7 @@ func TestHostChecks(t *testing.T) {
 		"not root":       {func(f *HostFacts) { f.Host.Root = false }, "root", report.Refused},
 		"in a container": {func(f *HostFacts) { f.Systemd = systemd.ErrUnreachable }, "systemd", report.Refused},
 		"s390x":          {func(f *HostFacts) { f.Host.Arch = "s390x" }, "architecture", report.Refused},
-		"RHCOS": {
-			func(f *HostFacts) { f.Host.OSTree, f.Host.OS.Variant = true, "coreos" }, "image-mode", report.Refused,
-		},
-		"no NM": {func(f *HostFacts) { f.Units = nil }, "networkmanager", report.Refused},
+		"no NM":          {func(f *HostFacts) { f.Units = nil }, "networkmanager", report.Refused},
 		"ports": {
 			func(f *HostFacts) { f.Sockets = []hostinfo.Socket{tcpSocket("0.0.0.0:10250")} }, "ports", report.Refused,
 		},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/rhcos"
 )
 
 const (
@@ -131,4 +132,9 @@ func disableImageUpdates(*planner, types.Unit) []ledger.Change {
 		"# bootc upgrade && hcp-node-agent maintenance --no-update --reboot\n" +
 		"[Unit]\nConditionPathExists=!/\n"
 	return []ledger.Change{unitFileChange(dropInPath(imageUpdateService, dropinName), fileHeader+lines)}
+}
+
+// holdKubelet adds the drop-in that the user data of a RHEL CoreOS host with a join token contains, too.
+func holdKubelet(*planner, types.Unit) []ledger.Change {
+	return []ledger.Change{unitFileChange(rhcos.KubeletDropInPath, rhcos.KubeletDropIn)}
 }

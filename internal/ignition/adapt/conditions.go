@@ -25,6 +25,7 @@ var conditions = map[string]func(p *planner, about subject) bool{
 	"hosted":                 func(p *planner, _ subject) bool { return p.in.Hosted },
 	"standalone":             func(p *planner, _ subject) bool { return !p.in.Hosted },
 	"adapted":                func(p *planner, _ subject) bool { return p.isAdapted() },
+	"native":                 func(p *planner, _ subject) bool { return !p.isAdapted() },
 	"runs-kubelet":           func(p *planner, _ subject) bool { return p.runsKubelet() },
 	"selinux-enabled":        func(p *planner, _ subject) bool { return p.isSELinuxEnabled() },
 	"lacks-core-user":        lacksCoreUser,

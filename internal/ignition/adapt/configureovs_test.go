@@ -64,12 +64,12 @@ func TestConfigureOVSChangeDependsOnScript(t *testing.T) {
 	}
 }
 
-// A host in image mode runs the payload's units unchanged.
-func TestConfigureOVSIsUnchangedInImageMode(t *testing.T) {
+// RHEL CoreOS runs the payload's units unchanged.
+func TestConfigureOVSIsUnchangedOnCoreOS(t *testing.T) {
 	plan := adaptConfig(t,
 		systemdConfig(`{"name":"ovs-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/a\n[Install]\nRequiredBy=a.target\n"}`),
 		func(in *Input) { in.Facts.OSTree, in.Facts.OS.Variant = true, "coreos" })
-	if got := ruleFor(plan, "ovs-configuration.service"); got != "" {
-		t.Errorf("rule %q", got)
+	if got := ruleFor(plan, "ovs-configuration.service"); got != "report native-unit" || len(plan.Files) != 2 {
+		t.Errorf("rule %q, files %v", got, plan.Files)
 	}
 }

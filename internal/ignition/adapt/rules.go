@@ -116,6 +116,7 @@ func ruleDetails() map[string]details {
 		"kernel-parameters":        {add: nodeSysctls},
 		"journal":                  {add: persistentJournal},
 		"image-updates":            {add: disableImageUpdates},
+		"kubelet-identity":         {add: holdKubelet},
 		"ifcfg-profiles": {
 			remedy: "nmcli connection migrate # if the host has profiles in /etc/sysconfig/network-scripts",
 		},
