@@ -21,11 +21,14 @@ type Item struct {
 
 // Items returns the changed objects that are not restored yet, in the order of the first
 // change of each.
-func (l *Ledger) Items() []Item {
+func (l *Ledger) Items() []Item { return itemsOf(l.records) }
+
+// itemsOf returns the items of a ledger with these records.
+func itemsOf(records []record) []Item {
 	var all []*Item
 	current := map[string]*Item{} // by key; restored items are removed
 	keys := map[int][]string{}    // by the sequence number of the intent
-	for _, r := range l.records {
+	for _, r := range records {
 		switch r.Type {
 		case intent:
 			for _, e := range r.Entries {
