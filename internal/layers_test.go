@@ -37,8 +37,8 @@ var layers = []layer{
 	{"ledger, configuration, cluster", "config enrollment kube ledger rhcos"},
 	{"steps and requests", "steps transport"},
 	{"ports of a node", "nodeports"},
-	{"report", "report"},
 	{"host", "host/..."},
+	{"report", "report"},
 	{"base", "redact schema wait wrap"},
 	{"functions for slices", "lists"},
 }
