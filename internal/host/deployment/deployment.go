@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deployment reads the deployments of a host in image mode: the image that runs, the image that boots next,
-// and the image to which the host can be rolled back. bootc prints them, on RHEL CoreOS rpm-ostree.
+// Package deployment reads and changes the deployments of a host in image mode: the image that runs, the image that
+// boots next, and the image to which the host can be rolled back. bootc prints and changes them, on RHEL CoreOS
+// rpm-ostree.
+//
+// Read returns the deployments. Host stages an image, which the host boots next, and rolls back to the previous one.
+// CheckStageable predicts from the deployments whether an image can be staged.
 package deployment
 
 import (
-	"context"
 	"fmt"
-	"os"
 	"strings"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 )
 
 // Status contains the deployments of a host.
@@ -38,6 +37,12 @@ type Deployment struct {
 
 // ID returns the name by which ostree identifies the deployment.
 func (d Deployment) ID() string { return fmt.Sprintf("%s.%d", d.Checksum, d.Serial) }
+
+// HasDigest reports whether the deployment is of the image with the digest. If the image was requested with the digest
+// of an index for several architectures, Digest is that of the manifest for this host (skopeo, cmd/skopeo/proxy.go).
+func (d Deployment) HasDigest(digest string) bool {
+	return digest != "" && (d.Digest == digest || strings.HasSuffix(d.Image, "@"+digest))
+}
 
 // Describe returns the deployment as that which follows the booted one. Both can be of the same image.
 func (d Deployment) Describe(booted Deployment) string {
@@ -73,34 +78,6 @@ func (s Status) Next() *Deployment {
 		return s.Staged
 	}
 	return nil
-}
-
-// Read returns the deployments of this host, nil in package mode. It requires root.
-func Read(ctx context.Context, class hostinfo.Class) (*Status, error) {
-	switch {
-	case class == hostinfo.PackageMode:
-		return nil, nil //nolint:nilnil // a host in package mode has no deployments
-	case class == hostinfo.Bootc && command.Exists("bootc"):
-		return read(ctx, parseBootc, "bootc", "status", "--format=json", "--format-version=1")
-	}
-	return read(ctx, parseRPMOSTree, "rpm-ostree", "status", "--json")
-}
-
-func read(ctx context.Context, parse func([]byte) (Status, error), name string, args ...string) (*Status, error) {
-	out, err := command.Run(ctx, name, args...)
-	if err != nil {
-		return nil, fmt.Errorf("reading the deployments of this host: %w", err)
-	}
-	status, err := parse([]byte(out))
-	if err != nil {
-		return nil, fmt.Errorf("reading the output of %s: %w", name, err)
-	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return nil, fmt.Errorf("reading the mounts of this host: %w", err)
-	}
-	status.Unlocked, status.TransientEtc = hasOverlay(mounts, "/usr"), hasOverlay(mounts, "/etc")
-	return &status, nil
 }
 
 // hasOverlay reports whether an overlay is mounted on a directory, according to mountinfo in the format of
