@@ -25,12 +25,14 @@ type tokenOptions struct {
 	names, addresses, labels, taints []string
 	nodes, ca, userData, dir         string
 	lifetime                         time.Duration
+	firstBoot                        firstBootOptions
 }
 
 type createdToken struct {
 	enrollment.Summary
 	TokenFile      string `json:"joinTokenFile" doc:"path of the join token, which is a secret"`
 	EnrollmentFile string `json:"enrollmentFile" doc:"path of the enrollment"`
+	UserDataFile   string `json:"userDataFile,omitempty" doc:"path of the user data for the first boot of the host, which is a secret"`
 }
 
 type tokensDocument struct {
@@ -52,9 +54,19 @@ writes two files for each node:
     enrollments/NAME.enrollment  no secret, for the approver:
                                  approve --enrollments DIR/enrollments
 
+With --for rhcos, it writes a third file:
+
+    tokens/NAME.ign              a secret, for that host only: user data with
+                                 which it enrolls at its first boot
+
 It can be repeated with a longer list: the files of a node are never replaced.`,
 		Example: "  hcp-node-admin token create --node worker-7.example.com \\\n" +
-			"      --address 192.0.2.7 --kubeconfig hosted.kubeconfig",
+			"      --address 192.0.2.7 --kubeconfig hosted.kubeconfig\n" +
+			"  hcp-node-admin token create --node worker-8.example.com \\\n" +
+			"      --address 192.0.2.8 --ca ca.crt \\\n" +
+			"      --embed-user-data user-data.ign --for rhcos \\\n" +
+			"      --agent-url https://files.example.com/hcp-node-agent \\\n" +
+			"      --agent-sha512 \"$(sha512sum hcp-node-agent | cut -d ' ' -f 1)\"",
 		Args: cli.NoArgs,
 	}
 	var o tokenOptions
@@ -74,6 +86,7 @@ It can be repeated with a longer list: the files of a node are never replaced.`,
 	flags.StringArrayVar(&o.taints, "taint", nil, "`KEY[=VALUE]:EFFECT` for the Node; can be repeated")
 	flags.StringVar(&o.userData, "embed-user-data", "",
 		"include the user data in `FILE` in the join token; the host then needs no other input")
+	o.firstBoot.add(c)
 	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` in which the directories tokens and enrollments are created")
 	c.RunE = func(*cobra.Command, []string) error {
 		document := tokensDocument{TypeMeta: report.Meta("JoinTokens")}
@@ -102,7 +115,8 @@ func (o tokenOptions) create(stdin io.Reader, document *tokensDocument) error {
 	}
 	now := time.Now()
 	for _, node := range nodes {
-		if secret, public := enrollment.Paths(o.dir, node.name); exists(secret) || exists(public) {
+		if secret, public := enrollment.Paths(o.dir, node.name); exists(secret) || exists(public) ||
+			exists(enrollment.UserDataPath(o.dir, node.name)) {
 			document.Existing = append(document.Existing, node.name)
 			continue
 		}
@@ -113,8 +127,15 @@ func (o tokenOptions) create(stdin io.Reader, document *tokensDocument) error {
 		}
 		one := createdToken{Summary: made.Summarize(now)}
 		one.Addresses = node.addresses
-		if one.TokenFile, one.EnrollmentFile, err = enrollment.Write(o.dir, made, record); err != nil {
+		userData, err := o.firstBoot.userData(made)
+		if err != nil {
 			return err
+		}
+		if one.TokenFile, one.EnrollmentFile, err = enrollment.Write(o.dir, made, record, userData); err != nil {
+			return err
+		}
+		if userData != nil {
+			one.UserDataFile = enrollment.UserDataPath(o.dir, node.name)
 		}
 		document.Tokens = append(document.Tokens, one)
 	}
@@ -129,7 +150,10 @@ func exists(path string) bool {
 // sharedOptions returns the options that all tokens share.
 func (o tokenOptions) sharedOptions(stdin io.Reader) (enrollment.Options, error) {
 	options := enrollment.Options{Labels: o.labels, Taints: o.taints, Lifetime: o.lifetime}
-	var err error
+	err := o.firstBoot.check(o.userData != "")
+	if err != nil {
+		return options, err
+	}
 	if options.ClusterCA, err = o.clusterCA(stdin); err != nil {
 		return options, err
 	}
@@ -202,13 +226,16 @@ func (o tokenOptions) tokenNodes() ([]tokenNode, error) {
 func printTokens(w io.Writer, o tokenOptions, document tokensDocument, program cli.Program) {
 	for _, one := range document.Tokens {
 		fmt.Fprintf(w, "%s, valid until %s\n", one.TokenFile, report.Timestamp(one.Expires))
+		if one.UserDataFile != "" {
+			fmt.Fprintf(w, "%s, user data for the first boot, contains the join token\n", one.UserDataFile)
+		}
 		if len(one.Addresses) == 0 {
 			fmt.Fprintln(w, "  no address given (--address): an administrator must approve the node's serving CSR")
 		}
 	}
 	for _, name := range document.Existing {
 		secret, public := enrollment.Paths(o.dir, name)
-		for _, file := range []string{secret, public} {
+		for _, file := range []string{secret, public, enrollment.UserDataPath(o.dir, name)} {
 			if exists(file) {
 				fmt.Fprintf(w, "%s exists and is kept; for a new join token, move it\n", file)
 			}
@@ -217,17 +244,26 @@ func printTokens(w io.Writer, o tokenOptions, document tokensDocument, program c
 	if len(document.Tokens) == 0 {
 		return
 	}
-	token := "NAME" + enrollment.TokenSuffix
+	name := "NAME"
 	if len(document.Tokens) == 1 {
-		token = filepath.Base(document.Tokens[0].TokenFile)
+		name = document.Tokens[0].NodeName
 	}
+	if o.firstBoot.isSet() {
+		printFirstBoot(w, enrollment.UserDataPath(o.dir, name))
+	} else {
+		printJoin(w, name+enrollment.TokenSuffix, o.userData != "")
+	}
+	fmt.Fprintf(w, "# where the hosted cluster is administered, before or after:\n%s",
+		program.Rename(fmt.Sprintf("hcp-node-admin approve --enrollments %s --watch%s\n",
+			report.ShellWord(filepath.Dir(document.Tokens[0].EnrollmentFile)), o.cluster.words())))
+}
+
+// printJoin prints how a host uses its join token.
+func printJoin(w io.Writer, token string, hasUserData bool) {
 	userData := " --user-data user-data.ign"
-	if o.userData != "" {
+	if hasUserData {
 		userData = ""
 	}
 	fmt.Fprintf(w, "\n# copy each join token, a secret, only to its host; there:\nhcp-node-agent join --join-token %s%s\n",
 		token, userData)
-	fmt.Fprintf(w, "# where the hosted cluster is administered, before or after:\n%s",
-		program.Rename(fmt.Sprintf("hcp-node-admin approve --enrollments %s --watch%s\n",
-			report.ShellWord(filepath.Dir(document.Tokens[0].EnrollmentFile)), o.cluster.words())))
 }

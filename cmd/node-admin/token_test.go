@@ -37,20 +37,27 @@ func kubeconfig(ca string) string {
 
 const unassignedUUID = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // not assigned to any server
 
-func TestTokenCreate(t *testing.T) {
-	dir, ca := t.TempDir(), string(certtest.NewCA(t, "ca").PEM)
-	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(ca))
+// encodedUserData returns user data as HyperShift writes it.
+func encodedUserData(t *testing.T, ca string) string {
+	t.Helper()
 	userData, err := ignition.NewUserData(
 		ignition.Values{Endpoint: "a.example.com", Token: []byte(unassignedUUID), CA: []byte(ca), NodePool: "clusters/a"},
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	userDataContent, err := userData.Encode()
+	content, err := userData.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	userDataFile := writeTestFile(t, dir, "user-data.ign", string(userDataContent))
+	return string(content)
+}
+
+func TestTokenCreate(t *testing.T) {
+	dir, ca := t.TempDir(), string(certtest.NewCA(t, "ca").PEM)
+	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(ca))
+	userDataContent := encodedUserData(t, ca)
+	userDataFile := writeTestFile(t, dir, "user-data.ign", userDataContent)
 	got := runCommandLine(t, "token", "create", "--node", "worker-7", "--address", "192.0.2.7", "--address",
 		"2001:db8::7", "--kubeconfig", config, "--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule",
 		"--embed-user-data", userDataFile, "--output-dir", dir)
@@ -74,7 +81,7 @@ func TestTokenCreate(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	made, err := enrollment.ParseToken(content)
-	if err != nil || string(made.UserData) != string(userDataContent) || len(made.Labels) != 1 || len(made.Taints) != 1 ||
+	if err != nil || string(made.UserData) != userDataContent || len(made.Labels) != 1 || len(made.Taints) != 1 ||
 		time.Until(made.Expires) > 5*time.Hour {
 		t.Errorf("%v, %v", made, err)
 	}

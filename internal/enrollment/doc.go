@@ -30,4 +30,5 @@ func (Kind) Enum() []string { return schema.Strings(KindToken, KindEnrollment) }
 const (
 	TokenSuffix      = ".token"
 	EnrollmentSuffix = ".enrollment"
+	UserDataSuffix   = ".ign"
 )

@@ -47,7 +47,7 @@ func TestWrittenFilesParseUnchanged(t *testing.T) {
 	} {
 		token, enrollment := newToken(t, desired)
 		dir := t.TempDir()
-		tokenPath, enrollmentPath, err := Write(dir, token, enrollment)
+		tokenPath, enrollmentPath, err := Write(dir, token, enrollment, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestWrittenFilesParseUnchanged(t *testing.T) {
 			strings.Contains(string(readFile(t, enrollmentPath)), "CANARY") {
 			t.Errorf("%s: a secret is in the enrollment", name)
 		}
-		if _, _, err := Write(dir, token, enrollment); !errors.Is(err, os.ErrExist) {
+		if _, _, err := Write(dir, token, enrollment, nil); !errors.Is(err, os.ErrExist) {
 			t.Errorf("%s: written over what is there: %v", name, err)
 		}
 	}
@@ -95,22 +95,24 @@ func readFile(t *testing.T, path string) []byte {
 	return content
 }
 
-func TestWriteRemovesEnrollmentIfTokenFails(t *testing.T) {
+func TestWriteRemovesOtherFilesIfOneExists(t *testing.T) {
 	token, enrollment := newToken(t, fullOptions(t))
-	dir := t.TempDir()
-	inTheWay, path := Paths(dir, token.NodeName)
-	if err := os.Mkdir(filepath.Dir(inTheWay), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(inTheWay, []byte("an earlier join token"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := Write(dir, token, enrollment); !errors.Is(err, os.ErrExist) {
-		t.Errorf("error %v", err)
-	}
-	_, err := os.Stat(path)
-	if !errors.Is(err, os.ErrNotExist) || string(readFile(t, inTheWay)) != "an earlier join token" {
-		t.Errorf("the enrollment was not removed (%v), or the earlier token was replaced", err)
+	for _, suffix := range []string{TokenSuffix, UserDataSuffix} {
+		dir := t.TempDir()
+		inTheWay := filepath.Join(dir, "tokens", token.NodeName+suffix)
+		if err := os.Mkdir(filepath.Dir(inTheWay), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(inTheWay, []byte("an earlier secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Write(dir, token, enrollment, []byte("{}")); !errors.Is(err, os.ErrExist) {
+			t.Errorf("%s: error %v", suffix, err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+		if err != nil || len(files) != 1 || string(readFile(t, inTheWay)) != "an earlier secret" {
+			t.Errorf("%s: the files are %q (%v), or the earlier file was replaced", suffix, files, err)
+		}
 	}
 }
 

@@ -87,10 +87,15 @@ func Paths(dir, node string) (token, enrollment string) {
 	return filepath.Join(dir, "tokens", node+TokenSuffix), filepath.Join(dir, "enrollments", node+EnrollmentSuffix)
 }
 
+// UserDataPath returns the path of the user data with which a node enrolls at its first boot. It is beside the token,
+// which it contains.
+func UserDataPath(dir, node string) string { return filepath.Join(dir, "tokens", node+UserDataSuffix) }
+
 // Write creates the files of a token and its enrollment below dir and returns their paths. Only the owner can read
-// the token file and its directory. It fails if one of the files exists: the file can be the only copy of a token
-// that a host waits with.
-func Write(dir string, t *Token, e *Enrollment) (tokenPath, enrollmentPath string, err error) {
+// the token file and its directory. userData is the content of the file at UserDataPath, which contains the token; nil
+// for none. Write fails if one of the files exists: the file can be the only copy of a token that a host waits with.
+// After an error none of the files exists that Write created.
+func Write(dir string, t *Token, e *Enrollment, userData []byte) (tokenPath, enrollmentPath string, err error) {
 	secret, public, err := encodeBoth(t, e)
 	if err != nil {
 		return "", "", err
@@ -100,27 +105,42 @@ func Write(dir string, t *Token, e *Enrollment) (tokenPath, enrollmentPath strin
 	if err != nil {
 		return "", "", fmt.Errorf("creating the directories: %w", err)
 	}
-	if err := createFile(enrollmentPath, public, 0o644); err != nil {
-		return "", "", err
+	files := []newFile{
+		{path: enrollmentPath, content: public, mode: 0o644},
+		{path: tokenPath, content: secret, mode: 0o600},
 	}
-	if err := createFile(tokenPath, secret, 0o600); err != nil {
-		// An enrollment alone admits no node, but would make the next attempt fail.
-		return "", "", errors.Join(err, os.Remove(enrollmentPath))
+	if userData != nil {
+		files = append(files, newFile{path: UserDataPath(dir, t.NodeName), content: userData, mode: 0o600})
+	}
+	for i, file := range files {
+		if err := createFile(file); err != nil {
+			// An enrollment alone admits no node, but would make the next attempt fail.
+			for _, created := range files[:i] {
+				err = errors.Join(err, os.Remove(created.path))
+			}
+			return "", "", err
+		}
 	}
 	return tokenPath, enrollmentPath, nil
 }
 
-func createFile(path string, content []byte, mode os.FileMode) (err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+type newFile struct {
+	path    string
+	content []byte
+	mode    os.FileMode
+}
+
+func createFile(f newFile) (err error) {
+	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.mode)
 	if err != nil {
 		return fmt.Errorf("creating the file: %w", err)
 	}
-	_, err = file.Write(content)
+	_, err = file.Write(f.content)
 	if err == nil {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", path, errors.Join(err, os.Remove(path)))
+		return fmt.Errorf("writing %s: %w", f.path, errors.Join(err, os.Remove(f.path)))
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func writeTokens(t *testing.T, dir, state string) {
 		"publicKey": string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: encodedPublic})),
 	}))
 	flowtest.NoError(t, err)
-	_, _, err = enrollment.Write(dir, token, public)
+	_, _, err = enrollment.Write(dir, token, public, nil)
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, inputs.SaveJoinToken(state, token))
 }
