@@ -44,6 +44,8 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 	rollback := flags.Bool("rollback", false, "restore the payload and the software before the last upgrade")
 	stage := flags.Bool("stage", false,
 		"download and unpack the software, and end before the drain; there is no timeout unless --timeout is given")
+	retryImage := flags.Bool("retry-image", false,
+		"boot the image of the payload even if it was rolled back on this host before (RHCOS)")
 	c.MarkFlagsMutuallyExclusive("rollback", "stage")
 	for _, name := range userDataSettings {
 		c.MarkFlagsMutuallyExclusive("rollback", name)
@@ -57,6 +59,7 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 			HasInput:     flags.Changed("user-data") || flags.Changed("endpoint"),
 			Rollback:     *rollback,
 			Stage:        *stage,
+			RetryImage:   *retryImage,
 			NoDrain:      *noDrain,
 			DrainTimeout: *drainTimeout,
 		})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
@@ -47,4 +48,31 @@ func (j *Flow) awaitFirstBoot(ctx context.Context, log report.Log) error {
 			return report.WaitError(ctx, failure)
 		}
 	}
+}
+
+// recordNewUnits records durably that this boot of RHEL CoreOS must end if the join enables units of the payload: on a
+// host that Ignition has provisioned, they are enabled already.
+func (j *Flow) recordNewUnits(ctx context.Context) error {
+	if j.Host.Facts.Class() != hostinfo.CoreOS || j.Run.State.Registered {
+		return nil
+	}
+	pending, err := j.Host.Ledger.Diff(ctx, j.Plan.Units)
+	if err != nil || len(pending) == 0 {
+		return err
+	}
+	return j.recordReboot(true)
+}
+
+// bootUnits ends the boot in which units were enabled. The units of the payload prepare the host for kubelet in the
+// order of a boot, and other services read their files only then.
+func (j *Flow) bootUnits(ctx context.Context, log report.Log) error {
+	if j.Host.Facts.Class() != hostinfo.CoreOS || j.Run.State.Registered || !j.isBootObsolete() {
+		return nil
+	}
+	if j.Run.Config.HostSettings == config.HostSettingsReboot {
+		return j.Host.Reboot(ctx, log, j.commandName(), "with the units of the payload")
+	}
+	return report.Fail(report.RebootNeeded, report.Remedy(report.RebootRemedy+"; "+
+		j.Host.DescribeResume(ctx, j.commandName())),
+		"the files and units of the payload are written; the host must be rebooted before the %s continues", j.commandName())
 }

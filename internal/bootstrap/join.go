@@ -100,7 +100,7 @@ func (j *Flow) runJoin(ctx context.Context, options inputs.Options, all []Step) 
 	began := time.Now()
 	changed, err := steps.Run(ctx, j.runner(), all, j)
 	if err == nil {
-		err = j.RemoveUnusedSoftware(ctx)
+		err = errors.Join(j.RemoveUnusedSoftware(ctx), j.FinishImage())
 	}
 	if err == nil {
 		return changed, j.finish(changed, time.Since(began))

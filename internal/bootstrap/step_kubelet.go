@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -56,6 +57,11 @@ func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if action == systemd.NoAction &&
 		(j.newCertificate || j.Run.State.Upgrade.Requires(effects.Restart, systemd.KubeletUnit)) {
 		action = systemd.RestartNeeded
+	}
+	if j.Host.Facts.OSTree {
+		if err := joinstate.ReleaseKubelet(j.Run.Dir); err != nil {
+			return steps.Outcome{}, err
+		}
 	}
 	if action != systemd.NoAction {
 		log.Wait("waiting for kubelet to start", "")

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
@@ -18,6 +19,9 @@ import (
 // ensurePackages unpacks packages from the OS image, and installs missing ones with dnf if requested. On a
 // host without rpm and dnf, or that is not RHEL-like, dnf installs nothing: other checks cover the binaries.
 func ensurePackages(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
+	if j.Host.Facts.Class() == hostinfo.CoreOS {
+		return ensureImage(ctx, j, log)
+	}
 	decision, err := j.SoftwareDecision(ctx)
 	if err != nil {
 		return steps.Outcome{}, err

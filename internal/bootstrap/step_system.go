@@ -24,8 +24,14 @@ func configureSystem(ctx context.Context, j *Flow, log report.Log) (steps.Outcom
 	if err := j.updateTrustStore(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
+	if err := j.recordNewUnits(ctx); err != nil {
+		return steps.Outcome{}, err
+	}
 	units, err := j.Host.Ledger.Apply(ctx, steps.System, j.Plan.Units)
 	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if err := j.bootUnits(ctx, log); err != nil {
 		return steps.Outcome{}, err
 	}
 	settings, err := j.setHostSettings(ctx, log)

@@ -122,6 +122,11 @@ func unitOf(target string) string {
 	return name
 }
 
+// OfImage returns the effect of another image of the operating system.
+func OfImage(image string) Effect {
+	return Effect{Target: image, Action: Reboot, Drain: true, Reason: "the host boots the image, which contains kubelet and CRI-O"}
+}
+
 // OfPackage returns the effect of another version of a package.
 func OfPackage(name string) Effect {
 	effect := Effect{Target: name, Action: Nothing, Drain: true, Reason: "the package has another version"}

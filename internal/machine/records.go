@@ -15,7 +15,8 @@ func (m *Machine) RemoveRecords(dir string) error {
 		joinstate.LayerFile,
 		joinstate.OverridesFile, joinstate.UserDataFile, joinstate.JoinTokenFile, joinstate.BridgeRecordFile,
 		joinstate.NextFile, joinstate.ReplacedFile, joinstate.PreviousFile, joinstate.PurgeFile,
-		joinstate.PackagesDir, joinstate.RepairsFile, joinstate.MaintenanceFile); err != nil {
+		joinstate.PackagesDir, joinstate.RepairsFile, joinstate.MaintenanceFile,
+		joinstate.ImageFile, joinstate.HoldFile); err != nil {
 		return err
 	}
 	return joinstate.RemoveFiles(dir, joinstate.StateFile)

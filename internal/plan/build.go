@@ -51,6 +51,9 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 	}
 	p := &Plan{Plan: adapted}
 	p.HostSettings = append(p.HostSettings, f.Locks...)
+	if err := b.planImage(p); err != nil {
+		return nil, err
+	}
 	if p.NodeName, err = b.nodeName(); err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Do
 		return err
 	}
 	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0 && document.Unpacked == nil
-	document.Empty = document.Empty && len(document.Effects) == 0
+	document.Empty = document.Empty && len(document.Effects) == 0 && p.Image == nil
 	document.Upgrade = b.Upgrading && !document.Empty
 	if p.Migration != nil {
 		document.Network = newNetwork(*p.Migration)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"path"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
@@ -27,6 +28,7 @@ type Facts struct {
 	FirewallZone string                 // of firewalld, in which ports are opened; "" if the agent opens none
 	Locks        []ledger.Change        // the version locks of the node's packages
 	Items        []ledger.Item          // of the ledger
+	Deployments  *deployment.Status     // nil in package mode, and if they are unknown
 	// Network contains the facts about the uplink; nil: NetworkManager does not run, which a check reports, or
 	// the migration is not planned.
 	Network *ovs.Facts
@@ -51,6 +53,9 @@ func (b *Builder) Gather(ctx context.Context) (Facts, error) {
 		isUnknown := func(string) bool { return true } // a plan for another host lists all of them
 		f.HasModule, f.HasSysctl = isUnknown, isUnknown
 		return f, nil
+	}
+	if f.Deployments, err = b.Host.Deployments(ctx); err != nil {
+		return f, err
 	}
 	if b.Run.Config.AppliesHostSettings() { // NetworkManager adds interfaces to the default zone
 		if f.FirewallZone, err = resource.DefaultZone(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -46,6 +47,9 @@ func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Versi
 	}
 	if err := b.checkSoftwareSource(); err != nil {
 		return software.Decision{}, err
+	}
+	if b.Host.Facts.Class() == hostinfo.CoreOS && (p == nil || p.Image != nil) {
+		return software.Decision{}, nil // the software is that of another image, which the host boots first
 	}
 	var err error
 	if facts.Requested, err = b.requestedRelease(); err != nil {

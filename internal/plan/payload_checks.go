@@ -96,7 +96,10 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 		return v, err
 	}
 	facts.Packages, facts.Release = report.Refusal(decision.Findings), decision.Mismatches
-	if len(decision.Missing()) > 0 || len(decision.Unpack) > 0 {
+	if p.Image != nil {
+		facts.KernelArguments = nil // the join sets them with the image
+	}
+	if len(decision.Missing()) > 0 || len(decision.Unpack) > 0 || p.Image != nil {
 		facts.MissingUnits, facts.MissingPrograms = nil, nil // checked again after the packages are installed
 	}
 	v.Facts = facts

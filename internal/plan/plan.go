@@ -27,6 +27,8 @@ type Plan struct {
 	Runtime  crio.Config
 	// Registration checks whether the cluster accepts the Node with its labels and taints.
 	Registration *kubelet.RegistrationCheck
+	// Image is the image that the host boots before the other changes are made; nil: it runs the right one.
+	Image *ImageUpdate
 	// Migration attaches the uplink to br-ex; nil: the step network is skipped, or the packages
 	// that it needs are installed first.
 	Migration *ovs.Migration

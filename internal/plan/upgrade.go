@@ -24,7 +24,11 @@ func (b *Builder) UpgradeEffects(ctx context.Context, p *Plan, software []string
 	if err != nil {
 		return nil, err
 	}
-	return collectEffects(pending, obsoleteItems(b.Host.Ledger.Items(), requested), software), nil
+	all := collectEffects(pending, obsoleteItems(b.Host.Ledger.Items(), requested), software)
+	if p.Image != nil {
+		all = append(all, effects.OfImage(p.Image.Image))
+	}
+	return all, nil
 }
 
 // Obsolete returns the objects of an earlier payload that the plan does not request any more.

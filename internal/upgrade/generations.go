@@ -4,6 +4,7 @@ package upgrade
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
@@ -18,7 +19,7 @@ import (
 
 // prepare reads the inputs of a new upgrade, or installs the generation of the unfinished one.
 // For a new upgrade, it changes nothing.
-func prepare(m *machine.Machine, options Options) (*run, error) {
+func prepare(ctx context.Context, m *machine.Machine, options Options) (*run, error) {
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return nil, err
@@ -57,6 +58,9 @@ func prepare(m *machine.Machine, options Options) (*run, error) {
 	}
 	r.node.Planner.Upgrading = true
 	if state.Upgrade != nil {
+		if err := r.readDeployment(ctx, m); err != nil {
+			return nil, err
+		}
 		return r, r.installGeneration()
 	}
 	r.node.Run.Config = inputs.MergeSaved(options.Config, state)

@@ -24,6 +24,7 @@ type Options struct {
 	HasInput     bool          // user data was given for this run, not by the configuration file
 	Rollback     bool          // restore the generation before the last upgrade
 	Stage        bool          // end before the drain, when everything is downloaded and unpacked
+	RetryImage   bool          // boot an image that has failed before
 	NoDrain      bool          // do not drain the node, whatever the changes require
 	DrainTimeout time.Duration // maximum time to evict the pods
 }
@@ -43,6 +44,7 @@ type run struct {
 	// mayRollBack: the step stage or a later one was started. If a resumed run fails before, its rollback
 	// would fail for the same reason, such as a network that is not ready yet.
 	mayRollBack bool
+	imageBooted time.Time // when the agent has found the image of the upgrade booted; zero: the image is not updated
 }
 
 // state returns the state of the node, which contains the record of the upgrade.
@@ -60,7 +62,7 @@ func Upgrade(ctx context.Context, options Options) (bool, error) {
 		return false, err
 	}
 	changed := false
-	r, err := prepare(m, options) // fails with the remedy of another command, such as join on a host that has not joined
+	r, err := prepare(ctx, m, options) // fails with the remedy of another command, such as join on a host that has not joined
 	if err == nil {
 		changed, err = r.upgradeHost(ctx, m)
 		err = options.CompleteError(err)
@@ -88,14 +90,18 @@ func (r *run) upgradeHost(ctx context.Context, m *machine.Machine) (bool, error)
 	}
 	log := report.Log{Sink: r.node.Run.Sink, Step: "rollback"}
 	log.Warn("the upgrade failed; restoring the previous payload and software: "+cause.Error(), report.RemedyOf(cause))
-	if err := startRollback(r.node.Run.Dir, *r.state(), cause.Error()); err != nil {
+	if err := errors.Join(markFailed(r.node.Run.Dir, cause.Error()),
+		startRollback(r.node.Run.Dir, *r.state(), cause.Error())); err != nil {
 		return changed, errors.Join(cause, err)
 	}
 	options := r.options
 	options.HasInput = false
-	back, err := prepare(m, options)
+	back, err := prepare(ctx, m, options)
 	if err == nil {
 		_, err = back.runSteps(ctx)
+	}
+	if report.CodeOf(err) == report.RebootNeeded {
+		return true, err // into the previous image
 	}
 	if err != nil {
 		return true, report.Fail(report.CodeOf(err), joinstate.ResumeUpgrade,
@@ -109,7 +115,7 @@ func (r *run) upgradeHost(ctx context.Context, m *machine.Machine) (bool, error)
 // one that awaits a reboot, is resumed. A repeated generation cannot be rolled back.
 func (r *run) mustRollBack(ctx context.Context, err error) bool {
 	u := r.state().Upgrade
-	return u != nil && u.RollingBack == "" && !u.SameGeneration && r.mayRollBack && ctx.Err() == nil &&
+	return u != nil && u.RollingBack == "" && !u.SameGeneration && (r.mayRollBack || r.isTrialOver()) && ctx.Err() == nil &&
 		!slices.Contains([]report.Code{report.Interrupted, report.RebootNeeded}, report.CodeOf(err))
 }
 
@@ -198,7 +204,7 @@ func (r *run) finish(ctx context.Context, changed bool) error {
 	if u.RollingBack == "" || !r.isStagedSoftwareUnpacked() {
 		r.state().Staged = nil
 	}
-	if err := r.node.RemoveUnusedSoftware(ctx); err != nil {
+	if err := errors.Join(r.node.RemoveUnusedSoftware(ctx), r.node.FinishImage()); err != nil {
 		return err
 	}
 	if err := joinstate.RemoveFiles(r.node.Run.Dir, joinstate.PackagesDir); err != nil {

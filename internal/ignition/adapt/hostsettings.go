@@ -17,6 +17,7 @@ import (
 // them, it adds notes about those for which the administrator needs a command.
 func (p *planner) planHostSettings() error {
 	arguments := p.kernelArguments()
+	p.plan.PayloadArguments = arguments
 	p.plan.NeedsReboot = !arguments.IsMet(p.in.Facts.Cmdline)
 	if p.in.ApplyHostSettings && len(arguments.Add)+len(arguments.Remove) > 0 {
 		change, err := resource.KernelArguments{}.Change("payload", arguments)

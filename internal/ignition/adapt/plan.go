@@ -9,6 +9,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
@@ -29,6 +30,8 @@ type Plan struct {
 	// KernelArguments sets the arguments of the next boot, before any file is written: a boot of a
 	// host with the files but without br-ex would start the units of the payload.
 	KernelArguments []ledger.Change `json:"-"`
+	// PayloadArguments are the kernel arguments of the payload, without those that the host has by default.
+	PayloadArguments resource.ArgumentChange `json:"-"`
 	// NeedsReboot is set if the host was not booted with the kernel arguments of the payload.
 	NeedsReboot bool `json:"-"`
 	// HostSettings lists the settings of resource.HostSettings and version locks.

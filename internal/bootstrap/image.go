@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"context"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+)
+
+// The image of RHEL CoreOS contains kubelet and CRI-O of a release. An update of the image precedes that of the files,
+// so that a rollback of the image brings back an /etc that was never changed:
+//
+//	old image   stage the image; in an upgrade while pods run, then drain the node; hold kubelet; reboot
+//	new image   write the files of the payload; release and start kubelet; wait until the Node is Ready
+//
+// A run that resumes after the boot finds no update in its plan, because the host runs the image.
+
+// StageImage stages the image of the plan, if it has one, and removes an image that an earlier run has staged for
+// another payload. Pods keep running. It reports whether the host boots another image next.
+func (j *Flow) StageImage(ctx context.Context, log report.Log) (bool, error) {
+	images, err := joinstate.LoadImages(j.Run.Dir)
+	if err != nil {
+		return false, err
+	}
+	host := deployment.NewHost(j.Host.Facts.Class(), j.Host.Tree, func(line string) { log.Wait(line, "") })
+	update := j.Plan.Image
+	if images.Update != nil && (update == nil || images.Update.Digest != update.Digest) && images.Update.Booted.IsZero() {
+		if err := host.DropStaged(ctx, images.Update.Digest); err != nil {
+			return false, err
+		}
+		images.Update = nil
+		if err := images.Save(j.Run.Dir); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case update == nil:
+		return false, nil
+	case j.rollsBackImage():
+		return true, nil // to a deployment that exists
+	case images.Update.HasRebooted(update.Digest, j.Host.Facts.BootID):
+		return false, report.Fail(report.Failed, "journalctl -b -1 --no-pager -u ostree-finalize-staged.service # the "+
+			"cause; often /boot is full: df -h /boot",
+			"the host was rebooted, but not into the image %s; it runs %s", update.Digest, update.Booted)
+	}
+	if images.Update == nil || images.Update.Digest != update.Digest {
+		images.Update = &joinstate.ImageUpdate{Digest: update.Digest}
+		if err := images.Save(j.Run.Dir); err != nil {
+			return false, err
+		}
+	}
+	log.Wait("staging the image of the payload", "")
+	return true, host.Stage(ctx, deployment.Target{
+		Image: update.Image, AddArguments: update.KernelArguments.Add, RemoveArguments: update.KernelArguments.Remove,
+		PullSecret: pods.PullSecretPath,
+	})
+}
+
+// rollsBackImage reports whether the image of the plan is booted by a rollback to the previous deployment.
+func (j *Flow) rollsBackImage() bool {
+	return j.Run.State.Upgrade.IsRollingBack() && j.Plan.Image.InRollback
+}
+
+// bootImage reboots the host into the image of the plan. It returns the failure that ends the run. A join reboots only
+// on request.
+func (j *Flow) bootImage(ctx context.Context, log report.Log) error {
+	update := j.Plan.Image
+	if _, err := j.StageImage(ctx, log); err != nil {
+		return err
+	}
+	what := "into the image " + update.Digest
+	if j.Run.State.Upgrade == nil && j.Run.Config.HostSettings != config.HostSettingsReboot {
+		return report.Fail(report.RebootNeeded, report.Remedy(report.RebootRemedy+"; "+
+			j.Host.DescribeResume(ctx, j.commandName())),
+			"the image of the payload is staged; the host must be rebooted %s before the %s continues", what, j.commandName())
+	}
+	images, err := joinstate.LoadImages(j.Run.Dir)
+	if err != nil {
+		return err
+	}
+	images.Update = &joinstate.ImageUpdate{Digest: update.Digest, RebootedFrom: j.Host.Facts.BootID}
+	if j.rollsBackImage() {
+		host := deployment.NewHost(j.Host.Facts.Class(), j.Host.Tree, nil)
+		if err := host.Rollback(ctx, update.Digest, ""); err != nil {
+			return err
+		}
+	} else {
+		images.Previous = &joinstate.LeftDeployment{ID: update.Booted.ID(), Position: j.Host.Ledger.Position()}
+	}
+	if err := images.Save(j.Run.Dir); err != nil {
+		return err
+	}
+	if err := joinstate.HoldKubelet(j.Run.Dir); err != nil {
+		return err
+	}
+	return j.Host.Reboot(ctx, log, j.commandName(), what)
+}
+
+// RecordBootedImage records that the host runs the image of the unfinished update. It returns when the agent has found
+// that first, and zero without such an update.
+func RecordBootedImage(dir string, booted deployment.Deployment) (time.Time, error) {
+	images, err := joinstate.LoadImages(dir)
+	if err != nil || images.Update == nil || !booted.HasDigest(images.Update.Digest) {
+		return time.Time{}, err
+	}
+	if images.Update.Booted.IsZero() {
+		images.Update.Booted = time.Now().UTC()
+		err = images.Save(dir)
+	}
+	return images.Update.Booted, err
+}
+
+// FinishImage removes the record of the update of the image.
+func (j *Flow) FinishImage() error {
+	images, err := joinstate.LoadImages(j.Run.Dir)
+	if err != nil || images.Update == nil {
+		return err
+	}
+	images.Update = nil
+	return images.Save(j.Run.Dir)
+}
+
+// ensureImage is the step packages of a host whose image contains the packages.
+func ensureImage(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
+	if j.Plan.Image != nil {
+		return steps.Outcome{}, j.bootImage(ctx, log)
+	}
+	if _, err := j.StageImage(ctx, log); err != nil {
+		return steps.Outcome{}, err
+	}
+	return steps.Unchanged("the image of this host is that of the payload")
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// ImageUpdate is the boot of another image, which precedes the other changes of a plan.
+type ImageUpdate struct {
+	Image  string // NAME@DIGEST, as the payload names it
+	Digest string
+	Booted deployment.Deployment // the deployment that the host leaves
+	// KernelArguments are set in the same deployment.
+	KernelArguments resource.ArgumentChange
+
+	// InRollback: the previous deployment of the host is of the image, and is booted again with its own /etc if the
+	// agent returns to the payload before.
+	InRollback bool
+}
+
+// planImage plans the boot of the image of the payload on a host whose image belongs to the release: RHEL CoreOS.
+func (b builder) planImage(p *Plan) error {
+	update, err := decideImage(b.facts, b.payload.MachineConfig())
+	if err != nil || update == nil {
+		return err
+	}
+	update.KernelArguments = p.PayloadArguments
+	p.Image = update
+	p.Notes = append(p.Notes, adapt.Note{
+		Subject: "the image of this host", Action: adapt.Change, Rule: "image",
+		Reason: "the host runs " + update.Booted.String() + ", the payload requires " + update.Image +
+			", which is booted before the files are written",
+	})
+	return nil
+}
+
+// decideImage returns the required update of the image, nil for none.
+func decideImage(f Facts, config ignition.MachineConfig) (*ImageUpdate, error) {
+	image := config.OSImageURL
+	if f.Host.Class() != hostinfo.CoreOS || f.Deployments == nil || image == "" {
+		return nil, nil //nolint:nilnil // the image of the host is not updated
+	}
+	_, digest, found := strings.Cut(image, "@")
+	if !found {
+		return nil, report.Fail(report.Refused, "# set spec.release.image of the NodePool to a release that names its images "+
+			"by digest", "the payload names the image of the host without a digest: %s", image)
+	}
+	if f.Deployments.Booted.HasDigest(digest) {
+		return nil, nil //nolint:nilnil // the host runs the image
+	}
+	return &ImageUpdate{
+		Image: image, Digest: digest, Booted: f.Deployments.Booted,
+		InRollback: f.Deployments.Rollback != nil && f.Deployments.Rollback.HasDigest(digest),
+	}, nil
+}
