@@ -20,6 +20,7 @@ func expectedCompletions() clitest.Completions {
 			"-o json token c":                      {"create"},
 			"token show us":                        {"user-data.ign"},
 			"token create --output-dir enrollment": {"enrollments"},
+			"token create --for ":                  {"rhcos"},
 			"approve --enrollments ":               {"enrollments"},
 			"approve --wa":                         {"--watch"},
 			"join":                                 {},

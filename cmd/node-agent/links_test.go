@@ -78,7 +78,7 @@ func TestDocumentedFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flag := regexp.MustCompile("`(--[a-z][a-z-]*)")
+	flag := regexp.MustCompile("`(--[a-z][a-z0-9-]*)")
 	for _, document := range append(documents, "../../README.md", "../../CHANGELOG.md") {
 		for _, match := range flag.FindAllStringSubmatch(proseOf(t, document), -1) {
 			if !slices.Contains(other, match[1]) && !regexp.MustCompile(match[1]+`\b`).MatchString(reference) {

@@ -129,6 +129,7 @@ func (p Program) CheckDocumentedCommands(t *testing.T, root string, minimum int,
 	}
 	// a command line of the program up to a comment, a separator or three spaces
 	command := regexp.MustCompile(`(?m)^[ #$]*(?:sudo )?` + p.Name + ` ([a-z][a-z-]*)((?: [^ #&|;>\n]+)*)`)
+	continued := regexp.MustCompile(` *\\\n *`)
 	// without flags it is a name
 	inline := regexp.MustCompile("`(?:sudo )?" + p.Name + " ([a-z][a-z-]*)((?: [^ `]+)* -[^`]+)`")
 	checked := 0
@@ -145,7 +146,7 @@ func (p Program) CheckDocumentedCommands(t *testing.T, root string, minimum int,
 			if i%2 == 0 {
 				pattern = inline
 			}
-			for _, match := range pattern.FindAllStringSubmatch(block, -1) {
+			for _, match := range pattern.FindAllStringSubmatch(continued.ReplaceAllString(block, " "), -1) {
 				checked++
 				c, err := p.ParseLine(append([]string{match[1]}, strings.Fields(match[2])...))
 				if err == nil {

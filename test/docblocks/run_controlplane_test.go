@@ -34,7 +34,7 @@ func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
 // programs are the harmless programs, which blocks run as they are.
 var programs = []string{
 	"awk", "base64", "cat", "comm", "cut", "date", "findmnt", "grep", "install", "jq", "ls", "mkdir", "openssl", "rm",
-	"sed", "sleep", "sort", "tr", "uname",
+	"sed", "sha512sum", "sleep", "sort", "tr", "uname",
 }
 
 // hostPath matches a path of the host, which becomes a path in the scratch root.
@@ -148,6 +148,7 @@ func newDirectory(t *testing.T, tools string) string {
 		"hosts.txt":                          "worker-1.example.com 192.0.2.11\n",
 		"build/rpm/repo/hcp-node-agent.repo": "baseurl=file:///a/build/rpm/repo\n",
 		"startup-script.sh":                  "",
+		"hcp-node-agent":                     "a binary",
 	} {
 		path := filepath.Join(dir, name)
 		must(t, os.MkdirAll(filepath.Dir(path), 0o700))

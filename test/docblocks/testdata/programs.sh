@@ -153,6 +153,10 @@ skopeo() {
 # Not in Debian, or without a host of their own.
 ansible-playbook() { not_run 'TestAnsibleRole checks the playbook'; }
 ausearch() { not_run 'it reads the audit log of a host'; }
+coreos-installer() {
+  check_file --ignition-file "$@"
+  not_run 'it writes a disk'
+}
 chronyc() { not_run 'it needs chronyd of a host'; }
 fagenrules() { not_run 'it needs fapolicyd'; }
 fapolicyd-cli() { not_run 'it needs fapolicyd'; }
