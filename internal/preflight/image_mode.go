@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -36,11 +37,7 @@ func checkBootedImage(f HostFacts) []report.Finding {
 		errorIf(f.Units[bootCompleteUnit].Active == "failed",
 			"journalctl -b -u "+bootCompleteUnit+" # the cause; often /boot is full: df -h /boot",
 			"the last update of the image was not completed, so that the host runs the image before it"),
-		errorIf(f.Deployments.TransientEtc, "# remove transient=true of section [etc] from "+
-			"/usr/lib/ostree/prepare-root.conf of the image, and update the host to it",
-			"the image makes /etc temporary: the next boot would discard the files of the node"),
-		errorIf(f.Deployments.Unlocked, "# the next boot discards the changes of /usr: systemctl reboot",
-			"/usr is unlocked (bootc usr-overlay): the node would run software that the next boot discards"),
+		deployment.CheckVolatile(*f.Deployments),
 	)
 }
 
@@ -51,15 +48,8 @@ func checkNextImage(f HostFacts) []report.Finding {
 		found = append(found, warningFinding("bootc status # then reboot the host before the join, unless the images have "+
 			"the same kubelet and CRI-O", "another deployment boots next: %s", next.Describe(f.Deployments.Booted))...)
 	}
-	if f.Deployments.Booted.Modified {
-		layered := strings.Join(f.Deployments.Booted.Packages, ", ")
-		if layered == "" {
-			layered = "unknown"
-		}
-		found = append(found, warningFinding("rpm-ostree status # add the packages to the image instead: rpm-ostree reset",
-			"packages are layered onto the image (%s): bootc refuses to update it", layered)...)
-	}
-	return found
+	layered := Result{Findings: deployment.CheckLayered(f.Deployments.Booted)}
+	return append(found, layered.WithoutRefusal().Findings...)
 }
 
 // checkReadOnly refuses a host whose image has directories of the payload in its read-only part.
