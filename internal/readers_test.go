@@ -25,7 +25,7 @@ var readers = map[string]string{
 	"doctor": "ledger.Difference ledger.IsLocked ledger.Item ledger.Unit machine.Inspect machine.Reader " +
 		"machine.ServiceUnit migrate.UnfinishedMigration openvswitch.Unit systemd.NetworkManagerUnit systemd.UnitState",
 	"plan": "deployment.Deployment deployment.Status dnf.ExtraProxyVariables dnf.Host dnf.IsAvailable dnf.Package dnf.ProxyVariables firewalld.ReadZone " +
-		"firewalld.Zone hostfs.NewScratchTree hostfs.ReadOnlyDirectory hostfs.Reader hostfs.Regular hostfs.Symlink " +
+		"firewalld.Zone hostfs.IsWithin hostfs.NewScratchTree hostfs.ReadOnlyDirectory hostfs.Reader hostfs.Regular hostfs.Symlink " +
 		"hostinfo.Bootc hostinfo.Class hostinfo.CoreOS hostinfo.Facts hostinfo.HasModule hostinfo.HasSysctl " +
 		"hostinfo.IsClockSynchronized hostinfo.OSRelease hostinfo.PackageMode hostinfo.ParseEnv hostinfo.Sockets " +
 		"hostnet.BestDefaultRoute hostnet.DefaultRoutes hostnet.Links kinds.EffectOf kinds.Group kinds.GroupOf " +

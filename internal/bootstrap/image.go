@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -56,11 +57,30 @@ func (j *Flow) StageImage(ctx context.Context, log report.Log) (bool, error) {
 			return false, err
 		}
 	}
+	if err := j.writePullFiles(ctx); err != nil {
+		return false, err
+	}
 	log.Wait("staging the image of the payload", "")
 	return true, host.Stage(ctx, deployment.Target{
 		Image: update.Image, AddArguments: update.KernelArguments.Add, RemoveArguments: update.KernelArguments.Remove,
 		PullSecret: pods.PullSecretPath,
 	})
+}
+
+// writePullFiles writes the files with which a host that has not joined pulls the image. A node pulls with the files of
+// its present payload, because nothing of the next one is written to its /etc.
+func (j *Flow) writePullFiles(ctx context.Context) error {
+	if j.Run.State.Registered {
+		return nil
+	}
+	made, err := j.Host.Ledger.Apply(ctx, steps.Files, j.Plan.PullFiles())
+	if err != nil || len(made) == 0 {
+		return err
+	}
+	if err := machine.UpdateTrustStoreIfNeeded(ctx, j.Plan.Files); err != nil {
+		return err
+	}
+	return j.Host.Systemd.Reload(ctx)
 }
 
 // rollsBackImage reports whether the image of the plan is booted by a rollback to the previous deployment.

@@ -3,13 +3,18 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -60,4 +65,15 @@ func decideImage(f Facts, config ignition.MachineConfig) (*ImageUpdate, error) {
 		Image: image, Digest: digest, Booted: f.Deployments.Booted,
 		InRollback: f.Deployments.Rollback != nil && f.Deployments.Rollback.HasDigest(digest),
 	}, nil
+}
+
+// PullFiles returns the planned files with which the host pulls the image of the payload at a first join: mirrors,
+// signature policy, pull secret, CAs and proxy. The drop-in of rpm-ostreed names the proxy.
+func (p *Plan) PullFiles() []ledger.Change {
+	return slices.DeleteFunc(slices.Clone(p.Files), func(change ledger.Change) bool {
+		return !slices.ContainsFunc([]string{
+			"/etc/containers", pods.PullSecretPath, crio.TrustAnchorsDir, proxyEnvironment,
+			"/etc/systemd/system/rpm-ostreed.service.d",
+		}, func(prefix string) bool { return hostfs.IsWithin(change.Target, prefix) })
+	})
 }

@@ -6,9 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -55,5 +59,24 @@ func TestDecideImage(t *testing.T) {
 				t.Errorf("update %+v", *update)
 			}
 		})
+	}
+}
+
+func TestPullFiles(t *testing.T) {
+	file := func(target string) ledger.Change { return ledger.Change{Kind: ledger.File, Target: target} }
+	p := &Plan{Plan: &adapt.Plan{Files: []ledger.Change{
+		file("/etc/containers/registries.conf"), file("/etc/kubernetes/kubelet.conf"), file("/var/lib/kubelet/config.json"),
+		file("/etc/systemd/system/rpm-ostreed.service.d/10-mco-default-env.conf"), file("/etc/mco/proxy.env"),
+		file("/etc/systemd/system/kubelet.service"),
+	}}}
+	var got []string
+	for _, change := range p.PullFiles() {
+		got = append(got, change.Target)
+	}
+	if diff := cmp.Diff([]string{
+		"/etc/containers/registries.conf", "/var/lib/kubelet/config.json",
+		"/etc/systemd/system/rpm-ostreed.service.d/10-mco-default-env.conf", "/etc/mco/proxy.env",
+	}, got); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
 	}
 }
