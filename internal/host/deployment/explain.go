@@ -80,13 +80,13 @@ var failures = []failure{
 		texts:  []string{"does not have ostree.bootable label"},
 		cause:  "the image contains no operating system that can boot",
 		code:   report.Refused,
-		remedy: bootableRemedy,
+		remedy: BootableRemedy,
 	},
 	{
 		texts:  []string{"Insufficient free space", "No space left on device", "' would be exceeded, at least "},
 		cause:  "the host has too little space",
 		code:   report.Refused,
-		remedy: "df -h /sysroot /boot # free some space, such as that of the previous image: rpm-ostree cleanup -r",
+		remedy: SpaceRemedy,
 	},
 	{
 		texts: []string{
@@ -113,8 +113,12 @@ var failures = []failure{
 	},
 }
 
-// bootableRemedy is the remedy for an image without the label of bootable images.
-const bootableRemedy = "# use the image of an OpenShift release, or add the label containers.bootc=1 to your image"
+const (
+	// BootableRemedy is the remedy for an image without a label of bootable images.
+	BootableRemedy = "# use the image of an OpenShift release, or add the label containers.bootc=1 to your image"
+	// SpaceRemedy is the remedy for a host without space for another deployment.
+	SpaceRemedy = "df -h /sysroot /boot # free some space, such as that of the previous image: rpm-ostree cleanup -r"
+)
 
 // explain returns the error for an image that a program failed to stage, with the cause and a remedy if the cause is
 // well known. The error contains the message of the program.

@@ -13,4 +13,6 @@
 // Download downloads only the layer with the packages, and Driver unpacks them into a directory. The rpm
 // database in the layer lists the files of each package with their digests, and each unpacked file is
 // compared with it. Place puts the files at their usual paths.
+//
+// CheckBootable predicts from the manifest and the config whether a host in image mode can boot the image.
 package osimage
