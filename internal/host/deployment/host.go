@@ -96,10 +96,11 @@ func (h *Host) Stage(ctx context.Context, target Target) error {
 
 // boots reports whether the next boot runs the image with the digest, and is no rollback.
 func (s Status) boots(digest string) bool {
+	next := s.Booted
 	if s.Staged != nil {
-		return s.Staged.HasDigest(digest) && !s.RollbackQueued
+		next = *s.Staged
 	}
-	return s.Booted.HasDigest(digest) && !s.RollbackQueued
+	return next.HasDigest(digest) && !s.RollbackQueued
 }
 
 // argumentFlags returns the flags of rpm-ostree kargs. rpm-ostree removes arguments after it has added others, so that

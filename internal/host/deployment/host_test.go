@@ -56,6 +56,14 @@ func TestStage(t *testing.T) {
 			status:  Status{Rollback: imageOf(second), RollbackQueued: true},
 			refusal: "a rollback is queued, so that the next boot runs " + repository,
 		},
+		"it is booted, but a rollback is queued": {
+			status:  Status{Booted: *imageOf(second), Rollback: imageOf(first), RollbackQueued: true},
+			refusal: "a rollback is queued",
+		},
+		"it is staged, but a rollback is queued": {
+			status:  Status{Staged: imageOf(second), Rollback: imageOf(third), RollbackQueued: true},
+			refusal: "a rollback is queued",
+		},
 		"layered packages": {
 			status:  Status{Booted: Deployment{Image: repository, Digest: first, Checksum: "11", Modified: true}},
 			refusal: "packages are layered onto the image",
