@@ -24,15 +24,18 @@ const writers = "host/... kinds ledger ledger/resource machine networkplugin ovs
 var readers = map[string]string{
 	"doctor": "ledger.Difference ledger.IsLocked ledger.Item ledger.Unit machine.Inspect machine.Reader " +
 		"machine.ServiceUnit migrate.UnfinishedMigration openvswitch.Unit systemd.NetworkManagerUnit systemd.UnitState",
-	"plan": "deployment.Deployment deployment.Status dnf.ExtraProxyVariables dnf.Host dnf.IsAvailable dnf.Package dnf.ProxyVariables firewalld.ReadZone " +
-		"firewalld.Zone hostfs.IsWithin hostfs.NewScratchTree hostfs.ReadOnlyDirectory hostfs.Reader hostfs.Regular hostfs.Symlink " +
+	"plan": "deployment.CheckStageable deployment.Deployment deployment.ReadStorage deployment.Status " +
+		"dnf.ExtraProxyVariables dnf.Host dnf.IsAvailable dnf.Package dnf.ProxyVariables firewalld.ReadZone " +
+		"firewalld.Zone hostfs.IsWithin hostfs.NewScratchTree hostfs.ReadOnlyDirectory hostfs.Reader " +
+		"hostfs.Regular hostfs.Symlink " +
 		"hostinfo.Bootc hostinfo.Class hostinfo.CoreOS hostinfo.Facts hostinfo.HasModule hostinfo.HasSysctl " +
 		"hostinfo.IsClockSynchronized hostinfo.OSRelease hostinfo.PackageMode hostinfo.ParseEnv hostinfo.Sockets " +
 		"hostnet.BestDefaultRoute hostnet.DefaultRoutes hostnet.Links kinds.EffectOf kinds.Group kinds.GroupOf " +
 		"kinds.GroupOther kinds.GroupRuntime kinds.Of kinds.OfflineDrivers ledger.Change ledger.Directory " +
 		"ledger.File ledger.FileChange ledger.Item ledger.Kind ledger.OpenReadOnly ledger.PlannedChange " +
 		"ledger.State ledger.Symlink machine.Addresses machine.Inspect machine.OpenReader machine.Reader " +
-		"migrate.Endpoint networkmanager.Reader networkmanager.Settings resource.ArgumentChange resource.DefaultZone systemd.Open " +
+		"migrate.Endpoint networkmanager.Reader networkmanager.Settings resource.ArgumentChange " +
+		"resource.DefaultZone systemd.Open " +
 		"systemd.UnitState",
 	"status": "deployment.Status hostfs.DiskUsage hostinfo.Class ledger.Publish ledger.PublishedDifference " +
 		"machine.OpenReader networkmanager.Reader openvswitch.Unit systemd.NetworkManagerUnit systemd.UnitState",

@@ -44,7 +44,7 @@ func (j *Flow) StageImage(ctx context.Context, log report.Log) (bool, error) {
 	switch {
 	case update == nil:
 		return false, nil
-	case j.rollsBackImage():
+	case j.Planner.RollsBackImage(j.Plan):
 		return true, nil // to a deployment that exists
 	case images.Update.HasRebooted(update.Digest, j.Host.Facts.BootID):
 		return false, report.Fail(report.Failed, "journalctl -b -1 --no-pager -u ostree-finalize-staged.service # the "+
@@ -83,11 +83,6 @@ func (j *Flow) writePullFiles(ctx context.Context) error {
 	return j.Host.Systemd.Reload(ctx)
 }
 
-// rollsBackImage reports whether the image of the plan is booted by a rollback to the previous deployment.
-func (j *Flow) rollsBackImage() bool {
-	return j.Run.State.Upgrade.IsRollingBack() && j.Plan.Image.InRollback
-}
-
 // bootImage reboots the host into the image of the plan. It returns the failure that ends the run. A join reboots only
 // on request.
 func (j *Flow) bootImage(ctx context.Context, log report.Log) error {
@@ -106,7 +101,7 @@ func (j *Flow) bootImage(ctx context.Context, log report.Log) error {
 		return err
 	}
 	images.Update = &joinstate.ImageUpdate{Digest: update.Digest, RebootedFrom: j.Host.Facts.BootID}
-	if j.rollsBackImage() {
+	if j.Planner.RollsBackImage(j.Plan) {
 		host := deployment.NewHost(j.Host.Facts.Class(), j.Host.Tree, nil)
 		if err := host.Rollback(ctx, update.Digest, ""); err != nil {
 			return err

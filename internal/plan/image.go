@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -12,10 +13,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 )
 
 // ImageUpdate is the boot of another image, which precedes the other changes of a plan.
@@ -65,6 +68,40 @@ func decideImage(f Facts, config ignition.MachineConfig) (*ImageUpdate, error) {
 		Image: image, Digest: digest, Booted: f.Deployments.Booted,
 		InRollback: f.Deployments.Rollback != nil && f.Deployments.Rollback.HasDigest(digest),
 	}, nil
+}
+
+// RollsBackImage reports whether an upgrade that returns to the payload before boots the previous deployment again.
+func (b *Builder) RollsBackImage(p *Plan) bool {
+	return p.Image != nil && p.Image.InRollback && b.Run.State.Upgrade.IsRollingBack()
+}
+
+// checkImage returns the reasons why the host cannot boot the image of the plan. It reads the manifest from the
+// registry.
+func (b *Builder) checkImage(ctx context.Context, p *Plan, log report.Log) ([]report.Finding, error) {
+	if b.RollsBackImage(p) {
+		return nil, nil
+	}
+	status, err := b.Host.Deployments(ctx)
+	if err != nil || status == nil {
+		return nil, err
+	}
+	images, err := joinstate.LoadImages(b.Run.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if status.Staged != nil && images.Update != nil && status.Staged.HasDigest(images.Update.Digest) {
+		status.Staged = nil // the agent has staged it, and replaces it
+	}
+	image, err := b.OpenOSImage(ctx, log)
+	if err != nil {
+		return []report.Finding{report.RefusingFinding(err)}, ctx.Err()
+	}
+	storage, err := deployment.ReadStorage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := osimage.CheckBootable(image, b.Host.Facts.Arch, storage)
+	return append(found, deployment.CheckStageable(*status, p.Image.Digest)...), err
 }
 
 // PullFiles returns the planned files with which the host pulls the image of the payload at a first join: mirrors,

@@ -98,6 +98,9 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	facts.Packages, facts.Release = report.Refusal(decision.Findings), decision.Mismatches
 	if p.Image != nil {
 		facts.KernelArguments = nil // the join sets them with the image
+		if facts.Image, err = b.checkImage(ctx, p, log); err != nil {
+			return v, err
+		}
 	}
 	if len(decision.Missing()) > 0 || len(decision.Unpack) > 0 || p.Image != nil {
 		facts.MissingUnits, facts.MissingPrograms = nil, nil // checked again after the packages are installed

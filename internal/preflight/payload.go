@@ -36,6 +36,7 @@ type PayloadFacts struct {
 	LoopbackAddresses   []netip.Addr // addresses that the payload adds to lo
 	Reserved            Resources    // CPU and memory that kubelet reserves
 	CloudProvider       CloudProvider
+	Image               []report.Finding // why the host cannot boot the image of the payload
 	Release             []report.Finding // mismatches of kubelet, CRI-O, the payload and the API server
 	API                 error            // nil if the API server responds over verified TLS
 	// Nil if the node name is unused, or is the name of this host's Node.
@@ -74,6 +75,10 @@ func PayloadChecks() []Check[PayloadFacts] {
 		{
 			"release", "the release of kubelet and CRI-O matches the payload and the API server",
 			func(f PayloadFacts) []report.Finding { return f.Release },
+		},
+		{
+			"image", "the host can boot the image of the payload",
+			func(f PayloadFacts) []report.Finding { return f.Image },
 		},
 		{"payload-architecture", "the payload is for the architecture of the host", checkArchitecture},
 		{"fips", "FIPS mode matches that of the cluster", checkFIPS},
