@@ -42,6 +42,8 @@ after a stop.`,
 	purge := c.Flags().Bool("purge", false,
 		"also remove the packages that join installed, images that were pulled since the join, and files "+
 			"that other processes may have created in the cluster's directories")
+	restoreImage := c.Flags().Bool("restore-image", false,
+		"also make the host boot the image that it ran before the agent booted that of the payload (RHCOS)")
 	deleteNode := c.Flags().String("delete-node", "",
 		"delete the Node from the cluster with this `KUBECONFIG` (- for standard input); it is not stored")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -53,9 +55,9 @@ after a stop.`,
 			}
 		}
 		options := leave.Options{
-			Options:    inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink},
-			Drain:      !*noDrain,
-			Purge:      *purge,
+			Options: inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink},
+			Drain:   !*noDrain,
+			Purge:   *purge, RestoreImage: *restoreImage,
 			DeleteNode: kubeconfig,
 			AutoJoin:   autojoin.Files{Dir: autojoin.DefaultDir},
 		}

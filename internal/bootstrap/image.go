@@ -100,6 +100,9 @@ func (j *Flow) bootImage(ctx context.Context, log report.Log) error {
 	if err != nil {
 		return err
 	}
+	if images.First == nil {
+		images.First = &joinstate.FirstImage{Image: update.Booted.PullSpec()}
+	}
 	images.Update = &joinstate.ImageUpdate{Digest: update.Digest, RebootedFrom: j.Host.Facts.BootID}
 	if j.Planner.RollsBackImage(j.Plan) {
 		host := deployment.NewHost(j.Host.Facts.Class(), j.Host.Tree, nil)

@@ -21,6 +21,7 @@ type Images struct {
 	report.TypeMeta
 	Update *ImageUpdate  `json:"update,omitempty"` // the unfinished update; nil if there is none
 	Failed []FailedImage `json:"failed,omitempty"` // images that the agent has rolled back
+	First  *FirstImage   `json:"first,omitempty"`  // before the agent's first update; nil: there was none
 	// the deployment before the last update, to which the host can be rolled back
 	Previous *LeftDeployment `json:"previous,omitempty"`
 }
@@ -29,6 +30,11 @@ type Images struct {
 type LeftDeployment struct {
 	ID       string `json:"id"`
 	Position int    `json:"position"` // of the ledger, which then described its /etc
+}
+
+// FirstImage is the image that a host ran before the agent booted another one.
+type FirstImage struct {
+	Image string `json:"image,omitempty"` // NAME@DIGEST; "" for a deployment that is of no image
 }
 
 // ImageUpdate is the state of an unfinished update or rollback of the image.

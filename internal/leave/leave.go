@@ -48,10 +48,11 @@ type Flow struct {
 }
 
 // leaveSteps returns the steps of a leave in order.
-func leaveSteps(document *Document, evict, purge bool) []steps.Step[*Flow] {
-	selected := map[string]bool{"drain": evict, "images": purge, "packages": purge}
+func leaveSteps(document *Document, o Options) []steps.Step[*Flow] {
+	selected := map[string]bool{"drain": o.Drain, "image": o.RestoreImage, "images": o.Purge, "packages": o.Purge}
 	all := []steps.Step[*Flow]{
 		{Name: "drain", Description: "drain the node", Run: drain},
+		{Name: "image", Description: "stage the first image of this host", Run: restoreImage(document)},
 		{Name: "stop", Description: "stop kubelet and all pods", Run: stopNode},
 		{Name: "images", Description: "remove images that were pulled since the join", Run: purgeImages(document)},
 		{Name: "unmount", Description: "unmount remaining volumes of kubelet", Run: unmountVolumes},
@@ -71,6 +72,8 @@ type Options struct {
 	// Purge also removes the packages that the agent installed, the images that were pulled since the
 	// join, and files that others may have created.
 	Purge bool
+	// RestoreImage makes the host boot the image that it ran before the agent booted another one.
+	RestoreImage bool
 	// DeleteNode is the kubeconfig to delete the Node with; nil keeps the Node.
 	DeleteNode []byte
 	// AutoJoin locates the files with which the host would join again.
@@ -94,6 +97,11 @@ func Run(ctx context.Context, options Options) (Document, error) {
 			return document, err
 		}
 	}
+	if options.RestoreImage {
+		if _, err := firstImage(options.StateDir); err != nil {
+			return document, err
+		}
+	}
 	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Sink: options.Sink, Purge: options.Purge}
 	m.Bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
 	m.SharedContents.Purge = options.Purge
@@ -103,7 +111,7 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	if err != nil {
 		return document, err
 	}
-	if err := f.Run(ctx, leaveSteps(&document, options.Drain, options.Purge), options.AutoJoin); err != nil {
+	if err := f.Run(ctx, leaveSteps(&document, options), options.AutoJoin); err != nil {
 		return document, err
 	}
 	// The removal of the user data may have started the service again.

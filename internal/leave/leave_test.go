@@ -56,7 +56,7 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 func TestLeaveStepsWithoutDrain(t *testing.T) {
 	names := func(evict, purge bool) []string {
 		var list []string
-		for _, step := range leaveSteps(&Document{}, evict, purge) {
+		for _, step := range leaveSteps(&Document{}, Options{Drain: evict, Purge: purge, RestoreImage: purge}) {
 			if step.Description == "" || step.Run == nil {
 				t.Errorf("step %s says or does nothing", step.Name)
 			}
@@ -70,9 +70,9 @@ func TestLeaveStepsWithoutDrain(t *testing.T) {
 	if diff := cmp.Diff([]string{"stop", "unmount", "undo"}, names(false, false)); diff != "" {
 		t.Errorf("--no-drain (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"drain", "stop", "images", "unmount", "undo", "packages"},
+	if diff := cmp.Diff([]string{"drain", "image", "stop", "images", "unmount", "undo", "packages"},
 		names(true, true)); diff != "" {
-		t.Errorf("--purge (-want +got):\n%s", diff)
+		t.Errorf("--purge --restore-image (-want +got):\n%s", diff)
 	}
 }
 

@@ -97,7 +97,7 @@ func Preview(ctx context.Context, options Options) (PreviewDocument, error) {
 		return document, nil
 	}
 	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Purge: options.Purge}
-	document.Steps = lists.Map(leaveSteps(&Document{}, options.Drain, options.Purge),
+	document.Steps = lists.Map(leaveSteps(&Document{}, options),
 		func(step steps.Step[*Flow]) string { return step.Description })
 	if state.NodeName != "" && state.LastStep != "" {
 		if options.DeleteNode == nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -75,6 +76,9 @@ const hostnameUnit = "/etc/systemd/system/node-valid-hostname.service"
 // design.
 func (f *Flow) notRestored(items []ledger.Item) []string {
 	var modules, texts []string
+	if f.Machine.Facts.Class() == hostinfo.CoreOS {
+		texts = append(texts, "the image, and the files and units that Ignition wrote at the first boot, remain")
+	}
 	for _, item := range items {
 		switch {
 		case item.Kind == ledger.Module && !item.Before.Present:

@@ -38,6 +38,18 @@ type Deployment struct {
 // ID returns the name by which ostree identifies the deployment.
 func (d Deployment) ID() string { return fmt.Sprintf("%s.%d", d.Checksum, d.Serial) }
 
+// PullSpec returns the image with its digest, NAME@DIGEST, "" if the deployment is of none.
+func (d Deployment) PullSpec() string {
+	if d.Digest == "" || strings.Contains(d.Image, "@") {
+		return d.Image
+	}
+	name := d.Image
+	if tag := strings.LastIndexByte(name, ':'); tag > strings.LastIndexByte(name, '/') { // a colon before is of a port
+		name = name[:tag]
+	}
+	return name + "@" + d.Digest
+}
+
 // HasDigest reports whether the deployment is of the image with the digest. If the image was requested with the digest
 // of an index for several architectures, Digest is that of the manifest for this host (skopeo, cmd/skopeo/proxy.go).
 func (d Deployment) HasDigest(digest string) bool {

@@ -184,3 +184,20 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 }
+
+func TestPullSpec(t *testing.T) {
+	for image, want := range map[string]string{
+		"":                             "",
+		"registry:5000/rhel/bootc":     "registry:5000/rhel/bootc@sha256:1",
+		"registry:5000/rhel/bootc:9.6": "registry:5000/rhel/bootc@sha256:1",
+		"registry/bootc@sha256:2":      "registry/bootc@sha256:2", // of an index
+	} {
+		d := Deployment{Image: image, Digest: "sha256:1"}
+		if image == "" {
+			d.Digest = ""
+		}
+		if got := d.PullSpec(); got != want {
+			t.Errorf("%q: %q, want %q", image, got, want)
+		}
+	}
+}
