@@ -4,14 +4,21 @@ package bootstrap
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/rhcos"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -90,6 +97,9 @@ func (j *Flow) bootImage(ctx context.Context, log report.Log) error {
 	if _, err := j.StageImage(ctx, log); err != nil {
 		return err
 	}
+	if err := j.keepAgent(ctx); err != nil {
+		return err
+	}
 	what := "into the image " + update.Digest
 	if j.Run.State.Upgrade == nil && j.Run.Config.HostSettings != config.HostSettingsReboot {
 		return report.Fail(report.RebootNeeded, report.Remedy(report.RebootRemedy+"; "+
@@ -119,6 +129,38 @@ func (j *Flow) bootImage(ctx context.Context, log report.Log) error {
 		return err
 	}
 	return j.Host.Reboot(ctx, log, j.commandName(), what)
+}
+
+// keepAgent installs the agent and its unit outside of the image if they are in the image that the host leaves.
+func (j *Flow) keepAgent(ctx context.Context) error {
+	program, err := os.Executable()
+	if err == nil {
+		program, err = filepath.EvalSymlinks(program)
+	}
+	if err != nil {
+		return fmt.Errorf("finding the program of the agent: %w", err)
+	}
+	if !hostfs.IsWithin(program, "/usr") {
+		return nil
+	}
+	content, err := os.ReadFile(program)
+	if err != nil {
+		return fmt.Errorf("reading the program of the agent: %w", err)
+	}
+	mode := uint32(0o755)
+	_, err = j.Host.Ledger.Apply(ctx, steps.Packages, []ledger.Change{
+		{
+			Kind: ledger.File, Target: rhcos.AgentTarget, Reason: "the next image does not contain the agent",
+			Desired: ledger.FileState(content, mode),
+		},
+		ledger.FileChange(rhcos.AgentServicePath, "the next image does not contain the agent", rhcos.AgentService()),
+		{
+			Kind: ledger.Symlink, Target: "/etc/systemd/system/multi-user.target.wants/" + path.Base(rhcos.AgentServicePath),
+			Reason:  "the next image does not contain the agent",
+			Desired: ledger.State{Present: true, Type: hostfs.Symlink, Link: rhcos.AgentServicePath},
+		},
+	})
+	return err
 }
 
 // RecordBootedImage records that the host runs the image of the unfinished update. It returns when the agent has found

@@ -19,7 +19,7 @@ import (
 // ensurePackages unpacks packages from the OS image, and installs missing ones with dnf if requested. On a
 // host without rpm and dnf, or that is not RHEL-like, dnf installs nothing: other checks cover the binaries.
 func ensurePackages(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	if j.Host.Facts.Class() == hostinfo.CoreOS {
+	if j.Host.Facts.Class() == hostinfo.CoreOS || j.Plan.Image != nil {
 		return ensureImage(ctx, j, log)
 	}
 	decision, err := j.SoftwareDecision(ctx)

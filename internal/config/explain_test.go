@@ -82,6 +82,9 @@ func TestProblemsOfEverySetting(t *testing.T) {
 		},
 		{"software", "software: deb", 11, `software: invalid value "deb": must be one of auto, rpm, image`},
 		{
+			"switchImage", "switchImage: perhaps", 14, `switchImage: invalid value "perhaps": must be true or false`,
+		},
+		{
 			"installPackages", "installPackages: perhaps", 18, `installPackages: invalid value "perhaps": must be true or false`,
 		},
 		{

@@ -47,6 +47,7 @@ type Join struct {
 
 	OpenShiftRelease string `json:"openshiftRelease,omitempty" doc:"release of the NodePool, such as 4.18, if it cannot be read from the OS image of the payload"`
 	Software         string `json:"software,omitempty" doc:"source of kubelet and CRI-O: rpm (repositories), image (the OS image of the payload) or auto (the OS image if no repository has them)"`
+	SwitchImage      bool   `json:"switchImage,omitempty" doc:"whether a RHEL bootc host boots the OS image of the payload"`
 	InstallPackages  bool   `json:"installPackages,omitempty" doc:"whether missing packages are installed with dnf"`
 
 	HostSettings string `json:"hostSettings,omitempty" doc:"what the join does with settings of the host that are not in files, such as kernel arguments, and configuration that running services must load: report, apply, or reboot, which applies them and reboots if the kernel arguments require it"`

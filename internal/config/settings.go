@@ -60,6 +60,8 @@ func FlagSet(j *Join) *pflag.FlagSet {
 	flags.StringVar(&j.Software, "software", j.Software,
 		"`SOURCE` of kubelet and CRI-O: "+strings.Join(SoftwareSources(), ", ")+
 			"; rpm is repositories, image is the OS image of the payload, auto is the OS image if no repository has them")
+	flags.BoolVar(&j.SwitchImage, "switch-image", j.SwitchImage,
+		"boot the OS image of the payload on a RHEL bootc host, which then runs RHEL CoreOS")
 	flags.BoolVar(&j.InstallPackages, "install-packages", j.InstallPackages,
 		"install missing packages with dnf; signatures are always checked")
 	flags.StringVar(&j.HostSettings, "apply-host-settings", j.HostSettings,

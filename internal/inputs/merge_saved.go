@@ -29,6 +29,7 @@ func MergeSaved(c config.Join, state joinstate.State) config.Join {
 	inheritDefault(&c.OpenShiftRelease, saved.OpenShiftRelease, defaults.OpenShiftRelease)
 	inheritDefault(&c.HostSettings, saved.HostSettings, defaults.HostSettings)
 	inheritDefault(&c.Software, saved.Software, defaults.Software)
+	inheritDefault(&c.SwitchImage, saved.SwitchImage, defaults.SwitchImage)
 	inheritDefault(&c.InstallPackages, saved.InstallPackages, defaults.InstallPackages)
 	inheritDefault(&c.KeepBootstrap, saved.KeepBootstrap, defaults.KeepBootstrap)
 	inheritList(&c.IgnitionOverrides, saved.IgnitionOverrides)

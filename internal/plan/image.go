@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -36,7 +36,10 @@ type ImageUpdate struct {
 
 // planImage plans the boot of the image of the payload on a host whose image belongs to the release: RHEL CoreOS.
 func (b builder) planImage(p *Plan) error {
-	update, err := decideImage(b.facts, b.payload.MachineConfig())
+	if !runsPayloadImage(b.facts.Host, b.settings.Config) {
+		return nil
+	}
+	update, err := decideImage(b.facts.Deployments, b.payload.MachineConfig().OSImageURL)
 	if err != nil || update == nil {
 		return err
 	}
@@ -50,10 +53,14 @@ func (b builder) planImage(p *Plan) error {
 	return nil
 }
 
-// decideImage returns the required update of the image, nil for none.
-func decideImage(f Facts, config ignition.MachineConfig) (*ImageUpdate, error) {
-	image := config.OSImageURL
-	if f.Host.Class() != hostinfo.CoreOS || f.Deployments == nil || image == "" {
+// runsPayloadImage reports whether the host runs the image of the payload: RHEL CoreOS, and RHEL bootc on request.
+func runsPayloadImage(host hostinfo.Facts, c config.Join) bool {
+	return host.Class() == hostinfo.CoreOS || (host.Class() == hostinfo.Bootc && c.SwitchImage)
+}
+
+// decideImage returns the update to the image of the payload, nil if it runs or if the deployments are unknown.
+func decideImage(deployments *deployment.Status, image string) (*ImageUpdate, error) {
+	if deployments == nil || image == "" {
 		return nil, nil //nolint:nilnil // the image of the host is not updated
 	}
 	_, digest, found := strings.Cut(image, "@")
@@ -61,12 +68,12 @@ func decideImage(f Facts, config ignition.MachineConfig) (*ImageUpdate, error) {
 		return nil, report.Fail(report.Refused, "# set spec.release.image of the NodePool to a release that names its images "+
 			"by digest", "the payload names the image of the host without a digest: %s", image)
 	}
-	if f.Deployments.Booted.HasDigest(digest) {
+	if deployments.Booted.HasDigest(digest) {
 		return nil, nil //nolint:nilnil // the host runs the image
 	}
 	return &ImageUpdate{
-		Image: image, Digest: digest, Booted: f.Deployments.Booted,
-		InRollback: f.Deployments.Rollback != nil && f.Deployments.Rollback.HasDigest(digest),
+		Image: image, Digest: digest, Booted: deployments.Booted,
+		InRollback: deployments.Rollback != nil && deployments.Rollback.HasDigest(digest),
 	}, nil
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -19,38 +19,25 @@ import (
 func TestDecideImage(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("1", 64)
 	image := "quay.io/release/node@" + digest
-	coreOS := hostinfo.Facts{OSTree: true, OS: hostinfo.OSRelease{Variant: "coreos"}}
+	other, this := deployment.Deployment{Digest: "sha256:2"}, deployment.Deployment{Digest: digest}
 	for name, test := range map[string]struct {
-		host       hostinfo.Facts
-		image      string
-		status     *deployment.Status
-		isRequired bool
-		inRollback bool
-		code       report.Code
+		image                  string
+		status                 *deployment.Status
+		isRequired, inRollback bool
+		code                   report.Code
 	}{
-		"another image": {
-			host: coreOS, image: image, isRequired: true,
-			status: &deployment.Status{Booted: deployment.Deployment{Digest: "sha256:2"}},
-		},
+		"another image": {image: image, status: &deployment.Status{Booted: other}, isRequired: true},
 		"the previous deployment is of the image": {
-			host: coreOS, image: image, isRequired: true, inRollback: true,
-			status: &deployment.Status{
-				Booted: deployment.Deployment{Digest: "sha256:2"}, Rollback: &deployment.Deployment{Digest: digest},
-			},
+			image: image, status: &deployment.Status{Booted: other, Rollback: &this}, isRequired: true, inRollback: true,
 		},
-		"installed from a disk image": {host: coreOS, image: image, status: &deployment.Status{}, isRequired: true},
-		"the image runs": {
-			host: coreOS, image: image, status: &deployment.Status{Booted: deployment.Deployment{Digest: digest}},
-		},
-		"without a digest": {
-			host: coreOS, image: "quay.io/release/node:latest", status: &deployment.Status{}, code: report.Refused,
-		},
-		"the payload names no image":      {host: coreOS, status: &deployment.Status{}},
-		"the deployments are unknown":     {host: coreOS, image: image},
-		"the owner of the host builds it": {host: hostinfo.Facts{OSTree: true}, image: image, status: &deployment.Status{}},
+		"installed from a disk image": {image: image, status: &deployment.Status{}, isRequired: true},
+		"the image runs":              {image: image, status: &deployment.Status{Booted: this}},
+		"without a digest":            {image: "quay.io/release/node:latest", status: &deployment.Status{}, code: report.Refused},
+		"the payload names no image":  {status: &deployment.Status{}},
+		"the deployments are unknown": {image: image},
 	} {
 		t.Run(name, func(t *testing.T) {
-			update, err := decideImage(Facts{Host: test.host, Deployments: test.status}, ignition.MachineConfig{OSImageURL: test.image})
+			update, err := decideImage(test.status, test.image)
 			if report.CodeOf(err) != test.code || (update != nil) != test.isRequired {
 				t.Fatalf("update %+v, error %v", update, err)
 			}
@@ -59,6 +46,24 @@ func TestDecideImage(t *testing.T) {
 				t.Errorf("update %+v", *update)
 			}
 		})
+	}
+}
+
+func TestRunsPayloadImage(t *testing.T) {
+	bootc, coreOS := hostinfo.Facts{OSTree: true}, hostinfo.Facts{OSTree: true, OS: hostinfo.OSRelease{Variant: "coreos"}}
+	for name, test := range map[string]struct {
+		host   hostinfo.Facts
+		config config.Join
+		want   bool
+	}{
+		"RHEL CoreOS":                 {host: coreOS, want: true},
+		"RHEL bootc":                  {host: bootc},
+		"RHEL bootc on request":       {host: bootc, config: config.Join{SwitchImage: true}, want: true},
+		"package mode, with the flag": {config: config.Join{SwitchImage: true}},
+	} {
+		if got := runsPayloadImage(test.host, test.config); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }
 

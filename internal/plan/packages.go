@@ -10,7 +10,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -48,7 +47,7 @@ func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Versi
 	if err := b.checkSoftwareSource(); err != nil {
 		return software.Decision{}, err
 	}
-	if b.Host.Facts.Class() == hostinfo.CoreOS && (p == nil || p.Image != nil) {
+	if runsPayloadImage(b.Host.Facts, b.Run.Config) && (p == nil || p.Image != nil) {
 		return software.Decision{}, nil // the software is that of another image, which the host boots first
 	}
 	var err error

@@ -89,7 +89,7 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	if facts.Storage, err = preflight.FindFileSystem(crio.StorageDir); err != nil {
 		return v, err
 	}
-	if b.Host.Facts.OSTree {
+	if b.Host.Facts.OSTree && p.Image == nil {
 		facts.ReadOnlyDirectories = readOnlyDirectories(p)
 	}
 	if err := b.addKubeletFacts(p, &facts); err != nil {

@@ -8,6 +8,9 @@ package rhcos
 // a directory in /var, which updates of the image keep.
 const AgentPath = "/usr/local/bin/hcp-node-agent"
 
+// AgentTarget is the path to which AgentPath leads. RHEL bootc has the directory in /var, but not always the link.
+const AgentTarget = "/var/usrlocal/bin/hcp-node-agent"
+
 // HoldKubeletPath is the path of the file that prevents the start of kubelet while an update of the image is applied.
 const HoldKubeletPath = "/var/lib/hcp-node-agent/hold-kubelet"
 

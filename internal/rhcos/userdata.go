@@ -69,7 +69,7 @@ func UserData(userData, joinToken []byte, agent *Binary) ([]byte, error) {
 	}
 	service := unit{Name: agentUnit, Enabled: true}
 	if agent != nil {
-		service.Contents = agentService()
+		service.Contents = AgentService()
 		files.Files = append(files.Files, newFile(AgentPath, 0o755, resource{
 			Source:       agent.URL,
 			Verification: &verification{Hash: "sha512-" + agent.SHA512},
