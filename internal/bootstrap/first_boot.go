@@ -28,11 +28,11 @@ func (j *Flow) awaitFirstBoot(ctx context.Context, log report.Log) error {
 	}
 	for waited := false; ; waited = true {
 		pending, err := j.Host.Tree.Exists(encapsulatedPath)
-		if err != nil || !pending {
+		if err != nil {
 			return err
 		}
 		state, err := j.Host.Systemd.UnitState(ctx, firstBootUnit)
-		if err != nil {
+		if err != nil || (!pending && state.Active != "activating") { // the unit renames the file before the reboot
 			return err
 		}
 		failure := report.Fail(report.Failed, "journalctl -b --no-pager -u "+firstBootUnit,
