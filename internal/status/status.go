@@ -35,6 +35,7 @@ type Document struct {
 	Join         *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
 	HostClass    hostinfo.Class               `json:"hostClass" doc:"class of the host"`
 	Deployments  *deployment.Status           `json:"deployments,omitempty" doc:"images of a host in image mode; absent without root"`
+	FailedImages []joinstate.FailedImage      `json:"failedImages,omitempty" doc:"images that an upgrade has rolled back"`
 	Software     *software.Contents           `json:"software,omitempty" doc:"release and packages of the payload"`
 	Changes      int                          `json:"changes" doc:"number of changes that leave would revert"`
 	Staged       *Staged                      `json:"staged,omitempty" doc:"what upgrade --stage has prepared, if any"`
@@ -145,6 +146,11 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 	document.HostClass, document.Changes = host.Facts.Class(), len(host.Ledger.Items())
 	document.Deployments, err = host.Deployments(ctx)
 	document.addError(err)
+	images, err := joinstate.LoadImages(stateDir)
+	if err != nil {
+		return document, err
+	}
+	document.FailedImages = images.Failed
 	contents, softwareErr := joinstate.LoadSoftware(stateDir)
 	migration, migrationErr := loadMigration(stateDir)
 	for _, err := range []error{softwareErr, migrationErr} {

@@ -32,6 +32,10 @@ func (d Document) Print(page *report.Page, now time.Time) {
 	if images := d.Deployments; images != nil {
 		printImages(page, row, *images)
 	}
+	for _, one := range d.FailedImages {
+		row("failed image", page.Warn(fmt.Sprintf("%s, rolled back at %s: %s", one.Digest, report.Timestamp(one.Time),
+			report.EscapeLine(one.Reason))))
+	}
 	if s := d.Staged; s != nil {
 		row("staged", fmt.Sprintf("%s, %s, since %s (%s ago)", cmp.Or(s.Release, "an unknown release"),
 			formatSize(s.Size), report.Timestamp(s.Since), report.FormatAge(now.Sub(s.Since))))
