@@ -8,5 +8,7 @@
 // Not imitated: bootc's kargs.d, logically bound images, soft reboots and downloads without activation;
 // rpm-ostree's packages; signatures and transports other than registry.
 //
+// [RunPodman] stands in for podman: it has the effects of the containers that the units of a payload run.
+//
 // The package also builds the images that the machine can pull; see [BaseImage].
 package ostree

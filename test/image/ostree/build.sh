@@ -13,7 +13,7 @@ export suite=trixie # of root.sh and networkmanager.sh
 began=$SECONDS
 . "$here/lib/parts.sh"
 
-# build_programs OUT: the stand-ins bootc and rpm-ostree, one binary, and baseimage.
+# build_programs OUT: the stand-ins bootc, rpm-ostree and podman, one binary, and baseimage.
 build_programs() { (cd "$here/../.." && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o "$1/" ./test/ostree/cmd/...); }
 
 lane_debian() {

@@ -17,7 +17,20 @@ install -m644 "$crio/crio.service" "$crio/crio-wipe.service" "$tree/usr/lib/syst
 ln -s ../lib/cni "$tree/usr/libexec/cni"
 install -m755 "$programs/bootc" "$tree/usr/bin/bootc"
 ln -s bootc "$tree/usr/bin/rpm-ostree"
+ln -s bootc "$tree/usr/bin/podman"
 ln -s ../local/bin/hcp-node-agent "$tree/usr/bin/hcp-node-agent" # tests install it while the machine runs
+
+# --- the RPM database: configure-ovs.sh of a payload refuses a host without a package of Open vSwitch
+# shellcheck disable=SC2016 # dpkg-query expands the field
+openvswitch=$(chroot "$tree" dpkg-query -W -f '${source:Upstream-Version}' openvswitch-switch)
+chroot "$tree" /bin/bash -euo pipefail -s "$openvswitch" <<'END' >&2
+work=$(mktemp -d)
+printf '%s\n' "Name: openvswitch${1%.*}" "Version: $1" 'Release: 1.el9fdp' 'Summary: stands in for the package of RHEL' \
+  'License: Apache-2.0' 'BuildArch: noarch' '%description' 'The files are those of the package of Debian.' '%files' >"$work/spec"
+rpmbuild --quiet -bb --define "_topdir $work" "$work/spec"
+rpm --install --justdb "$work"/RPMS/noarch/*.rpm
+rm -r "$work"
+END
 
 # --- NetworkManager with Open vSwitch, as rootfs.sh does it
 plugins=$(dirname "$(find "$tree/usr/lib" -name libnm-device-plugin-team.so)")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bootc stands in for bootc, and for rpm-ostree if it is called by that name.
+// Command bootc stands in for bootc, and for rpm-ostree or podman if it is called by that name.
 package main
 
 import (
@@ -12,5 +12,9 @@ import (
 )
 
 func main() {
-	os.Exit(ostree.Run(context.Background(), filepath.Base(os.Args[0]), os.Args[1:]))
+	name := filepath.Base(os.Args[0])
+	if name == "podman" {
+		os.Exit(ostree.RunPodman(context.Background(), os.Args[1:]))
+	}
+	os.Exit(ostree.Run(context.Background(), name, os.Args[1:]))
 }
