@@ -89,21 +89,31 @@ func createJoinToken(ctx context.Context, t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
 	dir := t.TempDir()
-	own := func(ctx context.Context, args ...string) *exec.Cmd {
-		command := exec.CommandContext(ctx, "../../../bin/hcp-node-admin", args...)
-		command.Stdout, command.Stderr = t.Output(), t.Output()
-		return command
-	}
 	kubeconfig := environment.ControlPlane.Kubeconfig
-	must(t, own(ctx, "token", "create", "--node", testenv.NodeName, "--address", "192.0.2.104", "--label",
+	must(t, adminCommand(ctx, t, "token", "create", "--node", testenv.NodeName, "--address", "192.0.2.104", "--label",
 		"example.com/rack=7",
 		"--kubeconfig", kubeconfig, "--output-dir", dir).Run())
 	token, record := enrollment.Paths(dir, testenv.NodeName)
 	content, err := os.ReadFile(token)
 	must(t, err)
 	must(t, environment.Machine.Put(ctx, "/root/worker-0.token", bytes.NewReader(content), 0o600))
+	startApprover(ctx, t, filepath.Dir(record))
+}
+
+// adminCommand returns a command of hcp-node-admin.
+func adminCommand(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	command := exec.CommandContext(ctx, "../../../bin/hcp-node-admin", args...)
+	command.Stdout, command.Stderr = t.Output(), t.Output()
+	return command
+}
+
+// startApprover approves the CSRs of enrolled nodes until the test ends.
+func startApprover(ctx context.Context, t *testing.T, enrollments string) {
+	t.Helper()
 	ctx, stop := context.WithCancel(ctx)
-	approve := own(ctx, "approve", "--enrollments", filepath.Dir(record), "--watch", "--kubeconfig", kubeconfig)
+	approve := adminCommand(ctx, t, "approve", "--enrollments", enrollments, "--watch", "--kubeconfig",
+		environment.ControlPlane.Kubeconfig)
 	approve.Cancel = func() error { return approve.Process.Signal(os.Interrupt) }
 	must(t, approve.Start())
 	t.Cleanup(func() {

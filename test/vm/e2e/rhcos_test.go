@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build vm
+
+package e2e
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+)
+
+const (
+	agentBinary = "../../../bin/hcp-node-agent"
+	// agentPort is the port of the machine at which Ignition downloads the agent.
+	agentPort = 8443
+
+	firstImage, nextImage, brokenImage = "9.6.20251028-0", "9.6.20251119-0", "9.6.20251203-0"
+)
+
+// TestFirstBootOfRHCOS tests the life of a host of RHCOS that enrolls with derived user data: Ignition installs the
+// agent, the payload's own units boot the image of the release and prepare the node, and no person approves a CSR. Then
+// the node is upgraded to another image, which succeeds, and to one with a kubelet that does not start, after which the
+// host is rolled back.
+func TestFirstBootOfRHCOS(t *testing.T) {
+	ctx := newContext(t)
+	image, err := environment.PushNodeImage(firstImage, nil)
+	must(t, err)
+	provision(ctx, t, image, derivedUserData(ctx, t))
+	awaitReadyNode(ctx, t)
+	await(ctx, t, "systemctl is-active hcp-node-agent") // the join is complete
+	t.Log(mustOutput(ctx, t, "journalctl --no-pager -o cat -u hcp-node-agent"))
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "no drift")
+	checkOnlyOwnFiles(ctx, t)
+	mustOutput(ctx, t, "! ls /etc/hcp-node-agent/node.token 2>/dev/null")
+	_, err = environment.RunPod(ctx, "first")
+	must(t, err)
+
+	upgradeImage(ctx, t)
+	rollBackImage(ctx, t)
+}
+
+// derivedUserData returns user data with which the machine enrolls, whose CSRs an approver approves, and serves the agent
+// to the machine.
+func derivedUserData(ctx context.Context, t *testing.T) []byte {
+	t.Helper()
+	maps := environment.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
+	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}},
+		metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
+	content, err := os.ReadFile(agentBinary)
+	must(t, err)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFile(w, r, agentBinary)
+	}))
+	t.Cleanup(server.Close)
+	must(t, environment.Machine.Forward(ctx, agentPort, strings.TrimPrefix(server.URL, "http://")))
+	sum := sha512.Sum512(content)
+
+	dir := t.TempDir()
+	userData, err := environment.ControlPlane.CurrentUserData(ctx)
+	must(t, err)
+	plain := filepath.Join(dir, "user-data.ign")
+	must(t, os.WriteFile(plain, userData, 0o600))
+	kubeconfig := environment.ControlPlane.Kubeconfig
+	must(t, adminCommand(ctx, t, "token", "create", "--node", testenv.NodeName, "--address", uplinkAddress(ctx, t),
+		"--label", "example.com/rack=7", "--kubeconfig", kubeconfig, "--output-dir", dir, "--embed-user-data", plain,
+		"--for", "rhcos", "--agent-url", "http://127.0.0.1:8443/hcp-node-agent",
+		"--agent-sha512", hex.EncodeToString(sum[:])).Run())
+	_, record := enrollment.Paths(dir, testenv.NodeName)
+	startApprover(ctx, t, filepath.Dir(record))
+	derived, err := os.ReadFile(enrollment.UserDataPath(dir, testenv.NodeName))
+	must(t, err)
+	return derived
+}
+
+// checkOnlyOwnFiles checks that the join has changed no other files than those of the agent: the ledger contains no
+// others, and each file of the payload has the content with which Ignition wrote it.
+func checkOnlyOwnFiles(ctx context.Context, t *testing.T) {
+	t.Helper()
+	preview := runAgent(ctx, t, report.Success, "leave --dry-run").Stdout
+	for line := range strings.Lines(preview) {
+		kind, target, _ := strings.Cut(strings.TrimLeft(line, " -~"), " ")
+		target = strings.TrimSpace(target)
+		if kind == "file" && strings.HasPrefix(target, "/etc") && !strings.Contains(target, "hcp") {
+			t.Errorf("the join has changed %s", target)
+		}
+	}
+	payload := currentPayload(ctx, t)
+	var sums strings.Builder
+	for _, path := range payload.Paths() {
+		if path == ignition.MachineConfigPath {
+			continue // the units of the payload rename it
+		}
+		content, err := payload.File(path)
+		must(t, err)
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256([]byte(content)), path)
+	}
+	must(t, environment.Machine.Put(ctx, "/run/sums", strings.NewReader(sums.String()), 0o600))
+	mustOutput(ctx, t, "sha256sum --check --quiet /run/sums")
+}
+
+// upgradeImage upgrades the node to a release with another image, and checks that pods ran while it was staged.
+func upgradeImage(ctx context.Context, t *testing.T) {
+	t.Helper()
+	image, err := environment.PushNodeImage(nextImage, nil)
+	must(t, err)
+	serveImage(ctx, t, image)
+	must(t, environment.Machine.RestartBy(ctx, func() error {
+		out := runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand, "staging the image of the payload", func() {
+			if mustOutput(ctx, t, containersCommand) == "" {
+				t.Error("no container runs while the image is staged")
+			}
+		})
+		t.Logf("upgrade:\n%s", out)
+		checkContains(t, out, "the node is cordoned and drained", "rebooting the host into the image")
+		return nil
+	}))
+	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is upgraded'")
+	t.Log(mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"))
+	awaitReadyNode(ctx, t)
+	checkImage(ctx, t, image, nextImage)
+	mustOutput(ctx, t, "cat "+addedFile)
+	if isCordoned(ctx, t) {
+		t.Error("the node is still cordoned")
+	}
+	_, err = environment.RunPod(ctx, "second")
+	must(t, err)
+	must(t, environment.DeletePods(ctx))
+}
+
+// rollBackImage upgrades the node to a release whose kubelet does not start. The agent boots the image before it again,
+// with its untouched /etc, and refuses to boot the failed image another time.
+func rollBackImage(ctx context.Context, t *testing.T) {
+	t.Helper()
+	before := mustOutput(ctx, t, "cat /etc/hcp-node-agent/applied-payload "+addedFile)
+	image, err := environment.PushNodeImage(brokenImage, map[string]string{
+		"usr/lib/systemd/system/kubelet.service.d/50-broken.conf": "[Service]\nRestart=no\nExecStartPre=/bin/false\n",
+	})
+	must(t, err)
+	payload := currentPayload(ctx, t)
+	payload.SetFile(addedFile, "added = other\n")
+	payload.SetFile("/etc/demo.d/broken.conf", "of = the broken image\n")
+	must(t, payload.SetOSImage(image))
+	serve(ctx, t, payload)
+	good, err := environment.BootedDigest(ctx)
+	must(t, err)
+	must(t, environment.Machine.RestartBy(ctx, func() error {
+		runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand, "rebooting the host into the image", func() {})
+		return nil
+	}))
+	must(t, environment.AwaitOSImage(ctx, "image@"+good))
+	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is rolled back'")
+	t.Log(mustOutput(ctx, t, "journalctl -b -1 --no-pager -o cat -u hcp-node-agent; journalctl -b --no-pager -o cat -u hcp-node-agent"))
+	awaitReadyNode(ctx, t)
+	if now := mustOutput(ctx, t, "cat /etc/hcp-node-agent/applied-payload "+addedFile); now != before {
+		t.Errorf("/etc was changed:\n%s\nbefore:\n%s", now, before)
+	}
+	_, digest, _ := strings.Cut(image, "@")
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "no drift", "failed image", digest)
+	if isCordoned(ctx, t) {
+		t.Error("the node is still cordoned")
+	}
+	refused := runAgent(ctx, t, report.Refused, upgradeCommand)
+	checkContains(t, refused.Stdout+refused.Stderr, "has failed on this host", "--retry-image")
+	_, err = environment.RunPod(ctx, "third")
+	must(t, err)
+}
+
+// serveImage serves a payload of another release, with an image and one more file.
+func serveImage(ctx context.Context, t *testing.T, image string) {
+	t.Helper()
+	payload := currentPayload(ctx, t)
+	payload.SetFile(addedFile, "added = yes\n")
+	must(t, payload.SetOSImage(image))
+	serve(ctx, t, payload)
+}
+
+// checkImage checks that the machine runs an image with a version.
+func checkImage(ctx context.Context, t *testing.T, image, version string) {
+	t.Helper()
+	booted, err := environment.BootedDigest(ctx)
+	must(t, err)
+	if _, want, _ := strings.Cut(image, "@"); booted != want {
+		t.Errorf("image %s is booted, want %s", booted, want)
+	}
+	checkContains(t, mustOutput(ctx, t, "cat "+testenv.VersionFile), version)
+}
