@@ -169,7 +169,9 @@ func (p *planner) adaptUnits() (units []types.Unit, beside []ledger.Change) {
 			u.Enabled = nil
 		case u.Enabled != nil && u.Name == kubeletUnit:
 			p.plan.Kubelet = append(p.plan.Kubelet, enablementChange(u))
-			u.Enabled = nil
+			if p.isAdapted() { // else the preset file is that of Ignition
+				u.Enabled = nil
+			}
 		case u.Enabled != nil:
 			p.plan.Units = append(p.plan.Units, enablementChange(u))
 		}

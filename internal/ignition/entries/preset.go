@@ -68,7 +68,22 @@ func (d *decider) presetFile() error {
 	if content.Len() == 0 {
 		return nil
 	}
+	if present, _, err := d.in.Tree.ReadFile(PresetPath); err == nil && d.in.KeepPreset &&
+		containsLines(string(present), content.String()) {
+		return d.unitFile(PresetPath, string(present))
+	}
 	return d.unitFile(PresetPath, content.String())
+}
+
+// containsLines reports whether a text contains all lines of another one.
+func containsLines(text, lines string) bool {
+	all := slices.Collect(strings.Lines(text))
+	for line := range strings.Lines(lines) {
+		if !slices.Contains(all, line) {
+			return false
+		}
+	}
+	return true
 }
 
 // DisablesUnits reports whether Preset calls its argument.

@@ -3,10 +3,16 @@
 package entries
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/coreos/ignition/v2/config/util"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 func TestUnits(t *testing.T) {
@@ -159,6 +165,50 @@ func TestHasLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := hasLines([]byte(c.text), []byte(c.lines)); got != c.want {
 				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+func TestKeepPreset(t *testing.T) {
+	const own = "enable a.service\n"
+	for name, test := range map[string]struct {
+		present string
+		keep    bool
+		want    string
+	}{
+		"no file":    {keep: true, want: own},
+		"more units": {present: "enable agent.service\n" + own, keep: true, want: "enable agent.service\n" + own},
+		"more units, of a host that is not provisioned": {present: "enable agent.service\n" + own, want: own},
+		"other units": {present: "enable agent.service\n", keep: true, want: own},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			if test.present != "" {
+				file := filepath.Join(root, PresetPath)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(test.present), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tree, err := hostfs.OpenTree(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tree.Close()
+			decision, err := Decide(Input{
+				Units: []types.Unit{{Name: "a.service", Enabled: util.BoolToPtr(true)}}, Tree: tree, KeepPreset: test.keep,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, change := range decision.Changes {
+				if change.Target == PresetPath {
+					got = string(change.Desired.Content)
+				}
+			}
+			if got != test.want {
+				t.Errorf("preset file %q, want %q", got, test.want)
 			}
 		})
 	}
