@@ -11,17 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // Push pushes a new OS image with kubelet and CRI-O, which are in source, in its node layer. It returns the
@@ -58,7 +56,9 @@ func Push(t *testing.T, plane *bed.ControlPlane, source string, versions map[str
 	config.Config.Labels = map[string]string{"io.openshift.metalayer": "true", "version": "9.6.20251028-0"}
 	image, err = mutate.ConfigFile(image, config)
 	must(t, err)
-	return strings.Replace(PushImage(t, plane, image), plane.Registry, "quay.io", 1)
+	pullSpec, err := testenv.PushMirroredImage(plane, image)
+	must(t, err)
+	return pullSpec
 }
 
 // packageEntry returns the entry of a package in the metadata of an OS image.
@@ -88,21 +88,10 @@ func packLayer(t *testing.T, root string) []byte {
 	return archive
 }
 
-// repository is mirrored by registries.conf of the payload, under the host name quay.io.
-const repository = "openshift-release-dev/os"
-
 // PushImage pushes an image to the registry of the control plane, and returns its pull spec.
 func PushImage(t *testing.T, plane *bed.ControlPlane, image v1.Image) string {
 	t.Helper()
-	digest, err := image.Digest()
+	pullSpec, err := testenv.PushImage(plane, image)
 	must(t, err)
-	reference, err := name.NewDigest(plane.RegistryForward+"/"+repository+"@"+digest.String(), name.Insecure)
-	must(t, err)
-	content, err := os.ReadFile(plane.PullSecret)
-	must(t, err)
-	var secret struct{ Auths map[string]authn.AuthConfig }
-	must(t, json.Unmarshal(content, &secret))
-	login := authn.FromConfig(secret.Auths[plane.Registry])
-	must(t, remote.Write(reference, image, remote.WithAuth(login)))
-	return plane.Registry + "/" + repository + "@" + digest.String()
+	return pullSpec
 }

@@ -40,6 +40,7 @@ type Environment struct {
 
 	repository string
 	class      vm.Class
+	image      string // directory of the machine's image
 }
 
 // NodeName is the name of the machine and of its Node.
@@ -73,11 +74,10 @@ func (s *Environment) open(ctx context.Context, options Options) error {
 	if s.Client, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("connecting to the cluster: %w", err)
 	}
-	var image string
 	if s.class == "" {
-		image, err = vm.BuildImage(ctx, options.Repository, options.Log)
+		s.image, err = vm.BuildImage(ctx, options.Repository, options.Log)
 	} else {
-		image, err = vm.BuildOSTreeImage(ctx, options.Repository, s.class, options.Log)
+		s.image, err = vm.BuildOSTreeImage(ctx, options.Repository, s.class, options.Log)
 	}
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *Environment) open(ctx context.Context, options Options) error {
 		start = vm.FromSnapshot
 	}
 	s.Machine, err = start(ctx, vm.Config{
-		Image: image, Name: NodeName, Dir: filepath.Join(options.Dir, "machine"),
+		Image: s.image, Name: NodeName, Dir: filepath.Join(options.Dir, "machine"),
 		Network: vm.Network{Namespace: s.ControlPlane.Netns, Bridge: s.ControlPlane.Bridge},
 		CPUs:    options.CPUs, MemoryMiB: options.MemoryMiB,
 	})

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package testenv
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/ostree"
+)
+
+const (
+	// imageRepository is mirrored by registries.conf of the payload, under the host name mirroredHost.
+	imageRepository = "openshift-release-dev/os"
+	mirroredHost    = "quay.io"
+)
+
+// VersionFile is a file of each image of [Environment.PushNodeImage], and contains its version.
+const VersionFile = "/usr/share/node-image-version"
+
+// PushNodeImage pushes a node image: the image of a machine that boots from an OSTree deployment, with a version, the
+// file [VersionFile], and more files, by path without a leading slash. It returns the pull spec, NAME@DIGEST, for
+// [Payload.SetOSImage]. The registries.conf of the payload maps NAME to the registry, which requires the pull secret.
+func (s *Environment) PushNodeImage(version string, files map[string]string) (string, error) {
+	if s.class == "" {
+		return "", errors.New("the machine does not boot from a deployment")
+	}
+	id, err := os.ReadFile(filepath.Join(s.image, "base-id"))
+	if err != nil {
+		return "", fmt.Errorf("reading the id of the machine's image: %w", err)
+	}
+	base, err := ostree.BaseImage(string(id))
+	if err != nil {
+		return "", fmt.Errorf("making the machine's image: %w", err)
+	}
+	added := map[string]string{strings.TrimPrefix(VersionFile, "/"): version + "\n"}
+	maps.Copy(added, files)
+	image, err := ostree.Derive(base, version, added)
+	if err != nil {
+		return "", fmt.Errorf("deriving node image %s: %w", version, err)
+	}
+	return PushMirroredImage(s.ControlPlane, image)
+}
+
+// PushMirroredImage pushes an image to the registry of the control plane, and returns a pull spec that registries.conf
+// of the payload maps to the registry.
+func PushMirroredImage(plane *bed.ControlPlane, image v1.Image) (string, error) {
+	pullSpec, err := PushImage(plane, image)
+	return strings.Replace(pullSpec, plane.Registry, mirroredHost, 1), err
+}
+
+// PushImage pushes an image to the registry of the control plane, and returns its pull spec for nodes.
+func PushImage(plane *bed.ControlPlane, image v1.Image) (string, error) {
+	digest, err := image.Digest()
+	if err != nil {
+		return "", fmt.Errorf("computing the digest of the image: %w", err)
+	}
+	reference, err := name.NewDigest(plane.RegistryForward+"/"+imageRepository+"@"+digest.String(), name.Insecure)
+	if err != nil {
+		return "", fmt.Errorf("naming the image: %w", err)
+	}
+	content, err := os.ReadFile(plane.PullSecret)
+	if err != nil {
+		return "", fmt.Errorf("reading the pull secret: %w", err)
+	}
+	var secret struct{ Auths map[string]authn.AuthConfig }
+	if err := json.Unmarshal(content, &secret); err != nil {
+		return "", fmt.Errorf("decoding the pull secret: %w", err)
+	}
+	login := authn.FromConfig(secret.Auths[plane.Registry])
+	if err := remote.Write(reference, image, remote.WithAuth(login)); err != nil {
+		return "", fmt.Errorf("pushing the image: %w", err)
+	}
+	return plane.Registry + "/" + imageRepository + "@" + digest.String(), nil
+}
