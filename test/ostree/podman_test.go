@@ -35,8 +35,9 @@ func TestParseContainer(t *testing.T) {
 func TestPodmanRefusesOtherCommands(t *testing.T) {
 	for _, command := range []string{
 		"", "ps", "pull", "pull --authfile=/does/not/exist quay.io/a", "pull --tls-verify=false quay.io/a", "run --rm",
-		"run --publish 80:80 quay.io/a node-ip set", "run quay.io/a sh", "run --entrypoint machine-config-daemon quay.io/a start",
-		"run quay.io/a node-ip show", "run quay.io/a node-ip set 192.0.2.1",
+		"run --publish 80:80 quay.io/a node-ip set", "run quay.io/a sh",
+		"run --entrypoint machine-config-daemon quay.io/a start", "run quay.io/a node-ip show",
+		"run quay.io/a node-ip set 192.0.2.1",
 	} {
 		if code := RunPodman(t.Context(), strings.Fields(command)); code != podmanErrorCode {
 			t.Errorf("podman %s: exit code %d", command, code)

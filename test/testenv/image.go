@@ -29,9 +29,20 @@ const (
 // VersionFile is a file of each image of [Environment.PushNodeImage], and contains its version.
 const VersionFile = "/usr/share/node-image-version"
 
-// PushNodeImage pushes a node image: the image of a machine that boots from an OSTree deployment, with a version, the
-// file [VersionFile], and more files, by path without a leading slash. It returns the pull spec, NAME@DIGEST, for
-// [Payload.SetOSImage]. The registries.conf of the payload maps NAME to the registry, which requires the pull secret.
+// kubeletSysctls are in the package of OpenShift's kubelet, because kubelet does not start without them
+// (openshift/kubernetes, pull request 1475). Without them, a node that runs has booted its node image.
+const kubeletSysctls = `kernel.keys.root_maxbytes = 25000000
+kernel.keys.root_maxkeys = 1000000
+kernel.panic = 10
+kernel.panic_on_oops = 1
+vm.overcommit_memory = 1
+vm.panic_on_oom = 0
+`
+
+// PushNodeImage pushes a node image: the image of a machine that boots from an OSTree deployment, with the sysctls of
+// kubelet, a version, the file [VersionFile], and more files, by path without a leading slash. It returns the pull
+// spec, NAME@DIGEST, for [Payload.SetOSImage]. The registries.conf of the payload maps NAME to the registry, which
+// requires the pull secret.
 func (s *Environment) PushNodeImage(version string, files map[string]string) (string, error) {
 	if s.class == "" {
 		return "", errors.New("the machine does not boot from a deployment")
@@ -44,7 +55,10 @@ func (s *Environment) PushNodeImage(version string, files map[string]string) (st
 	if err != nil {
 		return "", fmt.Errorf("making the machine's image: %w", err)
 	}
-	added := map[string]string{strings.TrimPrefix(VersionFile, "/"): version + "\n"}
+	added := map[string]string{
+		strings.TrimPrefix(VersionFile, "/"): version + "\n",
+		"usr/lib/sysctl.d/50-kubelet.conf":   kubeletSysctls,
+	}
 	maps.Copy(added, files)
 	image, err := ostree.Derive(base, version, added)
 	if err != nil {

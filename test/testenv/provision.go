@@ -105,12 +105,15 @@ func (s *Environment) AwaitOSImage(ctx context.Context, pullSpec string) error {
 	_, want, _ := strings.Cut(pullSpec, "@")
 	for {
 		booted, err := s.awaitBootedDigest(ctx)
-		if err == nil && booted == want {
+		switch {
+		case err == nil && booted == want:
 			return nil
+		case err == nil:
+			err = fmt.Errorf("image %q is booted", booted)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for a boot of image %s: %w; image %q is booted, %v", pullSpec, context.Cause(ctx), booted, err)
+			return fmt.Errorf("waiting for a boot of image %s: %w; %w", pullSpec, context.Cause(ctx), err)
 		case <-time.After(time.Second):
 		}
 	}
