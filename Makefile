@@ -88,9 +88,9 @@ TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
 SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
 TEST_VM = go test -tags vm -count=1 -v
 
-.PHONY: $(LANES) lane-machine lane-image lane-bootc
-lane-bootc: export HOST_CLASS = bootc
-lane-install lane-node lane-events lane-bootc:
+.PHONY: $(LANES) lane-machine lane-image lane-bootc lane-coreos
+lane-bootc lane-coreos: export HOST_CLASS = $(@:lane-%=%)
+lane-install lane-node lane-events lane-bootc lane-coreos:
 	@($(TO_LOG); LANE=-$(@:lane-%=%) $(TEST_VM) -timeout $(LIMIT) \
 		-run '$(call tests_of,$(@:lane-%=%),$(TEST_KINDS))' ./test/vm/e2e); $(SHOW_LOG)
 lane-network: # TestUplinks for QUICK_KINDS only
@@ -106,7 +106,7 @@ lane-image:
 
 .PHONY: test-all
 test-all: export THOROUGH = 1
-test-all: test fuzz test-rpm test-vm lane-bootc lane-machine lane-image test-network ## everything, for hours
+test-all: test fuzz test-rpm test-vm lane-bootc lane-coreos lane-machine lane-image test-network ## everything, for hours
 
 .PHONY: test-ovn
 test-ovn: deps build bed lane-ovn ## join, traffic, upgrade and leave with the real OVN-Kubernetes (THOROUGH=1: also another release of Kubernetes, kills, reboot, second join)

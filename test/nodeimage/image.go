@@ -27,16 +27,12 @@ import (
 func Push(t *testing.T, plane *bed.ControlPlane, source string, versions map[string]string) string {
 	t.Helper()
 	root := installNodePackages(t, source, versions)
-	metadata, err := json.Marshal(map[string][][5]string{"rpmdb.pkglist": {
-		packageEntry("cri-o", versions),
-		packageEntry("openshift-kubelet", versions),
-		{"redhat-release", "0", "9.6", "0.1.el9", "x86_64"},
-	}})
-	must(t, err)
 	metadataRoot := t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(metadataRoot, "usr/share/openshift/base"), 0o755)) //nolint:gosec // as in an image
-	must(t, os.WriteFile(filepath.Join(metadataRoot, "usr/share/openshift/base/meta.json"), metadata, 0o600))
+	file := filepath.Join(metadataRoot, testenv.MetadataFile)
+	must(t, os.MkdirAll(filepath.Dir(file), 0o755)) //nolint:gosec // as in an image
+	must(t, os.WriteFile(file, []byte(Metadata(t, versions)), 0o600))
 
+	var err error
 	image := empty.Image
 	for _, layer := range []struct{ root, command string }{
 		{t.TempDir(), "ostree chunk"},
@@ -59,6 +55,18 @@ func Push(t *testing.T, plane *bed.ControlPlane, source string, versions map[str
 	pullSpec, err := testenv.PushMirroredImage(plane, image)
 	must(t, err)
 	return pullSpec
+}
+
+// Metadata returns the content of the metadata file of an image with packages of these versions.
+func Metadata(t *testing.T, versions map[string]string) string {
+	t.Helper()
+	metadata, err := json.Marshal(map[string][][5]string{"rpmdb.pkglist": {
+		packageEntry("cri-o", versions),
+		packageEntry("openshift-kubelet", versions),
+		{"redhat-release", "0", "9.6", "0.1.el9", "x86_64"},
+	}})
+	must(t, err)
+	return string(metadata)
 }
 
 // packageEntry returns the entry of a package in the metadata of an OS image.

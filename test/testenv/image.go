@@ -29,6 +29,12 @@ const (
 // VersionFile is a file of each image of [Environment.PushNodeImage], and contains its version.
 const VersionFile = "/usr/share/node-image-version"
 
+// MetadataFile is the path, without a leading slash, of the packages of an image with the label metadataLabel.
+const (
+	MetadataFile  = "usr/share/openshift/base/meta.json"
+	metadataLabel = "io.openshift.metalayer"
+)
+
 // kubeletSysctls are in the package of OpenShift's kubelet, because kubelet does not start without them
 // (openshift/kubernetes, pull request 1475). Without them, a node that runs has booted its node image.
 const kubeletSysctls = `kernel.keys.root_maxbytes = 25000000
@@ -63,6 +69,11 @@ func (s *Environment) PushNodeImage(version string, files map[string]string) (st
 	image, err := ostree.Derive(base, version, added)
 	if err != nil {
 		return "", fmt.Errorf("deriving node image %s: %w", version, err)
+	}
+	if files[MetadataFile] != "" {
+		if image, err = ostree.SetLabels(image, map[string]string{metadataLabel: "true"}); err != nil {
+			return "", fmt.Errorf("labeling node image %s: %w", version, err)
+		}
 	}
 	return PushMirroredImage(s.ControlPlane, image)
 }

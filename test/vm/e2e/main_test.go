@@ -22,7 +22,7 @@ import (
 // environment is the environment that all tests use in sequence.
 var environment *testenv.Environment
 
-// installedSnapshot is the machine's snapshot after the installation of the agent.
+// installedSnapshot is the machine's snapshot after the installation of the agent, or without the agent for [vm.RHCOS].
 const installedSnapshot = "installed"
 
 func TestMain(m *testing.M) {
@@ -46,16 +46,19 @@ func runTests(m *testing.M) (int, error) {
 		return 1, err
 	}
 	began := time.Now()
+	class := vm.Class(os.Getenv("HOST_CLASS"))
 	environment, err = testenv.Open(ctx, testenv.Options{
-		Repository: repository, Dir: dir, Log: os.Stderr, Snapshot: true, Class: vm.Class(os.Getenv("HOST_CLASS")),
+		Repository: repository, Dir: dir, Log: os.Stderr, Snapshot: true, Class: class,
 	})
 	if err != nil {
 		return 1, err
 	}
 	defer environment.Close()
 	kubetest.Plane = environment.ControlPlane
-	if err := environment.Install(ctx); err != nil {
-		return 1, err
+	if class != vm.RHCOS { // its user data can install the agent
+		if err := environment.Install(ctx); err != nil {
+			return 1, err
+		}
 	}
 	if err := environment.Machine.Snapshot(ctx, installedSnapshot); err != nil {
 		return 1, err

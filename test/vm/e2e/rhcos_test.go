@@ -10,6 +10,7 @@ import (
 	"crypto/sha512"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,6 +25,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
@@ -41,8 +43,7 @@ const (
 // host is rolled back.
 func TestFirstBootOfRHCOS(t *testing.T) {
 	ctx := newContext(t)
-	image, err := environment.PushNodeImage(firstImage, nil)
-	must(t, err)
+	image := pushNodeImage(t, firstImage, nodeimage.FirstRelease, nil)
 	provision(ctx, t, image, derivedUserData(ctx, t))
 	awaitReadyNode(ctx, t)
 	await(ctx, t, "systemctl is-active hcp-node-agent") // the join is complete
@@ -50,7 +51,7 @@ func TestFirstBootOfRHCOS(t *testing.T) {
 	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "no drift")
 	checkOnlyOwnFiles(ctx, t)
 	mustOutput(ctx, t, "! ls /etc/hcp-node-agent/node.token 2>/dev/null")
-	_, err = environment.RunPod(ctx, "first")
+	_, err := environment.RunPod(ctx, "first")
 	must(t, err)
 
 	upgradeImage(ctx, t)
@@ -121,8 +122,7 @@ func checkOnlyOwnFiles(ctx context.Context, t *testing.T) {
 // upgradeImage upgrades the node to a release with another image, and checks that pods ran while it was staged.
 func upgradeImage(ctx context.Context, t *testing.T) {
 	t.Helper()
-	image, err := environment.PushNodeImage(nextImage, nil)
-	must(t, err)
+	image := pushNodeImage(t, nextImage, nodeimage.NextRelease, nil)
 	serveImage(ctx, t, image)
 	must(t, environment.Machine.RestartBy(ctx, func() error {
 		out := runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand, "staging the image of the payload", func() {
@@ -142,7 +142,7 @@ func upgradeImage(ctx context.Context, t *testing.T) {
 	if isCordoned(ctx, t) {
 		t.Error("the node is still cordoned")
 	}
-	_, err = environment.RunPod(ctx, "second")
+	_, err := environment.RunPod(ctx, "second")
 	must(t, err)
 	must(t, environment.DeletePods(ctx))
 }
@@ -152,10 +152,9 @@ func upgradeImage(ctx context.Context, t *testing.T) {
 func rollBackImage(ctx context.Context, t *testing.T) {
 	t.Helper()
 	before := mustOutput(ctx, t, "cat /etc/hcp-node-agent/applied-payload "+addedFile)
-	image, err := environment.PushNodeImage(brokenImage, map[string]string{
+	image := pushNodeImage(t, brokenImage, nodeimage.NextRelease, map[string]string{
 		"usr/lib/systemd/system/kubelet.service.d/50-broken.conf": "[Service]\nRestart=no\nExecStartPre=/bin/false\n",
 	})
-	must(t, err)
 	payload := currentPayload(ctx, t)
 	payload.SetFile(addedFile, "added = other\n")
 	payload.SetFile("/etc/demo.d/broken.conf", "of = the broken image\n")
@@ -163,10 +162,7 @@ func rollBackImage(ctx context.Context, t *testing.T) {
 	serve(ctx, t, payload)
 	good, err := environment.BootedDigest(ctx)
 	must(t, err)
-	must(t, environment.Machine.RestartBy(ctx, func() error {
-		runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand, "rebooting the host into the image", func() {})
-		return nil
-	}))
+	runUpgradeUntilReboot(ctx, t)
 	must(t, environment.AwaitOSImage(ctx, "image@"+good))
 	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is rolled back'")
 	t.Log(mustOutput(ctx, t, "journalctl -b -1 --no-pager -o cat -u hcp-node-agent; journalctl -b --no-pager -o cat -u hcp-node-agent"))
@@ -183,6 +179,16 @@ func rollBackImage(ctx context.Context, t *testing.T) {
 	checkContains(t, refused.Stdout+refused.Stderr, "has failed on this host", "--retry-image")
 	_, err = environment.RunPod(ctx, "third")
 	must(t, err)
+}
+
+// pushNodeImage pushes a node image of a release, with more files.
+func pushNodeImage(t *testing.T, version string, packages, files map[string]string) string {
+	t.Helper()
+	all := map[string]string{testenv.MetadataFile: nodeimage.Metadata(t, packages)}
+	maps.Copy(all, files)
+	image, err := environment.PushNodeImage(version, all)
+	must(t, err)
+	return image
 }
 
 // serveImage serves a payload of another release, with an image and one more file.
