@@ -69,17 +69,18 @@ func (d *decider) presetFile() error {
 		return nil
 	}
 	if present, _, err := d.in.Tree.ReadFile(PresetPath); err == nil && d.in.KeepPreset &&
-		containsLines(string(present), content.String()) {
+		enablesAll(string(present), content.String()) {
 		return d.unitFile(PresetPath, string(present))
 	}
 	return d.unitFile(PresetPath, content.String())
 }
 
-// containsLines reports whether a text contains all lines of another one.
-func containsLines(text, lines string) bool {
-	all := slices.Collect(strings.Lines(text))
-	for line := range strings.Lines(lines) {
-		if !slices.Contains(all, line) {
+// enablesAll reports whether a preset file enables all units that another one enables. Ignition lists a unit as disabled
+// only if it was enabled until then.
+func enablesAll(present, wanted string) bool {
+	lines := slices.Collect(strings.Lines(present))
+	for line := range strings.Lines(wanted) {
+		if strings.HasPrefix(line, "enable ") && !slices.Contains(lines, line) {
 			return false
 		}
 	}

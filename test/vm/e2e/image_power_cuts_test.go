@@ -48,9 +48,8 @@ func TestPowerCutsOfAnImage(t *testing.T) {
 		version := fmt.Sprintf("9.6.2026010%d-0", i+1)
 		if !t.Run(instant.name, func(t *testing.T) {
 			next := pushNodeImage(t, version, nodeimage.NextRelease, nil)
-			payload := currentPayload(ctx, t)
+			payload := nativePayload(t, next)
 			payload.SetFile(addedFile, version)
-			must(t, payload.SetOSImage(next))
 			serve(ctx, t, payload)
 			before, err := environment.BootedDigest(ctx)
 			must(t, err)

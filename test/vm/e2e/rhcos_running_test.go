@@ -29,9 +29,7 @@ func TestRunningRHCOS(t *testing.T) {
 	must(t, environment.Reset(ctx))
 	must(t, environment.Machine.Restore(ctx, installedSnapshot))
 	must(t, environment.Install(ctx))
-	payload, err := environment.NativePayload(image)
-	must(t, err)
-	serve(ctx, t, payload)
+	serve(ctx, t, nativePayload(t, image))
 	must(t, environment.CopyInputs(ctx))
 	must(t, environment.Machine.RestartBy(ctx, func() error {
 		out := runUntilOutput(ctx, t, "hcp-node-agent "+joinByUserData+" --apply-host-settings=reboot",
@@ -49,7 +47,7 @@ func TestRunningRHCOS(t *testing.T) {
 		t.Errorf("files (-provisioned +joined):\n%s", diff)
 	}
 	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "no drift")
-	_, err = environment.RunPod(ctx, "running")
+	_, err := environment.RunPod(ctx, "running")
 	must(t, err)
 }
 

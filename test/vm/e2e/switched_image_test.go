@@ -22,9 +22,7 @@ func TestSwitchedImage(t *testing.T) {
 	osRelease, err := os.ReadFile("../../image/ostree/os-release-coreos")
 	must(t, err)
 	image := pushNodeImage(t, firstImage, nodeimage.FirstRelease, map[string]string{"usr/lib/os-release": string(osRelease)})
-	payload, err := environment.NativePayload(image)
-	must(t, err)
-	serve(ctx, t, payload)
+	serve(ctx, t, nativePayload(t, image))
 	must(t, environment.CopyInputs(ctx))
 
 	// The agent appears in /usr in the place of a program that the test does not need.
