@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
@@ -18,6 +19,9 @@ const (
 	// pkg/daemon/daemon.go, RunFirstbootCompleteMachineconfig).
 	encapsulatedPath = "/etc/ignition-machine-config-encapsulated.json"
 	firstBootUnit    = "machine-config-daemon-firstboot.service"
+	// dependenciesUnit requires the units of the payload that select the address of the node and create br-ex. kubelet
+	// requires it (machine-config-operator, templates/common/_base/units/kubelet-dependencies.target.yaml).
+	dependenciesUnit = "kubelet-dependencies.target"
 )
 
 // awaitFirstBoot waits on RHEL CoreOS while the payload's own units update the image of the host at its first boot,
@@ -75,4 +79,20 @@ func (j *Flow) bootUnits(ctx context.Context, log report.Log) error {
 	return report.Fail(report.RebootNeeded, report.Remedy(report.RebootRemedy+"; "+
 		j.Host.DescribeResume(ctx, j.commandName())),
 		"the files and units of the payload are written; the host must be rebooted before the %s continues", j.commandName())
+}
+
+// awaitDependencies is the step network on RHEL CoreOS: it waits until the units of the payload have prepared the host
+// for kubelet. What later steps record as the state before the network plugin then contains br-ex.
+func (j *Flow) awaitDependencies(ctx context.Context, log report.Log) (steps.Outcome, error) {
+	state, err := j.Host.Systemd.UnitState(ctx, dependenciesUnit)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if state.Active != "active" && state.Load == "loaded" {
+		log.Wait("waiting for "+dependenciesUnit+", which creates br-ex", "systemctl list-dependencies "+dependenciesUnit)
+		if err := j.Host.Systemd.Start(ctx, dependenciesUnit); err != nil {
+			return steps.Outcome{}, j.Planner.DiagnosticsHost().ExplainStartFailure(ctx, dependenciesUnit, err)
+		}
+	}
+	return steps.Unchanged("left to ovs-configuration.service of the payload")
 }

@@ -22,7 +22,7 @@ import (
 // the bridge.
 func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	if !j.Planner.AttachesUplink() {
-		return steps.Unchanged("left to ovs-configuration.service of the payload")
+		return j.awaitDependencies(ctx, log)
 	}
 	j.Host.Bridge.RollbackTimeout = time.Duration(j.Run.Config.NetworkTimeout)
 	j.Host.Bridge.Log = log

@@ -60,6 +60,24 @@ func TestPowerCutsOfAnImage(t *testing.T) {
 			return
 		}
 	}
+	restoreImage(ctx, t, image)
+}
+
+// restoreImage removes the node, and restores the image with which it joined. The host remains as Ignition has
+// provisioned it, and can join again.
+func restoreImage(ctx context.Context, t *testing.T, first string) {
+	t.Helper()
+	must(t, environment.DeletePods(ctx))
+	left := runAgent(ctx, t, report.Success, "leave --restore-image")
+	checkContains(t, left.Stdout, "the host runs "+first+" from its next boot", "Ignition wrote at the first boot, remain")
+	must(t, environment.Machine.Reboot(ctx))
+	checkImage(ctx, t, first, firstImage)
+	mustOutput(ctx, t, "! systemctl is-active kubelet && ! ls /var/lib/hcp-node-agent/*.json 2>/dev/null")
+
+	must(t, environment.Reset(ctx))
+	serve(ctx, t, nativePayload(t, first))
+	runAgent(ctx, t, report.Success, joinCommand)
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "Ready and schedulable", "no drift")
 }
 
 // runUpgradeUntilReboot runs an upgrade that reboots the host, and waits for the boot.
