@@ -53,7 +53,7 @@ func (j *Flow) StageImage(ctx context.Context, log report.Log) (bool, error) {
 		return false, nil
 	case j.Planner.RollsBackImage(j.Plan):
 		return true, nil // to a deployment that exists
-	case images.Update.HasRebooted(update.Digest, j.Host.Facts.BootID):
+	case images.Update.HasRebooted(update.Digest, j.Host.Facts.BootID) && !j.Run.Attended: // else the person tries again
 		return false, report.Fail(report.Failed, "journalctl -b -1 --no-pager -u ostree-finalize-staged.service # the "+
 			"cause; often /boot is full: df -h /boot",
 			"the host was rebooted, but not into the image %s; it runs %s", update.Digest, update.Booted)

@@ -28,6 +28,8 @@ type Settings struct {
 	NodePool  string            // NAMESPACE/NAME
 	Hosted    bool              // of a hosted cluster, as opposed to a standalone one
 	FirstJoin bool              // no join of the host has finished
+	// BootsImage: another image can be booted, because no pods run, or because an upgrade drains the node.
+	BootsImage bool
 	// PayloadDigest is the SHA-256 of the payload as served, hexadecimal; "" before a join.
 	PayloadDigest string
 }

@@ -66,7 +66,8 @@ func (b *Builder) Build(ctx context.Context) (*Plan, error) {
 func (b *Builder) settings() Settings {
 	return Settings{
 		Config: b.Run.Config, JoinToken: b.Run.Inputs.JoinToken, NodePool: b.Run.State.NodePool, Hosted: b.Run.State.Hosted,
-		FirstJoin: b.Run.State.Finished.IsZero(), PayloadDigest: b.Run.State.PayloadDigest,
+		BootsImage: b.Upgrading || !b.Run.State.Registered,
+		FirstJoin:  b.Run.State.Finished.IsZero(), PayloadDigest: b.Run.State.PayloadDigest,
 	}
 }
 

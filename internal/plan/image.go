@@ -43,6 +43,14 @@ func (b builder) planImage(p *Plan) error {
 	if err != nil || update == nil {
 		return err
 	}
+	if !b.settings.BootsImage {
+		p.Notes = append(p.Notes, adapt.Note{
+			Subject: "the image of this host", Action: adapt.Report, Rule: "image", Remedy: "hcp-node-agent upgrade --user-data USER_DATA",
+			Reason: "the node runs " + update.Booted.String() + ", the payload requires " + update.Image +
+				", which only an upgrade boots, because it drains the node",
+		})
+		return nil
+	}
 	update.KernelArguments = p.PayloadArguments
 	p.Image = update
 	p.Notes = append(p.Notes, adapt.Note{
