@@ -54,6 +54,7 @@ func TestFirstBootOfRHCOS(t *testing.T) {
 	mustOutput(ctx, t, "! ls /etc/hcp-node-agent/node.token 2>/dev/null")
 	_, err := environment.RunPod(ctx, "first")
 	must(t, err)
+	must(t, environment.DeletePods(ctx)) // no controller would recreate them after a drain
 
 	upgradeImage(ctx, t)
 	rollBackImage(ctx, t)
@@ -132,7 +133,7 @@ func upgradeImage(ctx context.Context, t *testing.T) {
 	must(t, environment.Machine.RestartBy(ctx, func() error {
 		out := runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand, "staging the image of the payload", func() {
 			if mustOutput(ctx, t, containersCommand) == "" {
-				t.Error("no container runs while the image is staged")
+				t.Error("no static pod runs while the image is staged")
 			}
 		})
 		t.Logf("upgrade:\n%s", out)
