@@ -61,7 +61,7 @@ func ToHost(payload *ignition.Payload, in Input) (*Plan, error) {
 	units, beside := p.adaptUnits()
 	decision, err := entries.Decide(entries.Input{
 		Storage: storage, Units: units, Contents: payload.Contents, Appends: payload.Appends,
-		Tree: in.Tree, User: user, Group: group, KeepPreset: !p.isAdapted(),
+		Tree: in.Tree, User: user, Group: group, Provisioned: !p.isAdapted(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("adapting the payload: %w", err)

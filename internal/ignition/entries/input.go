@@ -36,9 +36,9 @@ type Input struct {
 	// Strict selects Ignition's own rules. Otherwise the rules for a NodePool's config on a
 	// running host apply.
 	Strict bool
-	// KeepPreset keeps a preset file that contains all lines for the units. On a host that Ignition has provisioned, the
-	// file can contain those of user data, too.
-	KeepPreset bool
+	// Provisioned: Ignition provisions such a host, also if it has not. The preset file then lists no disabled units, as
+	// Ignition lists only those that were enabled until then, and it can contain lines for the units of user data.
+	Provisioned bool
 }
 
 // Decision holds the changes of a config in a tree.

@@ -63,24 +63,25 @@ func presetLines(units []types.Unit) []presetLine {
 func (d *decider) presetFile() error {
 	var content strings.Builder
 	for _, line := range presetLines(d.in.Units) {
-		content.WriteString(line.String() + "\n")
+		if line.enabled || !d.in.Provisioned {
+			content.WriteString(line.String() + "\n")
+		}
 	}
 	if content.Len() == 0 {
 		return nil
 	}
-	if present, _, err := d.in.Tree.ReadFile(PresetPath); err == nil && d.in.KeepPreset &&
-		enablesAll(string(present), content.String()) {
+	if present, _, err := d.in.Tree.ReadFile(PresetPath); err == nil && d.in.Provisioned &&
+		containsLines(string(present), content.String()) {
 		return d.unitFile(PresetPath, string(present))
 	}
 	return d.unitFile(PresetPath, content.String())
 }
 
-// enablesAll reports whether a preset file enables all units that another one enables. Ignition lists a unit as disabled
-// only if it was enabled until then.
-func enablesAll(present, wanted string) bool {
-	lines := slices.Collect(strings.Lines(present))
-	for line := range strings.Lines(wanted) {
-		if strings.HasPrefix(line, "enable ") && !slices.Contains(lines, line) {
+// containsLines reports whether a text contains all lines of another one.
+func containsLines(text, lines string) bool {
+	all := slices.Collect(strings.Lines(text))
+	for line := range strings.Lines(lines) {
+		if !slices.Contains(all, line) {
 			return false
 		}
 	}

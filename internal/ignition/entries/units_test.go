@@ -170,7 +170,7 @@ func TestHasLines(t *testing.T) {
 	}
 }
 
-func TestKeepPreset(t *testing.T) {
+func TestPresetOfProvisionedHost(t *testing.T) {
 	const own = "enable a.service\n"
 	for name, test := range map[string]struct {
 		present string
@@ -179,7 +179,7 @@ func TestKeepPreset(t *testing.T) {
 	}{
 		"no file":    {keep: true, want: own},
 		"more units": {present: "enable agent.service\n" + own, keep: true, want: "enable agent.service\n" + own},
-		"more units, of a host that is not provisioned": {present: "enable agent.service\n" + own, want: own},
+		"more units, of a host that is not provisioned": {present: "enable agent.service\n" + own, want: own + "enable b.service\n"},
 		"other units": {present: "enable agent.service\n", keep: true, want: own},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +196,9 @@ func TestKeepPreset(t *testing.T) {
 			}
 			defer tree.Close()
 			decision, err := Decide(Input{
-				Units: []types.Unit{{Name: "a.service", Enabled: util.BoolToPtr(true)}}, Tree: tree, KeepPreset: test.keep,
+				Units: []types.Unit{
+					{Name: "a.service", Enabled: util.BoolToPtr(true)}, {Name: "b.service", Enabled: util.BoolToPtr(!test.keep)},
+				}, Tree: tree, Provisioned: test.keep,
 			})
 			if err != nil {
 				t.Fatal(err)
