@@ -124,7 +124,9 @@ func unitOf(target string) string {
 
 // OfImage returns the effect of another image of the operating system.
 func OfImage(image string) Effect {
-	return Effect{Target: image, Action: Reboot, Drain: true, Reason: "the host boots the image, which contains kubelet and CRI-O"}
+	return Effect{
+		Target: image, Action: Reboot, Drain: true, Reason: "the host boots the image, which contains kubelet and CRI-O",
+	}
 }
 
 // OfPackage returns the effect of another version of a package.

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// A deployment is left, and the next one gets other files. After a rollback, the ledger describes the files of the first
-// deployment, and those outside of /etc, which both share, as the second has left them.
+// A deployment is left, and the next one gets other files. After a rollback, the ledger describes the files of the
+// first deployment, and those outside of /etc, which both share, as the second has left them.
 func TestRewind(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, t.TempDir())

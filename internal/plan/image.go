@@ -45,7 +45,8 @@ func (b builder) planImage(p *Plan) error {
 	}
 	if !b.settings.BootsImage {
 		p.Notes = append(p.Notes, adapt.Note{
-			Subject: "the image of this host", Action: adapt.Report, Rule: "image", Remedy: "hcp-node-agent upgrade --user-data USER_DATA",
+			Subject: "the image of this host", Action: adapt.Report, Rule: "image",
+			Remedy: "hcp-node-agent upgrade --user-data USER_DATA",
 			Reason: "the node runs " + update.Booted.String() + ", the payload requires " + update.Image +
 				", which only an upgrade boots, because it drains the node",
 		})
@@ -73,8 +74,9 @@ func decideImage(deployments *deployment.Status, image string) (*ImageUpdate, er
 	}
 	_, digest, found := strings.Cut(image, "@")
 	if !found {
-		return nil, report.Fail(report.Refused, "# set spec.release.image of the NodePool to a release that names its images "+
-			"by digest", "the payload names the image of the host without a digest: %s", image)
+		return nil, report.Fail(report.Refused,
+			"# set spec.release.image of the NodePool to a release that names its images by digest",
+			"the payload names the image of the host without a digest: %s", image)
 	}
 	if deployments.Booted.HasDigest(digest) {
 		return nil, nil //nolint:nilnil // the host runs the image

@@ -32,7 +32,9 @@ func TestDecideImage(t *testing.T) {
 		},
 		"installed from a disk image": {image: image, status: &deployment.Status{}, isRequired: true},
 		"the image runs":              {image: image, status: &deployment.Status{Booted: this}},
-		"without a digest":            {image: "quay.io/release/node:latest", status: &deployment.Status{}, code: report.Refused},
+		"without a digest": {
+			image: "quay.io/release/node:latest", status: &deployment.Status{}, code: report.Refused,
+		},
 		"the payload names no image":  {status: &deployment.Status{}},
 		"the deployments are unknown": {image: image},
 	} {

@@ -51,8 +51,8 @@ func (r *run) checkImage() error {
 		return nil
 	}
 	return report.Fail(report.Refused, "# when the cause is removed:\n"+
-		"hcp-node-agent upgrade --user-data USER_DATA --retry-image", "the image %s has failed on this host at %s: %s", update.Digest,
-		report.Timestamp(failed.Time), failed.Reason)
+		"hcp-node-agent upgrade --user-data USER_DATA --retry-image",
+		"the image %s has failed on this host at %s: %s", update.Digest, report.Timestamp(failed.Time), failed.Reason)
 }
 
 // isTrialOver reports whether the host has run the image of the unfinished upgrade for the maximum time in which its
@@ -68,7 +68,8 @@ func markFailed(dir, reason string) error {
 		return err
 	}
 	digest := images.Update.Digest
-	images.Failed = append(slices.DeleteFunc(images.Failed, func(f joinstate.FailedImage) bool { return f.Digest == digest }),
+	isSame := func(failed joinstate.FailedImage) bool { return failed.Digest == digest }
+	images.Failed = append(slices.DeleteFunc(images.Failed, isSame),
 		joinstate.FailedImage{Digest: digest, Reason: reason, Time: time.Now().UTC()})
 	return images.Save(dir)
 }

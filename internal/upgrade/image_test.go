@@ -53,7 +53,8 @@ func TestMarkFailed(t *testing.T) {
 
 	r := &run{node: bootstrap.NewFlow(plan.Run{Dir: dir}, nil)}
 	r.node.Plan = &plan.Plan{Image: &plan.ImageUpdate{Digest: digest}}
-	if err := r.checkImage(); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "kubelet failed again") {
+	err := r.checkImage()
+	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "kubelet failed again") {
 		t.Errorf("a failed image is booted again: %v", err)
 	}
 	r.options.RetryImage = true

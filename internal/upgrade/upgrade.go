@@ -62,7 +62,8 @@ func Upgrade(ctx context.Context, options Options) (bool, error) {
 		return false, err
 	}
 	changed := false
-	r, err := prepare(ctx, m, options) // fails with the remedy of another command, such as join on a host that has not joined
+	// It fails with the remedy of another command, such as join on a host that has not joined.
+	r, err := prepare(ctx, m, options)
 	if err == nil {
 		changed, err = r.upgradeHost(ctx, m)
 		err = options.CompleteError(err)
@@ -115,7 +116,8 @@ func (r *run) upgradeHost(ctx context.Context, m *machine.Machine) (bool, error)
 // one that awaits a reboot, is resumed. A repeated generation cannot be rolled back.
 func (r *run) mustRollBack(ctx context.Context, err error) bool {
 	u := r.state().Upgrade
-	return u != nil && u.RollingBack == "" && !u.SameGeneration && (r.mayRollBack || r.isTrialOver()) && ctx.Err() == nil &&
+	mayRollBack := r.mayRollBack || r.isTrialOver()
+	return u != nil && u.RollingBack == "" && !u.SameGeneration && mayRollBack && ctx.Err() == nil &&
 		!slices.Contains([]report.Code{report.Interrupted, report.RebootNeeded}, report.CodeOf(err))
 }
 

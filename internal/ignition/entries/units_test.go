@@ -179,14 +179,17 @@ func TestPresetOfProvisionedHost(t *testing.T) {
 	}{
 		"no file":    {keep: true, want: own},
 		"more units": {present: "enable agent.service\n" + own, keep: true, want: "enable agent.service\n" + own},
-		"more units, of a host that is not provisioned": {present: "enable agent.service\n" + own, want: own + "enable b.service\n"},
+		"more units, of a host that is not provisioned": {
+			present: "enable agent.service\n" + own, want: own + "enable b.service\n",
+		},
 		"other units": {present: "enable agent.service\n", keep: true, want: own},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			if test.present != "" {
 				file := filepath.Join(root, PresetPath)
-				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(test.present), 0o600)); err != nil {
+				err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o750), os.WriteFile(file, []byte(test.present), 0o600))
+				if err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -59,8 +59,8 @@ func TestRunningRHCOS(t *testing.T) {
 }
 
 // configuredFiles returns the files with which a host is configured, with mode, owner and content by path. It omits the
-// agent's own files, what Ignition and the first boot report, a random ID of Open vSwitch, and accounts: Debian has no user
-// core, which Ignition creates.
+// agent's own files, what Ignition and the first boot report, a random ID of Open vSwitch, and accounts: Debian has no
+// user core, which Ignition creates.
 func configuredFiles(ctx context.Context, t *testing.T) map[string]string {
 	t.Helper()
 	out := mustOutput(ctx, t, `export LC_ALL=C

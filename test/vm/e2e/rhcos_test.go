@@ -60,15 +60,15 @@ func TestFirstBootOfRHCOS(t *testing.T) {
 	rollBackImage(ctx, t)
 }
 
-// derivedUserData returns user data with which the machine enrolls, whose CSRs an approver approves, and serves the agent
-// to the machine.
+// derivedUserData returns user data with which the machine enrolls, whose CSRs an approver approves, and serves the
+// agent to the machine.
 func derivedUserData(ctx context.Context, t *testing.T) []byte {
 	t.Helper()
-	maps := environment.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
-	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}},
+	usage := environment.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
+	_, err := usage.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}},
 		metav1.CreateOptions{})
 	must(t, err)
-	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
+	t.Cleanup(func() { _ = usage.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
 	content, err := os.ReadFile(agentBinary)
 	must(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -170,7 +170,8 @@ func rollBackImage(ctx context.Context, t *testing.T) {
 	runUpgradeUntilReboot(ctx, t)
 	must(t, environment.AwaitOSImage(ctx, "image@"+good))
 	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is rolled back'")
-	t.Log(mustOutput(ctx, t, "journalctl -b -1 --no-pager -o cat -u hcp-node-agent; journalctl -b --no-pager -o cat -u hcp-node-agent"))
+	t.Log(mustOutput(ctx, t,
+		"for boot in -1 0; do journalctl -b $boot --no-pager -o cat -u hcp-node-agent; done"))
 	awaitReadyNode(ctx, t)
 	if now := mustOutput(ctx, t, "cat /etc/hcp-node-agent/applied-payload "+addedFile); now != before {
 		t.Errorf("/etc was changed:\n%s\nbefore:\n%s", now, before)
