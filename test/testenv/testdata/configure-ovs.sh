@@ -26,9 +26,6 @@ add ovs-if-br-ex type ovs-interface conn.interface br-ex slave-type ovs-port mas
   802-3-ethernet.mtu "$mtu" 802-3-ethernet.cloned-mac-address "$mac" \
   ipv4.method auto ipv4.route-metric 48 ipv4.may-fail no ipv6.method auto ipv6.route-metric 48
 for profile in br-ex ovs-if-phys0 ovs-if-br-ex; do
-  for _ in {1..10}; do # NetworkManager can refuse a port while its bridge is being activated
-    nmcli connection up "$profile" && break
-    sleep 5
-  done
+  nmcli connection up "$profile"
   nmcli connection modify --temporary "$profile" connection.autoconnect yes
 done
