@@ -164,16 +164,17 @@ func (p *planner) adaptUnits() (units []types.Unit, beside []ledger.Change) {
 		if r != nil && r.Effect == effectAdd {
 			beside = append(beside, p.setReason(r, ruleDetails()[r.Name].add(p, whole))...)
 		}
+		isInPreset := !p.isAdapted() // with all units, as Ignition writes it
 		switch {
 		case r != nil && r.Effect.keepsDisabled():
-			u.Enabled = nil
 		case u.Enabled != nil && u.Name == kubeletUnit:
 			p.plan.Kubelet = append(p.plan.Kubelet, enablementChange(u))
-			if p.isAdapted() { // else the preset file is that of Ignition
-				u.Enabled = nil
-			}
 		case u.Enabled != nil:
 			p.plan.Units = append(p.plan.Units, enablementChange(u))
+			isInPreset = true
+		}
+		if !isInPreset {
+			u.Enabled = nil
 		}
 		units = append(units, u)
 	}
