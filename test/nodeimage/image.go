@@ -26,22 +26,35 @@ import (
 // pull spec, which refers to a registry that the registries.conf of the payload mirrors.
 func Push(t *testing.T, plane *bed.ControlPlane, source string, versions map[string]string) string {
 	t.Helper()
-	root := installNodePackages(t, source, versions)
-	metadataRoot := t.TempDir()
-	file := filepath.Join(metadataRoot, testenv.MetadataFile)
+	return push(t, plane, versions, []layer{
+		{t.TempDir(), "ostree chunk"},
+		{installNodePackages(t, source, versions), "/bin/sh -c /run/src/build-node-image.sh"},
+	})
+}
+
+// PushUnbootable pushes an image that names its release, but contains no operating system that can boot.
+func PushUnbootable(t *testing.T, plane *bed.ControlPlane, versions map[string]string) string {
+	t.Helper()
+	return push(t, plane, versions, nil)
+}
+
+// layer is a layer of an image.
+type layer struct{ root, command string }
+
+// push pushes an image of layers and of one with the metadata.
+func push(t *testing.T, plane *bed.ControlPlane, versions map[string]string, layers []layer) string {
+	t.Helper()
+	metadata := layer{t.TempDir(), "COPY --from=metadata /usr/share/openshift /usr/share/openshift"}
+	file := filepath.Join(metadata.root, testenv.MetadataFile)
 	must(t, os.MkdirAll(filepath.Dir(file), 0o755)) //nolint:gosec // as in an image
 	must(t, os.WriteFile(file, []byte(Metadata(t, versions)), 0o600))
 
 	var err error
 	image := empty.Image
-	for _, layer := range []struct{ root, command string }{
-		{t.TempDir(), "ostree chunk"},
-		{root, "/bin/sh -c /run/src/build-node-image.sh"},
-		{metadataRoot, "COPY --from=metadata /usr/share/openshift /usr/share/openshift"},
-	} {
+	for _, one := range append(layers, metadata) {
 		image, err = mutate.Append(image, mutate.Addendum{
-			Layer:   static.NewLayer(packLayer(t, layer.root), types.DockerLayer),
-			History: v1.History{CreatedBy: layer.command},
+			Layer:   static.NewLayer(packLayer(t, one.root), types.DockerLayer),
+			History: v1.History{CreatedBy: one.command},
 		})
 		must(t, err)
 	}

@@ -16,13 +16,15 @@ import (
 )
 
 // TestPowerCutsOfAnImage cuts the power at each instant of an upgrade to another image. The host then runs one of both
-// images with its payload, and the node is Ready and schedulable, without a command.
+// images with its payload, and the node is Ready and schedulable, without a command. Before, it tries images that the
+// host must refuse, and at last, it restores the first image.
 func TestPowerCutsOfAnImage(t *testing.T) {
 	ctx := newContextFor(t, 2*time.Hour)
 	image := pushNodeImage(t, firstImage, nodeimage.FirstRelease, nil)
 	provision(ctx, t, image, derivedUserData(ctx, t))
 	awaitReadyNode(ctx, t)
 	await(ctx, t, "systemctl is-active hcp-node-agent")
+	refuseImages(ctx, t)
 	cut := func() { must(t, environment.Machine.Kill(ctx)) }
 	afterBoot := func(pattern string) func() {
 		return func() {

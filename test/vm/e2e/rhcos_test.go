@@ -35,7 +35,9 @@ const (
 	// agentPort is the port of the machine at which Ignition downloads the agent.
 	agentPort = 8443
 
+	// Versions of node images.
 	firstImage, nextImage, brokenImage = "9.6.20251028-0", "9.6.20251119-0", "9.6.20251203-0"
+	refusedImage                       = "9.6.20251210-0"
 )
 
 // TestFirstBootOfRHCOS tests the life of a host of RHCOS that enrolls with derived user data: Ignition installs the
