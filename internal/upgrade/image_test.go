@@ -46,7 +46,8 @@ func TestMarkFailed(t *testing.T) {
 		if err := markFailed(dir, reason); err != nil {
 			t.Fatal(err)
 		}
-		if got := failedImages(); len(got) != 1 || got[0].Digest != digest || got[0].Reason != reason || got[0].Time.IsZero() {
+		got := failedImages()
+		if len(got) != 1 || got[0].Digest != digest || got[0].Reason != reason || got[0].Time.IsZero() {
 			t.Errorf("failed images %+v", got)
 		}
 	}

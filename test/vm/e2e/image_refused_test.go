@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
 )
 
-// refuseImages checks upgrades to images that the host cannot or must not boot: each is refused with its cause before the
-// node is drained and before anything is staged.
+// refuseImages checks upgrades to images that the host cannot or must not boot: each is refused with its cause before
+// the node is drained and before anything is staged.
 func refuseImages(ctx context.Context, t *testing.T) {
 	t.Helper()
 	image := pushNodeImage(t, refusedImage, nodeimage.NextRelease, nil)
@@ -53,7 +53,8 @@ func refuseImages(ctx context.Context, t *testing.T) {
 		if refused.after != "" {
 			mustOutput(ctx, t, refused.after)
 		}
-		if staged := mustOutput(ctx, t, "bootc status --format=json --format-version=1 | jq .status.staged"); staged != "null" {
+		staged := mustOutput(ctx, t, "bootc status --format=json --format-version=1 | jq .status.staged")
+		if staged != "null" {
 			t.Errorf("%s: a deployment is staged", refused.name)
 		}
 		if isCordoned(ctx, t) {

@@ -15,8 +15,8 @@ import (
 )
 
 // TestRunningRHCOS joins a host of RHCOS that was installed without user data of the NodePool and runs another release:
-// one command boots the image of the payload, writes what Ignition would have written, and boots once more. The files of
-// the host are then those of a host that Ignition has provisioned, and those of the agent.
+// one command boots the image of the payload, writes what Ignition would have written, and boots once more. The files
+// of the host are then those of a host that Ignition has provisioned, and those of the agent.
 func TestRunningRHCOS(t *testing.T) {
 	ctx := newContext(t)
 	image := pushNodeImage(t, firstImage, nodeimage.FirstRelease, nil)
