@@ -23,7 +23,7 @@ import (
 )
 
 // The image of RHEL CoreOS contains kubelet and CRI-O of a release. An update of the image precedes that of the files,
-// so that a rollback of the image brings back an /etc that was never changed:
+// so that a rollback of the image restores an /etc that was never changed:
 //
 //	old image   stage the image; in an upgrade while pods run, then drain the node; hold kubelet; reboot
 //	new image   write the files of the payload; release and start kubelet; wait until the Node is Ready
@@ -187,7 +187,7 @@ func (j *Flow) FinishImage() error {
 	return images.Save(j.Run.Dir)
 }
 
-// ensureImage is the step packages of a host whose image contains the packages.
+// ensureImage boots the image of the plan, as the step packages of a host whose image contains the packages.
 func ensureImage(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	if j.Plan.Image != nil {
 		return steps.Outcome{}, j.bootImage(ctx, log)

@@ -38,7 +38,9 @@ func startRuntime(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	}
 	switch action {
 	case systemd.StartNeeded:
-		_, err = j.Host.Ledger.Apply(ctx, steps.Runtime, []ledger.Change{runningUnit(crio.Unit)})
+		if _, err = j.Host.Ledger.Apply(ctx, steps.Runtime, []ledger.Change{runningUnit(crio.Unit)}); err == nil {
+			err = j.Host.Systemd.Start(ctx, crio.Unit) // the boot may be starting it
+		}
 	case systemd.RestartNeeded:
 		log.Wait("waiting for CRI-O to restart with its new configuration", "")
 		err = j.Host.Systemd.Restart(ctx, crio.Unit)
