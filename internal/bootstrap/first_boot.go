@@ -81,8 +81,8 @@ func (j *Flow) bootUnits(ctx context.Context, log report.Log) error {
 		"the files and units of the payload are written; the host must be rebooted before the %s continues", j.commandName())
 }
 
-// awaitDependencies waits, as the step network on RHEL CoreOS, until the units of the payload have prepared the host for
-// kubelet. What later steps record as the state before the network plugin then contains br-ex.
+// awaitDependencies waits, as the step network on RHEL CoreOS, until the units of the payload have prepared the host
+// for kubelet. What later steps record as the state before the network plugin then contains br-ex.
 func (j *Flow) awaitDependencies(ctx context.Context, log report.Log) (steps.Outcome, error) {
 	state, err := j.Host.Systemd.UnitState(ctx, dependenciesUnit)
 	if err != nil {
