@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
@@ -19,7 +18,7 @@ import (
 // ensurePackages unpacks packages from the OS image, and installs missing ones with dnf if requested. On a
 // host without rpm and dnf, or that is not RHEL-like, dnf installs nothing: other checks cover the binaries.
 func ensurePackages(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	if j.Host.Facts.Class() == hostinfo.CoreOS || j.Plan.Image != nil {
+	if j.Planner.RunsPayloadImage() {
 		return ensureImage(ctx, j, log)
 	}
 	decision, err := j.SoftwareDecision(ctx)

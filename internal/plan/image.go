@@ -67,6 +67,9 @@ func runsPayloadImage(host hostinfo.Facts, c config.Join) bool {
 	return host.Class() == hostinfo.CoreOS || (host.Class() == hostinfo.Bootc && c.SwitchImage)
 }
 
+// RunsPayloadImage reports whether the host runs the image of the payload, or will: the image contains the packages.
+func (b *Builder) RunsPayloadImage() bool { return runsPayloadImage(b.Host.Facts, b.Run.Config) }
+
 // decideImage returns the update to the image of the payload, nil if it runs or if the deployments are unknown.
 func decideImage(deployments *deployment.Status, image string) (*ImageUpdate, error) {
 	if deployments == nil || image == "" {

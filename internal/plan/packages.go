@@ -47,7 +47,7 @@ func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Versi
 	if err := b.checkSoftwareSource(); err != nil {
 		return software.Decision{}, err
 	}
-	if runsPayloadImage(b.Host.Facts, b.Run.Config) && (p == nil || p.Image != nil) {
+	if b.RunsPayloadImage() && (p == nil || p.Image != nil) {
 		return software.Decision{}, nil // the software is that of another image, which the host boots first
 	}
 	var err error

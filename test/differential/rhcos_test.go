@@ -21,7 +21,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rhcos"
-	"github.com/hcp-node-agent/hcp-node-agent/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
@@ -58,8 +57,7 @@ func TestFirstBootOfRHCOS(t *testing.T) {
 		}
 		host.checkCommonFiles(t)
 		host.checkFile(t, rhcos.AgentPath, agentBinary, 0o755)
-		host.checkFile(t, "/etc/systemd/system/hcp-node-agent.service",
-			strings.Replace(systemd.AgentService, "=/usr/bin/hcp-node-agent ", "="+rhcos.AgentPath+" ", 1), 0o644)
+		host.checkFile(t, rhcos.AgentServicePath, rhcos.AgentService(), 0o644)
 	})
 	t.Run("the image contains the agent", func(t *testing.T) {
 		host := newRHCOSHost(t, pool)
@@ -67,7 +65,7 @@ func TestFirstBootOfRHCOS(t *testing.T) {
 			t.Fatal(err)
 		}
 		host.checkCommonFiles(t)
-		host.checkMissing(t, rhcos.AgentPath, "/etc/systemd/system/hcp-node-agent.service")
+		host.checkMissing(t, rhcos.AgentPath, rhcos.AgentServicePath)
 	})
 	t.Run("the binary has another hash", func(t *testing.T) {
 		host := newRHCOSHost(t, pool, "--agent-url", files.URL, "--agent-sha512", sum("another binary"))

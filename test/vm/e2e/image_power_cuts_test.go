@@ -22,8 +22,8 @@ func TestPowerCutsOfAnImage(t *testing.T) {
 	ctx := newContextFor(t, 2*time.Hour)
 	image := pushNodeImage(t, firstImage, nodeimage.FirstRelease, nil)
 	provision(ctx, t, image, derivedUserData(ctx, t))
+	awaitFor(ctx, t, 10*time.Minute, "systemctl is-active hcp-node-agent")
 	awaitReadyNode(ctx, t)
-	await(ctx, t, "systemctl is-active hcp-node-agent")
 	refuseImages(ctx, t)
 	cut := func() { must(t, environment.Machine.Kill(ctx)) }
 	afterBoot := func(pattern string) func() {

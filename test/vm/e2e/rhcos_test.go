@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,8 +49,8 @@ func TestFirstBootOfRHCOS(t *testing.T) {
 	ctx := newContext(t)
 	image := pushNodeImage(t, firstImage, nodeimage.FirstRelease, nil)
 	provision(ctx, t, image, derivedUserData(ctx, t))
+	awaitFor(ctx, t, 10*time.Minute, "systemctl is-active hcp-node-agent") // the join is complete
 	awaitReadyNode(ctx, t)
-	await(ctx, t, "systemctl is-active hcp-node-agent") // the join is complete
 	t.Log(mustOutput(ctx, t, "journalctl --no-pager -o cat -u hcp-node-agent"))
 	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "no drift")
 	checkOnlyOwnFiles(ctx, t, image)
@@ -142,7 +143,7 @@ func upgradeImage(ctx context.Context, t *testing.T) {
 		checkContains(t, out, "the node is cordoned and drained", "rebooting the host into the image")
 		return nil
 	}))
-	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is upgraded'")
+	awaitFor(ctx, t, 10*time.Minute, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is upgraded'")
 	t.Log(mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"))
 	awaitReadyNode(ctx, t)
 	checkImage(ctx, t, image, nextImage)
@@ -171,7 +172,7 @@ func rollBackImage(ctx context.Context, t *testing.T) {
 	must(t, err)
 	runUpgradeUntilReboot(ctx, t)
 	must(t, environment.AwaitOSImage(ctx, "image@"+good))
-	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is rolled back'")
+	awaitFor(ctx, t, 10*time.Minute, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is rolled back'")
 	t.Log(mustOutput(ctx, t,
 		"for boot in -1 0; do journalctl -b $boot --no-pager -o cat -u hcp-node-agent; done"))
 	awaitReadyNode(ctx, t)
