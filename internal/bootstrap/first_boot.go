@@ -8,17 +8,17 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
 const (
-	// encapsulatedPath is the file that Ignition writes on RHEL CoreOS, and that firstBootUnit renames before it reboots
-	// the host into the image of the payload, or removes if the host runs that image (machine-config-operator,
-	// pkg/daemon/daemon.go, RunFirstbootCompleteMachineconfig).
-	encapsulatedPath = "/etc/ignition-machine-config-encapsulated.json"
-	firstBootUnit    = "machine-config-daemon-firstboot.service"
+	// firstBootUnit renames the file at ignition.MachineConfigPath before it reboots the host into the image of the
+	// payload, or removes it if the host runs that image (machine-config-operator, pkg/daemon/daemon.go,
+	// RunFirstbootCompleteMachineconfig).
+	firstBootUnit = "machine-config-daemon-firstboot.service"
 	// dependenciesUnit requires the units of the payload that select the address of the node and create br-ex. kubelet
 	// requires it (machine-config-operator, templates/common/_base/units/kubelet-dependencies.target.yaml).
 	dependenciesUnit = "kubelet-dependencies.target"
@@ -31,7 +31,7 @@ func (j *Flow) awaitFirstBoot(ctx context.Context, log report.Log) error {
 		return nil
 	}
 	for waited := false; ; waited = true {
-		pending, err := j.Host.Tree.Exists(encapsulatedPath)
+		pending, err := j.Host.Tree.Exists(ignition.MachineConfigPath)
 		if err != nil {
 			return err
 		}
@@ -76,8 +76,7 @@ func (j *Flow) bootUnits(ctx context.Context, log report.Log) error {
 	if j.Run.Config.HostSettings == config.HostSettingsReboot {
 		return j.Host.Reboot(ctx, log, j.commandName(), "with the units of the payload")
 	}
-	return report.Fail(report.RebootNeeded, report.Remedy(report.RebootRemedy+"; "+
-		j.Host.DescribeResume(ctx, j.commandName())),
+	return j.rebootNeeded(ctx,
 		"the files and units of the payload are written; the host must be rebooted before the %s continues", j.commandName())
 }
 

@@ -146,15 +146,19 @@ func (j *Flow) reboot(ctx context.Context, log report.Log, action rebootAction) 
 		return report.Fail(report.Failed, "cat /proc/cmdline # compare it with the configuration of the boot loader",
 			"the host was rebooted, but not with %s", what)
 	case awaitReboot:
-		resume := report.Remedy(report.RebootRemedy + "; " +
-			j.Host.DescribeResume(ctx, j.commandName()))
-		return report.Fail(report.RebootNeeded, resume,
+		return j.rebootNeeded(ctx,
 			"%s are set; the host must be rebooted before the %s continues", what, j.commandName())
 	case rebootNow:
 		return j.Host.Reboot(ctx, log, j.commandName(), "with "+what)
 	case noReboot:
 	}
 	return nil
+}
+
+// rebootNeeded returns the failure that ends a run until the administrator has rebooted the host.
+func (j *Flow) rebootNeeded(ctx context.Context, format string, args ...any) error {
+	remedy := report.RebootRemedy + "; " + j.Host.DescribeResume(ctx, j.commandName())
+	return report.Fail(report.RebootNeeded, report.Remedy(remedy), format, args...)
 }
 
 // commandName returns the command that runs: join or upgrade.

@@ -102,8 +102,7 @@ func (j *Flow) bootImage(ctx context.Context, log report.Log) error {
 	}
 	what := "into the image " + update.Digest
 	if j.Run.State.Upgrade == nil && j.Run.Config.HostSettings != config.HostSettingsReboot {
-		return report.Fail(report.RebootNeeded, report.Remedy(report.RebootRemedy+"; "+
-			j.Host.DescribeResume(ctx, j.commandName())),
+		return j.rebootNeeded(ctx,
 			"the image of the payload is staged; the host must be rebooted %s before the %s continues", what, j.commandName())
 	}
 	images, err := joinstate.LoadImages(j.Run.Dir)
@@ -147,16 +146,16 @@ func (j *Flow) keepAgent(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the program of the agent: %w", err)
 	}
-	mode := uint32(0o755)
+	const reason = "the next image does not contain the agent"
 	_, err = j.Host.Ledger.Apply(ctx, steps.Packages, []ledger.Change{
 		{
-			Kind: ledger.File, Target: rhcos.AgentTarget, Reason: "the next image does not contain the agent",
-			Desired: ledger.FileState(content, mode),
+			Kind: ledger.File, Target: rhcos.AgentTarget, Reason: reason,
+			Desired: ledger.FileState(content, 0o755),
 		},
-		ledger.FileChange(rhcos.AgentServicePath, "the next image does not contain the agent", rhcos.AgentService()),
+		ledger.FileChange(rhcos.AgentServicePath, reason, rhcos.AgentService()),
 		{
 			Kind: ledger.Symlink, Target: "/etc/systemd/system/multi-user.target.wants/" + path.Base(rhcos.AgentServicePath),
-			Reason:  "the next image does not contain the agent",
+			Reason:  reason,
 			Desired: ledger.State{Present: true, Type: hostfs.Symlink, Link: rhcos.AgentServicePath},
 		},
 	})

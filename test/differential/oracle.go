@@ -34,6 +34,9 @@ func BuildOracle(ctx context.Context) (Oracle, error) {
 	return Oracle{dir: strings.TrimSpace(stdout.String())}, nil
 }
 
+// Ignition returns the path of the binary.
+func (o Oracle) Ignition() string { return filepath.Join(o.dir, "ignition") }
+
 // Repository returns the root of the repository, searched from the working directory upwards.
 func Repository() (string, error) {
 	start, err := os.Getwd()
@@ -84,7 +87,7 @@ func (o Oracle) Boot(ctx context.Context, config, root, scratch string) error {
 		return err
 	}
 	for _, stage := range []string{"fetch", "files"} {
-		command := exec.CommandContext(ctx, filepath.Join(o.dir, "ignition"),
+		command := exec.CommandContext(ctx, o.Ignition(),
 			"-platform", "file", "-stage", stage, "-root", root, "-log-to-stdout", "-neednet", filepath.Join(scratch, "neednet"),
 			"-config-cache", filepath.Join(scratch, "config"), "-state-file", filepath.Join(scratch, "state"))
 		command.Env = append(os.Environ(), "IGNITION_CONFIG_FILE="+config, "IGNITION_KERNEL_CMDLINE_PATH="+cmdline,

@@ -68,17 +68,6 @@ func (p Payload) SetFile(path, content string) {
 	p.setFiles(append(p.files(), map[string]any{"path": path, "mode": 0o644, "overwrite": true, "contents": contents}))
 }
 
-// Paths returns the paths of the files.
-func (p Payload) Paths() []string {
-	var paths []string
-	for _, one := range p.files() {
-		file, _ := one.(map[string]any)
-		path, _ := file["path"].(string)
-		paths = append(paths, path)
-	}
-	return paths
-}
-
 // File returns the content of a file, which must not be compressed.
 func (p Payload) File(path string) (string, error) {
 	for _, one := range p.files() {

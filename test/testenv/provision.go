@@ -7,10 +7,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/differential"
 )
 
 // provisionDir is the directory in the machine with Ignition, its config and its state. It is gone after a reboot.
@@ -28,11 +28,11 @@ const presetFile = "/etc/systemd/system-preset/20-ignition.preset"
 // Provision returns when the machine responds in the boot after that. There, the payload's
 // machine-config-daemon-firstboot.service stages the OS image and reboots again: see [Environment.AwaitOSImage].
 func (s *Environment) Provision(ctx context.Context, config []byte) error {
-	ignition, err := s.buildIgnition(ctx)
+	oracle, err := differential.BuildOracle(ctx)
 	if err != nil {
 		return err
 	}
-	program, err := os.Open(ignition)
+	program, err := os.Open(oracle.Ignition()) // the machine has the C library and libblkid in newer versions
 	if err != nil {
 		return fmt.Errorf("opening Ignition: %w", err)
 	}
@@ -63,18 +63,6 @@ func (s *Environment) Provision(ctx context.Context, config []byte) error {
 		return fmt.Errorf("applying the presets: %w", err)
 	}
 	return s.Machine.Restart(ctx)
-}
-
-// buildIgnition builds the real Ignition, unless it is cached, and returns the path of its binary. It needs the C
-// library and libblkid, which the machine has in newer versions than this host.
-func (s *Environment) buildIgnition(ctx context.Context) (string, error) {
-	var stdout, stderr bytes.Buffer
-	command := exec.CommandContext(ctx, filepath.Join(s.repository, "test", "oracle", "build.sh"))
-	command.Stdout, command.Stderr = &stdout, &stderr
-	if err := command.Run(); err != nil {
-		return "", fmt.Errorf("building Ignition: %w:\n%s", err, stderr.String())
-	}
-	return filepath.Join(strings.TrimSpace(stdout.String()), "ignition"), nil
 }
 
 // presetUnits returns the units that a file of presets names (systemd.preset(5)). Instances of a template are on one

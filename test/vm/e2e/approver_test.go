@@ -8,22 +8,13 @@ import (
 	"bytes"
 	"context"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 )
 
 // startApproverUnit starts the packaged approver as described in docs/run-approver.md, with
 // enrollments in a directory that only root can read. A cleanup removes everything it creates.
 func startApproverUnit(ctx context.Context, t *testing.T) {
 	t.Helper()
-	maps := environment.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
-	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}},
-		metav1.CreateOptions{})
-	must(t, err)
-	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
+	createUsageRecords(ctx, t)
 	kubeconfig, err := environment.NodeSideKubeconfig(environment.ControlPlane.Kubeconfig)
 	must(t, err)
 	must(t, environment.Machine.Put(ctx, "/etc/hcp-node-admin/approver.kubeconfig", bytes.NewReader(kubeconfig), 0o600))

@@ -83,11 +83,7 @@ func leaveWithoutTheCluster(ctx context.Context, t *testing.T) {
 // until the test ends.
 func createJoinToken(ctx context.Context, t *testing.T) {
 	t.Helper()
-	maps := environment.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
-	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}},
-		metav1.CreateOptions{})
-	must(t, err)
-	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
+	createUsageRecords(ctx, t)
 	dir := t.TempDir()
 	kubeconfig := environment.ControlPlane.Kubeconfig
 	must(t, adminCommand(ctx, t, "token", "create", "--node", testenv.NodeName, "--address", "192.0.2.104", "--label",
@@ -98,6 +94,16 @@ func createJoinToken(ctx context.Context, t *testing.T) {
 	must(t, err)
 	must(t, environment.Machine.Put(ctx, "/root/worker-0.token", bytes.NewReader(content), 0o600))
 	startApprover(ctx, t, filepath.Dir(record))
+}
+
+// createUsageRecords creates the ConfigMap in which the approver records the use of enrollments, until the test ends.
+func createUsageRecords(ctx context.Context, t *testing.T) {
+	t.Helper()
+	maps := environment.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
+	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}},
+		metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
 }
 
 // adminCommand returns a command of hcp-node-admin.

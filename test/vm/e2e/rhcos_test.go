@@ -20,10 +20,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -67,11 +63,7 @@ func TestFirstBootOfRHCOS(t *testing.T) {
 // agent to the machine.
 func derivedUserData(ctx context.Context, t *testing.T) []byte {
 	t.Helper()
-	usage := environment.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
-	_, err := usage.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}},
-		metav1.CreateOptions{})
-	must(t, err)
-	t.Cleanup(func() { _ = usage.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
+	createUsageRecords(ctx, t)
 	content, err := os.ReadFile(agentBinary)
 	must(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
