@@ -70,7 +70,7 @@ func (j *Flow) StageImage(ctx context.Context, log report.Log) (bool, error) {
 	log.Wait("staging the image of the payload", "")
 	return true, host.Stage(ctx, deployment.Target{
 		Image: update.Image, AddArguments: update.KernelArguments.Add, RemoveArguments: update.KernelArguments.Remove,
-		PullSecret: pods.PullSecretPath,
+		PullSecret: pods.PullSecretPath, Environment: j.Planner.ProxyVariables(),
 	})
 }
 

@@ -116,6 +116,14 @@ func (b *Builder) requestedRelease() (software.Release, error) {
 // DNF returns the host's dnf, with the proxy of the user data if the environment
 // names none. dnf's own configuration takes precedence over both.
 func (b *Builder) DNF() dnf.Host {
+	on := b.PackageHost
+	on.Proxy = b.ProxyVariables()
+	return on
+}
+
+// ProxyVariables returns the variables, NAME=VALUE, that a program needs in addition to the environment to use the
+// proxy: that of the environment, else of the user data, else of the payload.
+func (b *Builder) ProxyVariables() []string {
 	var named []string
 	if userData := b.Run.Inputs.UserData; userData != nil {
 		named = dnf.ProxyVariables(userData.Proxy.HTTP, userData.Proxy.HTTPS, userData.Proxy.No)
@@ -124,9 +132,7 @@ func (b *Builder) DNF() dnf.Host {
 		proxy := b.payloadProxy()
 		named = dnf.ProxyVariables(proxy.HTTP, proxy.HTTPS, proxy.No)
 	}
-	on := b.PackageHost
-	on.Proxy = dnf.ExtraProxyVariables(os.LookupEnv, named)
-	return on
+	return dnf.ExtraProxyVariables(os.LookupEnv, named)
 }
 
 // commands returns the binaries that the payload runs on this host; the value is

@@ -23,7 +23,7 @@ func ProxyVariables(http, https string, no []string) []string {
 	return list
 }
 
-// ExtraProxyVariables returns the variables that dnf needs in addition to the environment:
+// ExtraProxyVariables returns the variables that a program needs in addition to the environment:
 // otherwise, if the environment sets no proxy at all; or HTTP_PROXY in lower
 // case, because curl only reads that.
 func ExtraProxyVariables(lookup func(string) (string, bool), otherwise []string) []string {
