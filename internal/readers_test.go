@@ -22,10 +22,12 @@ const writers = "host/... kinds ledger ledger/resource machine networkplugin ovs
 // readers lists the packages that change nothing, with everything that they use of writers. They get a
 // machine.Reader, whose fields have no method that changes anything; nothing in this list opens more.
 var readers = map[string]string{
-	"doctor": "ledger.Difference ledger.IsLocked ledger.Item ledger.Unit machine.Inspect machine.Reader " +
-		"machine.ServiceUnit migrate.UnfinishedMigration openvswitch.Unit systemd.NetworkManagerUnit systemd.UnitState",
-	"plan": "deployment.CheckStageable deployment.Deployment deployment.ReadStorage deployment.Status " +
-		"dnf.ExtraProxyVariables dnf.Host dnf.IsAvailable dnf.Package dnf.ProxyVariables firewalld.ReadZone " +
+	"doctor": "deployment.CheckStageable deployment.Status ledger.Difference ledger.IsLocked ledger.Item ledger.Unit " +
+		"machine.Inspect machine.Reader machine.ServiceUnit migrate.UnfinishedMigration openvswitch.Unit " +
+		"systemd.NetworkManagerUnit systemd.UnitState",
+	"plan": "deployment.CheckStageable deployment.Deployment deployment.ReadStorage " +
+		"deployment.Status dnf.ExtraProxyVariables dnf.Host dnf.IsAvailable dnf.Package " +
+		"dnf.ProxyVariables firewalld.ReadZone " +
 		"firewalld.Zone hostfs.IsWithin hostfs.NewScratchTree hostfs.ReadOnlyDirectory hostfs.Reader " +
 		"hostfs.Regular hostfs.Symlink " +
 		"hostinfo.Bootc hostinfo.Class hostinfo.CoreOS hostinfo.Facts hostinfo.HasModule hostinfo.HasSysctl " +

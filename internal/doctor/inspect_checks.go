@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
@@ -78,7 +79,42 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 	if err != nil {
 		return nil, err
 	}
-	return resultFindings(preflight.Run(preflight.PayloadChecks(), validation.Facts)), nil
+	findings := resultFindings(preflight.Run(preflight.PayloadChecks(), validation.Facts))
+	if d.phase() != joinstate.PhaseJoined || !b.RunsPayloadImage() {
+		return findings, nil
+	}
+	found, err := d.inspectImage(ctx, built)
+	return append(findings, found...), err
+}
+
+// inspectImage inspects the deployments of a node whose image is that of its payload.
+func (d *diagnostics) inspectImage(ctx context.Context, built *plan.Plan) ([]report.Finding, error) {
+	deployments, err := d.host.Deployments(ctx)
+	if err != nil || deployments == nil {
+		return nil, err
+	}
+	images, err := joinstate.LoadImages(d.run.Dir)
+	return imageFindings(built.OtherImage, *deployments, images.Update), err
+}
+
+// imageFindings returns a finding if the payload requires another image than the node runs, and the reasons why an
+// upgrade would be refused. update is the one that the agent has staged, if any.
+func imageFindings(
+	other *plan.ImageUpdate, deployments deployment.Status, update *joinstate.ImageUpdate,
+) []report.Finding {
+	var findings []report.Finding
+	if other != nil {
+		findings = append(findings, problem("hcp-node-agent upgrade --user-data USER_DATA",
+			"the node runs %s, but its payload requires %s", other.Booted, other.Image))
+	}
+	staged := ""
+	if update != nil {
+		staged = update.Digest
+	}
+	for _, found := range deployment.CheckStageable(deployments, staged) {
+		findings = append(findings, warning(found.Remedy, "the next upgrade would be refused: %s", found.Message))
+	}
+	return findings
 }
 
 // refusalFinding converts an error that ends a join at its plan. A report.Failure

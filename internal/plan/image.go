@@ -44,6 +44,7 @@ func (b builder) planImage(p *Plan) error {
 		return err
 	}
 	if !b.settings.BootsImage {
+		p.OtherImage = update
 		p.Notes = append(p.Notes, adapt.Note{
 			Subject: "the image of this host", Action: adapt.Report, Rule: "image",
 			Remedy: "hcp-node-agent upgrade --user-data USER_DATA",

@@ -29,6 +29,9 @@ type Plan struct {
 	Registration *kubelet.RegistrationCheck
 	// Image is the image that the host boots before the other changes are made; nil: it runs the right one.
 	Image *ImageUpdate
+	// OtherImage is the image that the payload requires in place of the one that a joined host runs. Only an upgrade
+	// boots it, because it drains the node. nil: the host runs the right one.
+	OtherImage *ImageUpdate
 	// Migration attaches the uplink to br-ex; nil: the step network is skipped, or the packages
 	// that it needs are installed first.
 	Migration *ovs.Migration
