@@ -117,12 +117,30 @@ func (b *Builder) checkImage(ctx context.Context, p *Plan, log report.Log) ([]re
 	if err != nil {
 		return []report.Finding{report.RefusingFinding(err)}, ctx.Err()
 	}
+	var found []report.Finding
+	if err := b.checkPullPolicy(ctx, image); err != nil {
+		found = append(found, report.RefusingFinding(err))
+	}
 	storage, err := deployment.ReadStorage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found, err := osimage.CheckBootable(image, b.Host.Facts.Arch, storage)
-	return append(found, deployment.CheckStageable(*status, p.Image.Digest)...), err
+	bootable, err := osimage.CheckBootable(image, b.Host.Facts.Arch, storage)
+	return slices.Concat(found, bootable, deployment.CheckStageable(*status, p.Image.Digest)), err
+}
+
+// checkPullPolicy fails if the signature policy with which this host will pull the image refuses it: that of a node,
+// and that of the payload at a first join.
+func (b *Builder) checkPullPolicy(ctx context.Context, image *osimage.Image) error {
+	policy, found := b.effectiveFile(osimage.PolicyPath)
+	if b.Run.State.Registered {
+		content, _, err := b.Host.Files.ReadFile(osimage.PolicyPath)
+		policy, found = content, err == nil
+	}
+	if !found {
+		return nil
+	}
+	return osimage.CheckPullPolicy(image, policy, deployment.SkopeoVersion(ctx))
 }
 
 // PullFiles returns the planned files with which the host pulls the image of the payload at a first join: mirrors,

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
@@ -69,4 +70,13 @@ func (b backend) read(ctx context.Context) (*Status, error) {
 	}
 	status.Unlocked, status.TransientEtc = hasOverlay(mounts, "/usr"), hasOverlay(mounts, "/etc")
 	return &status, nil
+}
+
+// SkopeoVersion returns the version of skopeo, with which both programs pull images, "" if it cannot be read.
+func SkopeoVersion(ctx context.Context) string {
+	out, err := command.Run(ctx, "skopeo", "--version")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimPrefix(strings.TrimSpace(out), "skopeo version ")
 }

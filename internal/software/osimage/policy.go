@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/coreos/go-semver/semver"
 	"go.podman.io/image/v5/docker/policyconfiguration"
 	"go.podman.io/image/v5/docker/reference"
 
@@ -30,6 +32,46 @@ type signaturePolicy struct {
 // it also fails if the policy requires one. A policy applies to the pull spec, not to the mirror that
 // the image is read from.
 func CheckPolicy(pullSpec string, content []byte) error {
+	return checkPolicy(pullSpec, content, puller{
+		remedy: "hcp-node-agent join --software rpm # install the packages from repositories",
+		limit:  "the agent cannot verify signatures",
+	})
+}
+
+// skopeoOfIndexes is the first version of skopeo that finds the sigstore signatures of an image that was requested with
+// the digest of an index for several architectures (machine-config-operator, pull request 6475).
+const skopeoOfIndexes = "1.22.2"
+
+// CheckPullPolicy fails if a version of skopeo, with which bootc and rpm-ostree pull images, refuses the image because
+// of the content of PolicyPath, however it is signed. An unknown version, "", is not refused.
+func CheckPullPolicy(image *Image, content []byte, skopeo string) error {
+	verifies := []string{"signedBy", "sigstoreSigned"}
+	digest, err := image.Digest()
+	if err != nil {
+		return fmt.Errorf("reading the digest of image %s: %w", image.PullSpec, err)
+	}
+	isOfIndex := !strings.HasSuffix(image.PullSpec, "@"+digest.String())
+	version, err := semver.NewVersion(skopeo)
+	if err == nil && isOfIndex && version.LessThan(*semver.New(skopeoOfIndexes)) {
+		verifies = verifies[:1]
+	}
+	return checkPolicy(image.PullSpec, content, puller{
+		verifies: verifies,
+		remedy: report.Remedyf("# boot a host image with skopeo %s or newer, or change the policy of "+
+			"the cluster for this image: oc get clusterimagepolicies", skopeoOfIndexes),
+		limit: "skopeo " + skopeo + " of this host does not find the signatures of an image for several architectures",
+	})
+}
+
+// puller is what pulls an image.
+type puller struct {
+	verifies []string      // types of requirements that it can meet
+	limit    string        // why it does not meet others
+	remedy   report.Remedy // for a policy that it cannot meet
+}
+
+// checkPolicy fails if the content of PolicyPath has a requirement for an image that the puller cannot meet.
+func checkPolicy(pullSpec string, content []byte, by puller) error {
 	image, err := reference.ParseNormalizedNamed(pullSpec)
 	if err != nil {
 		return fmt.Errorf("parsing pull spec %q: %w", pullSpec, err)
@@ -38,21 +80,21 @@ func CheckPolicy(pullSpec string, content []byte) error {
 	if err := json.Unmarshal(content, &policy); err != nil {
 		return report.Fail(report.Refused, "jq . "+PolicyPath, "reading the signature policy %s: %w", PolicyPath, err)
 	}
-	const remedy = "hcp-node-agent join --software rpm # install the packages from repositories"
 	requirements := policy.requirements(image)
 	if len(requirements) == 0 {
-		return report.Fail(report.Refused, remedy,
+		return report.Fail(report.Refused, by.remedy,
 			"the signature policy %s has no requirement for OS image %s", PolicyPath, pullSpec)
 	}
 	for _, requirement := range requirements {
-		switch requirement.Type {
-		case "insecureAcceptAnything":
-		case "reject":
-			return report.Fail(report.Refused, remedy, "the signature policy %s rejects OS image %s", PolicyPath, pullSpec)
+		switch {
+		case requirement.Type == "insecureAcceptAnything" || slices.Contains(by.verifies, requirement.Type):
+		case requirement.Type == "reject":
+			return report.Fail(report.Refused, by.remedy,
+				"the signature policy %s rejects OS image %s", PolicyPath, pullSpec)
 		default:
-			return report.Fail(report.Refused, remedy,
-				"the signature policy %s requires %s for OS image %s, and the agent cannot verify signatures",
-				PolicyPath, requirement.Type, pullSpec)
+			return report.Fail(report.Refused, by.remedy,
+				"the signature policy %s requires %s for OS image %s, and %s",
+				PolicyPath, requirement.Type, pullSpec, by.limit)
 		}
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -57,6 +59,34 @@ func TestCheckPolicy(t *testing.T) {
 		}
 		if err != nil && (report.CodeOf(err) != report.Refused || report.RemedyOf(err) == "") {
 			t.Errorf("%s: code %d, remedy %q", name, report.CodeOf(err), report.RemedyOf(err))
+		}
+	}
+}
+
+// skopeo verifies signatures, but older versions not those of an image of an index for several architectures.
+func TestCheckPullPolicy(t *testing.T) {
+	digest, err := empty.Image.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, ofIndex := digest.String(), "sha256:"+strings.Repeat("a", 64)
+	const sigstore, reject = `{"default":[{"type":"sigstoreSigned","keyPath":"/k"}]}`, `{"default":[{"type":"reject"}]}`
+	const accept, signed = `{"default":[{"type":"insecureAcceptAnything"}]}`, `{"default":[{"type":"signedBy"}]}`
+	for name, test := range map[string]struct {
+		digest, policy, skopeo, want string // want "": accepted
+	}{
+		"one architecture":        {digest: image, policy: sigstore, skopeo: "1.18.1"},
+		"index":                   {digest: ofIndex, policy: sigstore, skopeo: "1.22.2"},
+		"index, old skopeo":       {digest: ofIndex, policy: sigstore, skopeo: "1.22.0", want: "skopeo 1.22.0"},
+		"index, unknown skopeo":   {digest: ofIndex, policy: sigstore},
+		"index, GPG, old skopeo":  {digest: ofIndex, policy: signed, skopeo: "1.18.1"},
+		"rejected":                {digest: image, policy: reject, skopeo: "1.22.2", want: "rejects OS image"},
+		"index, without a policy": {digest: ofIndex, policy: accept, skopeo: "1.18.1"},
+	} {
+		pulled := &Image{Image: empty.Image, PullSpec: "quay.example.com/release/os@" + test.digest}
+		err := CheckPullPolicy(pulled, []byte(test.policy), test.skopeo)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: CheckPullPolicy() = %v, want %q", name, err, test.want)
 		}
 	}
 }
