@@ -28,7 +28,8 @@ func TestImageFindings(t *testing.T) {
 				"the staged deployment: rpm-ostree cleanup -p"},
 		},
 		"another image": {
-			other: &plan.ImageUpdate{Image: "quay.io/os@sha256:2", Booted: booted}, deployments: deployment.Status{Booted: booted},
+			other:       &plan.ImageUpdate{Image: "quay.io/os@sha256:2", Booted: booted},
+			deployments: deployment.Status{Booted: booted},
 			want: []string{"problem: the node runs 9.6.1, sha256:1, but its payload requires quay.io/os@sha256:2 => " +
 				"hcp-node-agent upgrade --user-data USER_DATA"},
 		},
