@@ -63,7 +63,7 @@ func CheckPullPolicy(image *Image, content []byte, skopeo string) error {
 	})
 }
 
-// puller is what pulls an image.
+// puller describes a program that pulls an image.
 type puller struct {
 	verifies []string      // types of requirements that it can meet
 	limit    string        // why it does not meet others
