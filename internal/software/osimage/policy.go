@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/go-semver/semver"
 	"go.podman.io/image/v5/docker/policyconfiguration"
 	"go.podman.io/image/v5/docker/reference"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -40,7 +40,7 @@ func CheckPolicy(pullSpec string, content []byte) error {
 
 // skopeoOfIndexes is the first version of skopeo that finds the sigstore signatures of an image that was requested with
 // the digest of an index for several architectures (machine-config-operator, pull request 6475).
-const skopeoOfIndexes = "1.22.2"
+var skopeoOfIndexes = version.MustParseGeneric("1.22.2")
 
 // CheckPullPolicy fails if a version of skopeo, with which bootc and rpm-ostree pull images, refuses the image because
 // of the content of PolicyPath, however it is signed. An unknown version, "", is not refused.
@@ -51,8 +51,8 @@ func CheckPullPolicy(image *Image, content []byte, skopeo string) error {
 		return fmt.Errorf("reading the digest of image %s: %w", image.PullSpec, err)
 	}
 	isOfIndex := !strings.HasSuffix(image.PullSpec, "@"+digest.String())
-	version, err := semver.NewVersion(skopeo)
-	if err == nil && isOfIndex && version.LessThan(*semver.New(skopeoOfIndexes)) {
+	installed, err := version.ParseGeneric(skopeo)
+	if err == nil && isOfIndex && installed.LessThan(skopeoOfIndexes) {
 		verifies = verifies[:1]
 	}
 	return checkPolicy(image.PullSpec, content, puller{
