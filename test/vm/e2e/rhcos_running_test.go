@@ -11,22 +11,12 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
 )
 
-// TestRunningRHCOS joins a host of RHCOS that was installed without user data of the NodePool and runs another release:
-// one command boots the image of the payload, writes what Ignition would have written, and boots once more. The files
-// of the host are then those of a host that Ignition has provisioned, and those of the agent.
-func TestRunningRHCOS(t *testing.T) {
-	ctx := newContext(t)
-	image := pushNodeImage(t, firstImage, nodeimage.FirstRelease, nil)
-	provision(ctx, t, image, nil)
-	approveCSRs(ctx, t)
-	awaitReadyNode(ctx, t)
-	provisioned := configuredFiles(ctx, t)
-
-	must(t, environment.Reset(ctx))
-	must(t, environment.Machine.Restore(ctx, installedSnapshot))
+// joinRunningHost joins a host of RHCOS that was installed without user data of the NodePool and runs another release:
+// one command boots the image of the payload, writes what Ignition would have written, and boots once more.
+func joinRunningHost(ctx context.Context, t *testing.T, image string) {
+	t.Helper()
 	must(t, environment.Install(ctx))
 	serve(ctx, t, nativePayload(t, image))
 	must(t, environment.CopyInputs(ctx))
@@ -42,7 +32,15 @@ func TestRunningRHCOS(t *testing.T) {
 	await(ctx, t, "systemctl is-active hcp-node-agent")
 	t.Log(mustOutput(ctx, t, "journalctl --no-pager -o cat -u hcp-node-agent"))
 	checkImage(ctx, t, image, firstImage)
-	joined := configuredFiles(ctx, t)
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "no drift")
+	_, err := environment.RunPod(ctx, "running")
+	must(t, err)
+	must(t, environment.DeletePods(ctx))
+}
+
+// checkSameFiles checks that a host has the same files as another one, which Ignition has provisioned.
+func checkSameFiles(t *testing.T, provisioned, joined map[string]string) {
+	t.Helper()
 	for path, is := range joined {
 		if was := provisioned[path]; was != is {
 			t.Errorf("%s is %q, on a provisioned host %q", path, is, was)
@@ -53,9 +51,6 @@ func TestRunningRHCOS(t *testing.T) {
 			t.Errorf("%s does not exist, on a provisioned host it is %q", path, was)
 		}
 	}
-	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "no drift")
-	_, err := environment.RunPod(ctx, "running")
-	must(t, err)
 }
 
 // configuredFiles returns the files with which a host is configured, with mode, owner and content by path. It omits the

@@ -37,13 +37,36 @@ const (
 	refusedImage                       = "9.6.20251210-0"
 )
 
-// TestFirstBootOfRHCOS tests the life of a host of RHCOS that enrolls with derived user data: Ignition installs the
-// agent, the payload's own units boot the image of the release and prepare the node, and no person approves a CSR. Then
-// the node is upgraded to another image, which succeeds, and to one with a kubelet that does not start, after which the
-// host is rolled back.
-func TestFirstBootOfRHCOS(t *testing.T) {
+// TestNodeLifeCycleOnRHCOS tests the life of a host of RHCOS, once as one that enrolls at its first boot, and once as one
+// that was installed without user data of the NodePool and joins by a command, which leads to the same files. The node is
+// then upgraded to another image, which succeeds, and to one with a kubelet that does not start, after which the host is
+// rolled back.
+func TestNodeLifeCycleOnRHCOS(t *testing.T) {
 	ctx := newContext(t)
 	image := pushNodeImage(t, firstImage, nodeimage.FirstRelease, nil)
+	var provisioned map[string]string
+	story := func(name string, run func(*testing.T)) {
+		if !t.Run(name, run) {
+			t.FailNow()
+		}
+	}
+	story("first boot", func(t *testing.T) {
+		bootFirst(ctx, t, image)
+		provisioned = configuredFiles(ctx, t)
+	})
+	story("running host", func(t *testing.T) {
+		restart(ctx, t)
+		joinRunningHost(ctx, t, image)
+		checkSameFiles(t, provisioned, configuredFiles(ctx, t))
+	})
+	story("upgrade", func(t *testing.T) { upgradeImage(ctx, t) })
+	story("rollback", func(t *testing.T) { rollBackImage(ctx, t) })
+}
+
+// bootFirst provisions the machine with derived user data: Ignition installs the agent, the payload's own units boot the
+// image of the release and prepare the node, and no person approves a CSR.
+func bootFirst(ctx context.Context, t *testing.T, image string) {
+	t.Helper()
 	provision(ctx, t, image, derivedUserData(ctx, t))
 	awaitFor(ctx, t, 10*time.Minute, "systemctl is-active hcp-node-agent") // the join is complete
 	awaitReadyNode(ctx, t)
@@ -54,9 +77,6 @@ func TestFirstBootOfRHCOS(t *testing.T) {
 	_, err := environment.RunPod(ctx, "first")
 	must(t, err)
 	must(t, environment.DeletePods(ctx)) // no controller would recreate them after a drain
-
-	upgradeImage(ctx, t)
-	rollBackImage(ctx, t)
 }
 
 // derivedUserData returns user data with which the machine enrolls, whose CSRs an approver approves, and serves the

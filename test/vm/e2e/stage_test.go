@@ -33,11 +33,17 @@ func newContextFor(t *testing.T, timeout time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
-	must(t, environment.Reset(ctx))
-	must(t, environment.Machine.Restore(ctx, installedSnapshot))
+	restart(ctx, t)
 	must(t, environment.CopyInputs(ctx))
 	t.Cleanup(func() { saveJournalOnFailure(t) })
 	return ctx
+}
+
+// restart resets the control plane, and restores the machine as it was before all tests.
+func restart(ctx context.Context, t *testing.T) {
+	t.Helper()
+	must(t, environment.Reset(ctx))
+	must(t, environment.Machine.Restore(ctx, installedSnapshot))
 }
 
 func must(t *testing.T, err error) {
