@@ -41,7 +41,8 @@ func restoreImage(document *Document) func(context.Context, *Flow, report.Log) (
 		if err := host.Stage(ctx, deployment.Target{Image: image, PullSecret: pods.PullSecretPath}); err != nil {
 			return steps.Outcome{}, err
 		}
-		document.NotRestored = append(document.NotRestored, "the host runs "+image+" from its next boot: systemctl reboot")
-		return steps.Changed("the next boot runs %s", image)
+		text := "the host runs " + image + " from its next boot: systemctl reboot"
+		document.NotRestored = append(document.NotRestored, text)
+		return steps.Changed("%s", text)
 	}
 }
