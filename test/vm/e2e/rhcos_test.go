@@ -37,34 +37,34 @@ const (
 	refusedImage                       = "9.6.20251210-0"
 )
 
-// TestNodeLifeCycleOnRHCOS tests the life of a host of RHCOS, once as one that enrolls at its first boot, and once as one
-// that was installed without user data of the NodePool and joins by a command, which leads to the same files. The node is
-// then upgraded to another image, which succeeds, and to one with a kubelet that does not start, after which the host is
-// rolled back.
+// TestNodeLifeCycleOnRHCOS tests the life of a host of RHCOS, once as one that enrolls at its first boot, and once as
+// one that was installed without user data of the NodePool and joins by a command, which leads to the same files. The
+// node is then upgraded to another image, which succeeds, and to one with a kubelet that does not start, after which
+// the host returns to the image before.
 func TestNodeLifeCycleOnRHCOS(t *testing.T) {
 	ctx := newContext(t)
 	image := pushNodeImage(t, firstImage, nodeimage.FirstRelease, nil)
 	var provisioned map[string]string
-	story := func(name string, run func(*testing.T)) {
+	part := func(name string, run func(*testing.T)) {
 		if !t.Run(name, run) {
 			t.FailNow()
 		}
 	}
-	story("first boot", func(t *testing.T) {
+	part("first boot", func(t *testing.T) {
 		bootFirst(ctx, t, image)
 		provisioned = configuredFiles(ctx, t)
 	})
-	story("running host", func(t *testing.T) {
+	part("running host", func(t *testing.T) {
 		restart(ctx, t)
 		joinRunningHost(ctx, t, image)
 		checkSameFiles(t, provisioned, configuredFiles(ctx, t))
 	})
-	story("upgrade", func(t *testing.T) { upgradeImage(ctx, t) })
-	story("rollback", func(t *testing.T) { rollBackImage(ctx, t) })
+	part("upgrade", func(t *testing.T) { upgradeImage(ctx, t) })
+	part("rollback", func(t *testing.T) { rollBackImage(ctx, t) })
 }
 
-// bootFirst provisions the machine with derived user data: Ignition installs the agent, the payload's own units boot the
-// image of the release and prepare the node, and no person approves a CSR.
+// bootFirst provisions the machine with derived user data: Ignition installs the agent, the payload's own units boot
+// the image of the release and prepare the node, and no person approves a CSR.
 func bootFirst(ctx context.Context, t *testing.T, image string) {
 	t.Helper()
 	provision(ctx, t, image, derivedUserData(ctx, t))
