@@ -7,7 +7,7 @@ EXECS ?= 1500000
 # slower, and then fail by their own timeouts.
 JOBS ?= 2
 # The kinds of uplink that test-vm tests, beside the IPv4 uplinks of the other lanes; test-network tests all.
-QUICK_KINDS ?= dual vlan-on-bond
+QUICK_KINDS ?= vlan-on-bond
 # $(call tests_of,LANES,KINDS) returns the tests of these lanes and kinds as a pattern for go test -run.
 LANES_FILE = test/vm/lanes.txt
 tests_of = ^($(subst $(space),|,$(or $(strip $(shell awk -v lanes=' $(1) ' -v kinds='$(2)' \
@@ -83,12 +83,12 @@ test-vm: deps build bed ## end-to-end tests in virtual machines: life of a node,
 # Each lane has a machine and, except for the network, a control plane of its own. The longest come first.
 # Their output is in build/lane-*.log while they run. LIMIT is the timeout of go test.
 LIMIT = $(if $(THOROUGH),8h,60m)
-LANES = lane-coreos lane-ovn lane-node lane-network lane-install $(BESIDE)
+LANES = lane-coreos lane-ovn lane-node lane-network $(BESIDE)
 TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
 SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
 TEST_VM = go test -tags vm -count=1 -v
 
-.PHONY: $(LANES) lane-machine lane-image lane-bootc lane-events
+.PHONY: $(LANES) lane-machine lane-image lane-install lane-bootc lane-events
 lane-bootc lane-coreos: export HOST_CLASS = $(@:lane-%=%)
 lane-install lane-node lane-events lane-bootc lane-coreos:
 	@($(TO_LOG); LANE=-$(@:lane-%=%) $(TEST_VM) -timeout $(LIMIT) \
@@ -106,7 +106,7 @@ lane-image:
 
 .PHONY: test-all
 test-all: export THOROUGH = 1
-test-all: test fuzz test-rpm test-vm lane-bootc lane-events lane-machine lane-image test-network ## everything, for hours
+test-all: test fuzz test-rpm test-vm lane-install lane-bootc lane-events lane-machine lane-image test-network ## everything, for hours
 
 .PHONY: test-ovn
 test-ovn: deps build bed lane-ovn ## join, traffic, upgrade and leave with the real OVN-Kubernetes (THOROUGH=1: also another release of Kubernetes, kills, reboot, second join)
