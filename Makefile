@@ -77,7 +77,7 @@ test-real:
 	cd test/controlplane && $(RUN_TESTS) --jsonfile $(RESULTS)/controlplane.json -- ./...
 
 .PHONY: test-vm
-test-vm: deps build bed ## end-to-end tests in virtual machines: life of a node, OVN-Kubernetes, migration to br-ex and back, faults
+test-vm: deps build bed ## end-to-end tests in virtual machines: life of a node, RHCOS, OVN-Kubernetes, migration to br-ex and back, faults
 	$(MAKE) -j$(JOBS) --output-sync=target $(LANES)
 
 # Each lane has a machine and, except for the network, a control plane of its own. The longest come first.
