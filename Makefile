@@ -16,6 +16,7 @@ tests_of = ^($(subst $(space),|,$(or $(strip $(shell awk -v lanes=' $(1) ' -v ki
 # Tests of the kind slow run only with THOROUGH=1, as test-all sets it.
 TEST_KINDS = quick$(if $(THOROUGH), slow)
 LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
+CONTROLLER_GEN = $(HCP_BED_CACHE)/tools/controller-gen-v0.20.1
 GOTESTSUM = $(HCP_BED_CACHE)/tools/gotestsum-v1.13.0
 # Package by package, the failures whole, no list of skipped tests: the last summary has it.
 RUN_TESTS = $(GOTESTSUM) --format pkgname-and-test-fails --format-icons text --hide-summary skipped
@@ -48,6 +49,11 @@ docs: ## generate docs/reference.md, docs/reference-admin.md and docs/schema fro
 	go run ./cmd/node-admin docs markdown >docs/reference-admin.md
 	go run ./cmd/node-agent docs schema docs/schema
 	go run ./cmd/node-admin docs schema docs/schema
+
+.PHONY: generate
+generate: $(CONTROLLER_GEN) ## generate deploy/crd.yaml and the methods of the API's types
+	$(CONTROLLER_GEN) object paths=./internal/api/...
+	$(CONTROLLER_GEN) crd paths=./internal/api/... output:crd:stdout >deploy/crd.yaml
 
 .PHONY: formats
 formats: ## write the stored documents of the next release to test/compatibility/testdata
@@ -136,6 +142,7 @@ lint: $(LINT) ## golangci-lint, the word list of test/words, and shellcheck
 	$(LINT) run ./...
 	cd test/controlplane && $(LINT) run ./...
 	go run ./test/words
+	$(MAKE) generate && git diff --exit-code -- deploy/crd.yaml internal/api # they are generated
 	shellcheck $$(git ls-files '*.sh' .ci | grep -v /payload/files/)
 
 .PHONY: controlplane
@@ -166,6 +173,11 @@ $(LINT):
 	mkdir -p $(@D)
 	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2
 	mv $(@D)/golangci-lint $@
+
+$(CONTROLLER_GEN):
+	mkdir -p $(@D)
+	GOBIN=$(@D) go install sigs.k8s.io/controller-tools/cmd/controller-gen@v0.20.1
+	mv $(@D)/controller-gen $@
 
 $(GOTESTSUM):
 	mkdir -p $(@D)

@@ -27,7 +27,7 @@ const (
 type Options struct {
 	NodeName  string
 	ClusterCA []byte // PEM bundle
-	Addresses []netip.Addr
+	Addresses []netip.Prefix
 	Labels    []string
 	Taints    []string
 	UserData  []byte        // nil for none

@@ -10,7 +10,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net/netip"
 	"path"
 	"strings"
 	"time"
@@ -94,14 +93,8 @@ func parseEnrollment(content []byte) (*Enrollment, error) {
 	if d.Addresses == nil {
 		return e, nil
 	}
-	return e, checkList("addresses", *d.Addresses, func(text string) error {
-		address, err := netip.ParseAddr(text)
-		if err == nil {
-			err = CheckAddress(address)
-		}
-		e.Addresses = append(e.Addresses, address)
-		return err
-	})
+	e.Addresses, err = parseAddresses(*d.Addresses)
+	return e, err
 }
 
 // parse parses a document of a kind, and checks its terms.

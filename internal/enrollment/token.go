@@ -28,7 +28,10 @@ type Token struct {
 // Enrollment is an enrollment, the part for the approver. It holds no secret.
 type Enrollment struct {
 	Terms
-	Addresses []netip.Addr // allowed in the node's serving certificate; none: manual approval
+	Addresses []netip.Prefix // allowed in the node's serving certificate; none: manual approval
+	NodePool  string         // "" if unknown
+	// ReplacesNode permits the host to join although its Node exists, because the host was reinstalled.
+	ReplacesNode bool
 
 	key ed25519.PublicKey
 }
@@ -67,17 +70,17 @@ func (t Token) MarshalJSON() ([]byte, error) { return []byte(fmt.Sprintf("%q", t
 
 // Summary describes a token or an enrollment without its secrets.
 type Summary struct {
-	Kind        Kind         `json:"type" doc:"type of the file"`
-	ID          string       `json:"id" doc:"ID of the join token, which its enrollment also has"`
-	NodeName    string       `json:"nodeName" doc:"name of the node that can use the join token"`
-	Expires     time.Time    `json:"expires" doc:"end of the validity"`
-	Expired     bool         `json:"expired" doc:"whether the join token has expired"`
-	ClusterCA   []Hash       `json:"clusterCA" doc:"fingerprints of the hosted cluster's CAs"`
-	Fingerprint string       `json:"fingerprint" doc:"fingerprint of the public key, the same in the enrollment"`
-	Addresses   []netip.Addr `json:"addresses,omitempty" doc:"addresses that the node's serving certificate may contain"`
-	Labels      []string     `json:"labels,omitempty" doc:"labels for the Node as KEY=VALUE"`
-	Taints      []string     `json:"taints,omitempty" doc:"taints for the Node as KEY[=VALUE]:EFFECT"`
-	HasUserData bool         `json:"hasUserData" doc:"whether the join token contains the user data"`
+	Kind        Kind      `json:"type" doc:"type of the file"`
+	ID          string    `json:"id" doc:"ID of the join token, which its enrollment also has"`
+	NodeName    string    `json:"nodeName" doc:"name of the node that can use the join token"`
+	Expires     time.Time `json:"expires" doc:"end of the validity"`
+	Expired     bool      `json:"expired" doc:"whether the join token has expired"`
+	ClusterCA   []Hash    `json:"clusterCA" doc:"fingerprints of the hosted cluster's CAs"`
+	Fingerprint string    `json:"fingerprint" doc:"fingerprint of the public key, the same in the enrollment"`
+	Addresses   []string  `json:"addresses,omitempty" doc:"addresses and CIDRs allowed in the node's serving certificate"`
+	Labels      []string  `json:"labels,omitempty" doc:"labels for the Node as KEY=VALUE"`
+	Taints      []string  `json:"taints,omitempty" doc:"taints for the Node as KEY[=VALUE]:EFFECT"`
+	HasUserData bool      `json:"hasUserData" doc:"whether the join token contains the user data"`
 }
 
 // ParseSummary parses a token or an enrollment and returns its public content.
@@ -91,7 +94,7 @@ func ParseSummary(content []byte, now time.Time) (Summary, error) {
 			return Summary{}, err
 		}
 		summary := e.summarize(KindEnrollment, e.key, now)
-		summary.Addresses = e.Addresses
+		summary.Addresses = FormatAddresses(e.Addresses)
 		return summary, nil
 	}
 	t, err := ParseToken(content)

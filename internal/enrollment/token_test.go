@@ -25,8 +25,12 @@ func fullOptions(t testing.TB) Options {
 	t.Helper()
 	return Options{
 		NodeName: "worker-7.example.com", ClusterCA: append(certtest.NewCA(t, "ca").PEM, certtest.NewCA(t, "ca").PEM...),
-		Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")},
-		Labels:    []string{"example.com/rack=r1", "plain="}, Taints: []string{"dedicated=gpu:NoSchedule", "alone:NoExecute"},
+		Addresses: []netip.Prefix{
+			netip.MustParsePrefix("192.0.2.7/32"),
+			netip.MustParsePrefix("2001:db8::7/128"),
+			netip.MustParsePrefix("198.51.100.0/24"),
+		},
+		Labels: []string{"example.com/rack=r1", "plain="}, Taints: []string{"dedicated=gpu:NoSchedule", "alone:NoExecute"},
 		UserData: []byte(userDataText),
 	}
 }

@@ -8,14 +8,12 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -41,7 +39,7 @@ func (e *Enrollment) Encode() ([]byte, error) {
 	d := e.document(KindEnrollment)
 	d.PublicKey = encodePEM(publicKeyType, der)
 	if len(e.Addresses) > 0 {
-		addresses := lists.Map(e.Addresses, netip.Addr.String)
+		addresses := FormatAddresses(e.Addresses)
 		d.Addresses = &addresses
 	}
 	return encode(d, "# Not a secret. Allows the approver to admit node "+e.NodeName+

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Annotations of a Node that the agent writes with the credential of the node. A node can write anything there about
+// itself, so they are never a reason to trust it.
+const (
+	AnnotationReported           = "node.hcp-agent.io/reported" // time of the report
+	AnnotationState              = "node.hcp-agent.io/state"    // an AgentState
+	AnnotationReason             = "node.hcp-agent.io/reason"   // the nearest cause of the state
+	AnnotationRelease            = "node.hcp-agent.io/release"
+	AnnotationCurrentConfig      = "node.hcp-agent.io/current-config" // TargetConfigVersionHash of the NodePool
+	AnnotationHostClass          = "node.hcp-agent.io/host-class"
+	AnnotationCertificateExpires = "node.hcp-agent.io/certificate-expires" // of the first certificate to expire
+)
+
+// AgentState is the state of a node as its agent reports it.
+type AgentState string
+
+// States of a node.
+const (
+	AgentHealthy   AgentState = "Healthy"
+	AgentDegraded  AgentState = "Degraded" // the agent has found a problem
+	AgentDrifted   AgentState = "Drifted"  // the host differs from what the agent has applied
+	AgentUpgrading AgentState = "Upgrading"
+)

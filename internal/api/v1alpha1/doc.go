@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package v1alpha1 defines the API of hcp-node-admin in a hosted cluster: NodeEnrollment, which admits a host as a node
+// and shows the state of that node. deploy/crd.yaml is generated from it.
+//
+// +kubebuilder:object:generate=true
+// +groupName=hcp-node-agent.io
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion is the group and version of the API.
+var GroupVersion = schema.GroupVersion{Group: "hcp-node-agent.io", Version: "v1alpha1"}
+
+// AddToScheme registers the types of the API.
+func AddToScheme(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &NodeEnrollment{}, &NodeEnrollmentList{})
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}

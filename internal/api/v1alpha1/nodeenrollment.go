@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// NodeEnrollment admits one host as the node with the name of the object: the controller approves the CSRs of the host
+// that has the join token. The status shows the state of the node.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=hne
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="NodePool",type=string,JSONPath=`.spec.nodePool`
+// +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
+// +kubebuilder:printcolumn:name="Certificate",type=string,JSONPath=`.status.certificateExpires`
+// +kubebuilder:printcolumn:name="Reported",type=date,JSONPath=`.status.lastReport`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Class",type=string,JSONPath=`.status.hostClass`,priority=1
+// +kubebuilder:printcolumn:name="Config",type=string,JSONPath=`.status.configHash`,priority=1
+// +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.spec.expires`,priority=1
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`,priority=1
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="a node name has at most 63 characters"
+type NodeEnrollment struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec NodeEnrollmentSpec `json:"spec"`
+	// +optional
+	Status NodeEnrollmentStatus `json:"status,omitzero"`
+}
+
+// NodeEnrollmentSpec describes the host. The fields of the join token cannot be changed: a new join token needs a new
+// object.
+type NodeEnrollmentSpec struct {
+	// TokenID is the ID of the join token.
+	//
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{32}$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a new join token needs a new NodeEnrollment"
+	TokenID string `json:"tokenID"`
+
+	// PublicKey is the Ed25519 public key of the join token in PEM format.
+	//
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^-----BEGIN PUBLIC KEY-----\n`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a new key needs a new NodeEnrollment"
+	PublicKey string `json:"publicKey"`
+
+	// ClusterCA are hashes of the CAs that identify the hosted cluster for which the join token is.
+	//
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:Pattern=`^SHA256:[0-9a-f]{64}$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="another cluster needs a new NodeEnrollment"
+	ClusterCA []string `json:"clusterCA"`
+
+	// Expires is the time until which a host can join with the join token. It does not limit a node that has joined.
+	Expires metav1.Time `json:"expires"`
+
+	// Addresses are the addresses or CIDRs that the serving certificate of the node may contain. Without any, a person
+	// approves the serving CSR.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=64
+	// +kubebuilder:validation:items:Pattern=`^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$`
+	Addresses []string `json:"addresses,omitempty"`
+
+	// NodePool is the name of the NodePool whose release and configuration the node has.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	NodePool string `json:"nodePool,omitempty"`
+
+	// Reinstall decides whether the host may join although its Node exists, because the host was reinstalled. A Node
+	// that is Ready is never replaced.
+	//
+	// +optional
+	// +kubebuilder:default=Refuse
+	Reinstall ReinstallPolicy `json:"reinstall,omitempty"`
+}
+
+// ReinstallPolicy decides what happens if a host joins whose Node exists.
+//
+// +kubebuilder:validation:Enum=Allow;Refuse
+type ReinstallPolicy string
+
+// Policies for a host whose Node exists.
+const (
+	ReinstallAllow  ReinstallPolicy = "Allow"
+	ReinstallRefuse ReinstallPolicy = "Refuse"
+)
+
+// NodeEnrollmentStatus is the state of the node. Only the controller writes it.
+type NodeEnrollmentStatus struct {
+	// Phase is the state of the node in one word.
+	//
+	// +optional
+	Phase Phase `json:"phase,omitempty"`
+
+	// Reason is the nearest cause of the phase.
+	//
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// BoundKey is the fingerprint of the key with which the host has used the join token. No other key can use it.
+	//
+	// +optional
+	BoundKey string `json:"boundKey,omitempty"`
+
+	// BoundAt is the time when the host used the join token.
+	//
+	// +optional
+	BoundAt *metav1.Time `json:"boundAt,omitempty"`
+
+	// MachineID is the machine ID of the host, as kubelet reports it.
+	//
+	// +optional
+	MachineID string `json:"machineID,omitempty"`
+
+	// ClientCSR is the name of the last client CSR that was approved by this enrollment.
+	//
+	// +optional
+	ClientCSR string `json:"clientCSR,omitempty"`
+
+	// ServingCSR is the name of the last serving CSR that was approved by this enrollment.
+	//
+	// +optional
+	ServingCSR string `json:"servingCSR,omitempty"`
+
+	// Release is the OpenShift release of the payload that the node has applied.
+	//
+	// +optional
+	Release string `json:"release,omitempty"`
+
+	// ConfigHash is the hash of the payload that the node has applied.
+	//
+	// +optional
+	ConfigHash string `json:"configHash,omitempty"`
+
+	// HostClass is the class of the host: package, rhcos or bootc.
+	//
+	// +optional
+	HostClass string `json:"hostClass,omitempty"`
+
+	// CertificateExpires is the end of validity of the first certificate of the node to expire.
+	//
+	// +optional
+	CertificateExpires *metav1.Time `json:"certificateExpires,omitempty"`
+
+	// LastReport is the time of the last report of the agent.
+	//
+	// +optional
+	LastReport *metav1.Time `json:"lastReport,omitempty"`
+
+	// Conditions are the conditions of the node.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Phase is the state of a node in one word.
+//
+// +kubebuilder:validation:Enum=Pending;Enrolled;Joined;Ready;Upgrading;Drifted;Failed;Lost
+type Phase string
+
+// Phases of a node.
+const (
+	PhasePending   Phase = "Pending"   // no host has used the join token
+	PhaseEnrolled  Phase = "Enrolled"  // a host has used the join token; its Node does not exist yet
+	PhaseJoined    Phase = "Joined"    // the Node exists, and was not Ready yet
+	PhaseReady     Phase = "Ready"     // the Node is Ready, and the agent reports nothing else
+	PhaseUpgrading Phase = "Upgrading" // the agent upgrades the node
+	PhaseDrifted   Phase = "Drifted"   // the host differs from what the agent has applied
+	PhaseFailed    Phase = "Failed"    // the join token has expired, the Node is not Ready, or an upgrade failed
+	PhaseLost      Phase = "Lost"      // kubelet reports nothing, or the Node was deleted
+)
+
+// Types of conditions.
+const (
+	ConditionEnrolled            = "Enrolled"            // a host has used the join token
+	ConditionJoined              = "Joined"              // the Node exists
+	ConditionReady               = "Ready"               // the Node is Ready
+	ConditionUpToDate            = "UpToDate"            // the node has the release and configuration of its NodePool
+	ConditionDrifted             = "Drifted"             // the host differs from what the agent has applied
+	ConditionCertificateExpiring = "CertificateExpiring" // a certificate of the node expires soon
+)
+
+// NodeEnrollmentList is a list of NodeEnrollments.
+//
+// +kubebuilder:object:root=true
+type NodeEnrollmentList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []NodeEnrollment `json:"items"`
+}

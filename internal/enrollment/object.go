@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package enrollment
+
+import (
+	"crypto/x509"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
+)
+
+// FromObject returns the enrollment in a NodeEnrollment. It does not check the expiry.
+func FromObject(object *v1alpha1.NodeEnrollment) (*Enrollment, error) {
+	spec := object.Spec
+	terms, err := document{
+		ID: spec.TokenID, NodeName: object.Name, Expires: formatTime(spec.Expires.Time),
+		ClusterCA: lists.Map(spec.ClusterCA, func(text string) Hash { return Hash(text) }),
+	}.terms()
+	if err != nil {
+		return nil, err
+	}
+	e := &Enrollment{Terms: terms, NodePool: spec.NodePool, ReplacesNode: spec.Reinstall == v1alpha1.ReinstallAllow}
+	if e.key, err = parsePublicKey(spec.PublicKey); err != nil {
+		return nil, fmt.Errorf("publicKey: %w", err)
+	}
+	e.Addresses, err = parseAddresses(spec.Addresses)
+	return e, err
+}
+
+// Object returns the NodeEnrollment of the enrollment.
+func (e *Enrollment) Object() (*v1alpha1.NodeEnrollment, error) {
+	der, err := x509.MarshalPKIXPublicKey(e.key)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the enrollment's key: %w", err)
+	}
+	object := &v1alpha1.NodeEnrollment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NodeEnrollment"},
+		ObjectMeta: metav1.ObjectMeta{Name: e.NodeName},
+		Spec: v1alpha1.NodeEnrollmentSpec{
+			TokenID:   e.ID,
+			PublicKey: encodePEM(publicKeyType, der),
+			ClusterCA: lists.Map(e.ClusterCA, func(hash Hash) string { return string(hash) }),
+			Expires:   metav1.NewTime(e.Expires),
+			Addresses: FormatAddresses(e.Addresses),
+			NodePool:  e.NodePool,
+		},
+	}
+	if e.ReplacesNode {
+		object.Spec.Reinstall = v1alpha1.ReinstallAllow
+	}
+	return object, nil
+}
