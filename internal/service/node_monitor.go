@@ -23,6 +23,7 @@ type nodeMonitor struct {
 	Options
 	state   joinstate.State
 	log     report.Log
+	class   hostinfo.Class
 	systemd *systemd.Manager // nil if systemd is unreachable
 	node    *node.Node
 
@@ -31,9 +32,10 @@ type nodeMonitor struct {
 	hasResult  bool // a check has run, so the metrics are meaningful
 	driftCount *int // result of the last completed check of drift; nil before
 
-	wake    chan string // names of checks to run at once
-	repairs repairHistory
-	cas     caObservation
+	wake       chan string // names of checks to run at once
+	repairs    repairHistory
+	nodeReport nodeReport
+	cas        caObservation
 
 	pkiDir            string // directory of kubelet's certificates
 	kubeconfig        string // path of kubelet's kubeconfig
@@ -45,6 +47,7 @@ func (m *nodeMonitor) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.class = facts.Class()
 	m.systemd, _ = systemd.Open(ctx) // without systemd, findings have less detail
 	return m.openNode(facts.BootID)
 }
@@ -85,9 +88,12 @@ func (m *nodeMonitor) reportStatus(ctx context.Context, active []Change, settled
 	}
 }
 
-// reportAndRepair reports the status, and repairs a finding if that is due.
+// reportAndRepair reports the status to systemd, the metrics and the cluster, and repairs a finding if that is due.
 func (m *nodeMonitor) reportAndRepair(ctx context.Context, active []Change, settled bool) {
 	m.reportStatus(ctx, active, settled)
+	if m.hasResult {
+		m.writeReport(ctx, active)
+	}
 	if m.repairActive(ctx, active) {
 		m.reportStatus(ctx, active, settled)
 	}

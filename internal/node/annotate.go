@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Annotate sets annotations of this host's Node.
+func (n *Node) Annotate(ctx context.Context, annotations map[string]string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
+	if err != nil {
+		return fmt.Errorf("encoding patch: %w", err)
+	}
+	if _, err := n.Conn.Client.Nodes().Patch(ctx, n.Name, types.MergePatchType, patch); err != nil {
+		return fmt.Errorf("annotating Node %s: %w", n.Name, err)
+	}
+	return nil
+}
