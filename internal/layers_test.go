@@ -25,13 +25,13 @@ var layers = []layer{
 	{"commands", "cmd/node-admin cmd/node-agent"},
 	{"flows that run other flows", "service"},
 	{"a flow with the steps of a join", "upgrade"},
-	{"flows", "bootstrap cli doctor image leave maintenance status"},
+	{"flows", "bootstrap cli controller doctor image leave maintenance status"},
 	{"plan", "plan"},
-	{"parts of several flows", "autojoin nodecheck payload"},
+	{"parts of several flows", "autojoin nodecheck nodepool payload"},
 	{"inputs of a command, and the opened host", "inputs machine"},
 	{"state of a join, kinds of changes", "joinstate kinds"},
 	{"domains", "approver crio identity ignition/... kubelet networkplugin node/... nodeip ovs/... " +
-		"preflight software/..."},
+		"preflight rollout software/..."},
 	{"kinds of resources", "ledger/resource"},
 	{"effects", "effects"},
 	{"ledger, configuration, cluster", "config enrollment kube ledger rhcos"},
@@ -39,7 +39,7 @@ var layers = []layer{
 	{"ports of a node", "nodeports"},
 	{"host", "host/..."},
 	{"report", "report"},
-	{"base", "redact schema wait wrap"},
+	{"base", "api/... redact schema wait wrap"},
 	{"functions for slices", "lists"},
 }
 

@@ -75,7 +75,7 @@ func Open(options Options) (*Approver, error) {
 		options:            options,
 		usage:              usageRecords{client: connection.client, namespace: options.Namespace, name: options.ConfigMap},
 		dir:                enrollmentDir{path: options.EnrollmentDir},
-		enrollments:        newEnrollments(nil),
+		enrollments:        NewEnrollments(nil),
 		health:             health,
 		resyncDelay:        minResyncDelay,
 		initialResyncDelay: minResyncDelay,

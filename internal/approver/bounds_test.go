@@ -41,7 +41,7 @@ func TestReportedTextsAreTruncated(t *testing.T) {
 	} {
 		var recorded []Event
 		a := &Approver{options: Options{OnEvent: func(one Event) { recorded = append(recorded, one) }}}
-		d := Decide(csr, newEnrollments([]*enrollment.Enrollment{mine.enrollment}),
+		d := Decide(csr, NewEnrollments([]*enrollment.Enrollment{mine.enrollment}),
 			Facts{Now: mine.Expires.Add(-1), CAHashes: cluster})
 		d.Reason += strings.Repeat("x", 4000) // as if a rule had returned a very long reason
 		a.emitDecision(csr, d)

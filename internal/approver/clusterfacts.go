@@ -9,7 +9,6 @@ import (
 	"net/netip"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -50,11 +49,7 @@ func getNodeState(ctx context.Context, c connection, name string) (*NodeState, e
 	if node == nil {
 		return &NodeState{}, nil
 	}
-	state := &NodeState{Exists: true, IsReady: kube.IsReady(node), Created: node.CreationTimestamp.Time}
-	if ready := kube.NodeCondition(node, corev1.NodeReady); ready != nil {
-		state.LastReport = ready.LastHeartbeatTime.Time // kubelet's, even if the Node is Unknown
-	}
-	return state, nil
+	return StateOf(node), nil
 }
 
 // clientCAConfigMap is the ConfigMap in kube-system in which the API server publishes the CAs of

@@ -17,26 +17,28 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 // A node can write any address into its own Node object. This must not prevent another node,
 // whose enrollment contains the address, from getting its serving certificate.
 func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 	s := newTestCluster(t)
-	submitWithToken(t, s.newToken("blocked", clusterCA(t), 0, "192.0.2.50"))
-	submitWithToken(t, s.newToken("blocking", clusterCA(t), 0, "192.0.2.66"))
+	csrtest.SubmitWithToken(t, s.newToken("blocked", csrtest.ClusterCA(t), 0, "192.0.2.50"))
+	csrtest.SubmitWithToken(t, s.newToken("blocking", csrtest.ClusterCA(t), 0, "192.0.2.66"))
 	s.runOnce()
 	as := func(node string) rest.ImpersonationConfig {
 		return rest.ImpersonationConfig{UserName: "system:node:" + node, Groups: []string{"system:nodes"}}
 	}
-	nodes := client(t, plane.Kubeconfig, as("blocking")).CoreV1().Nodes()
+	nodes := csrtest.Client(t, as("blocking")).CoreV1().Nodes()
 	_, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "blocking"}},
 		metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := adminClient(t).CoreV1().Nodes().Delete(context.Background(), "blocking",
+		if err := kubetest.AdminClient(t).CoreV1().Nodes().Delete(context.Background(), "blocking",
 			metav1.DeleteOptions{}); err != nil {
 			t.Log(err)
 		}
@@ -49,18 +51,18 @@ func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	serving := func(node string) string {
-		return submit(t, client(t, plane.Kubeconfig, as(node)), certtest.NewKey(t), certificatesv1.KubeletServingSignerName,
+		return submit(t, csrtest.Client(t, as(node)), certtest.NewKey(t), certificatesv1.KubeletServingSignerName,
 			certificatesv1.UsageServerAuth, nodeSubject(node), []string{node}, net.ParseIP("192.0.2.50"))
 	}
 	rightful, thief := serving("blocked"), serving("blocking")
 	s.runOnce()
-	if recorded := s.lastEvent(rightful); csrConditions(t, rightful) != approvedByAgent ||
+	if recorded := s.lastEvent(rightful); csrtest.Conditions(t, rightful) != approvedByAgent ||
 		!strings.Contains(recorded.Reason,
 			"Node blocking has the same address 192.0.2.50, which is in no enrollment of blocking") {
-		t.Errorf("the CSR is %q: %+v", csrConditions(t, rightful), recorded)
+		t.Errorf("the CSR is %q: %+v", csrtest.Conditions(t, rightful), recorded)
 	}
-	if recorded := s.lastEvent(thief); csrConditions(t, thief) != "" ||
+	if recorded := s.lastEvent(thief); csrtest.Conditions(t, thief) != "" ||
 		!strings.Contains(recorded.Reason, "the address 192.0.2.50") {
-		t.Errorf("the other node's CSR is %q: %+v", csrConditions(t, thief), recorded)
+		t.Errorf("the other node's CSR is %q: %+v", csrtest.Conditions(t, thief), recorded)
 	}
 }

@@ -26,23 +26,32 @@ type connection struct {
 
 const caRemedy = "# use a kubeconfig that contains the cluster's certificate-authority-data"
 
-// connect reads a kubeconfig. onRequest is called for every request.
-func connect(kubeconfig []byte, onRequest func()) (connection, error) {
+// ParseKubeconfig returns the configuration of a client and the hashes of the cluster's CAs. An enrollment is valid for
+// one cluster, which is identified by its CA.
+func ParseKubeconfig(kubeconfig []byte) (*rest.Config, []enrollment.Hash, error) {
 	config, err := kube.ParseKubeconfig(kubeconfig)
 	if err != nil {
-		return connection{}, err
+		return nil, nil, err
 	}
 	if err := rest.LoadTLSFiles(config); err != nil {
-		return connection{}, report.Fail(report.Usage, "# use a kubeconfig whose files exist", "reading the files "+
+		return nil, nil, report.Fail(report.Usage, "# use a kubeconfig whose files exist", "reading the files "+
 			"of the kubeconfig: %w", err)
 	}
 	cas, err := enrollment.CAHashes(config.CAData)
 	if err != nil {
-		// An enrollment is valid for one cluster, which is identified by its CA.
-		return connection{}, report.Fail(report.Usage, caRemedy, "the approver's kubeconfig does not contain the "+
+		return nil, nil, report.Fail(report.Usage, caRemedy, "the approver's kubeconfig does not contain the "+
 			"cluster's CA: %w", err)
 	}
 	config.UserAgent = "hcp-node-admin"
+	return config, cas, nil
+}
+
+// connect reads a kubeconfig. onRequest is called for every request.
+func connect(kubeconfig []byte, onRequest func()) (connection, error) {
+	config, cas, err := ParseKubeconfig(kubeconfig)
+	if err != nil {
+		return connection{}, err
+	}
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return limitedTransport{base, onRequest} })
 	client, err := kube.NewClient(config)
 	if err != nil {
@@ -109,18 +118,23 @@ func (a *Approver) checkHostedCluster(ctx context.Context) error {
 	if a.options.AllowManagementCluster {
 		return nil
 	}
+	return CheckHostedCluster(ctx, a.client, a.server)
+}
+
+// CheckHostedCluster returns an error if a client is one of a management cluster.
+func CheckHostedCluster(ctx context.Context, client *kube.Client, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
 	defer cancel()
-	err := a.client.RESTClient().Get().AbsPath("/apis", hyperShiftGroup).Do(ctx).Error()
+	err := client.RESTClient().Get().AbsPath("/apis", hyperShiftGroup).Do(ctx).Error()
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err): // ClusterRole system:discovery, which can be removed
 		return nil
 	case err != nil:
-		return fmt.Errorf("checking whether %s is a hosted cluster: %w", a.server, err)
+		return fmt.Errorf("checking whether %s is a hosted cluster: %w", server, err)
 	}
 	return report.Fail(report.Refused, kube.AdminKubeconfigCommand+
 		" # on the management cluster; then create the approver's kubeconfig with hosted.kubeconfig\n"+
 		"oc delete -f deploy/approver-rbac.yaml # on the management cluster, if you have created the permissions there",
 		"%s is a management cluster, which serves %s; the approver needs a kubeconfig of the hosted cluster "+
-			"(--allow-management-cluster approves nodes of the management cluster itself)", a.server, hyperShiftGroup)
+			"(--allow-management-cluster approves nodes of the management cluster itself)", server, hyperShiftGroup)
 }

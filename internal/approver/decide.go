@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +59,7 @@ type Facts struct {
 // No other function decides whether a CSR is approved.
 func Decide(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision {
 	switch {
-	case isDecided(csr):
+	case IsDecided(csr):
 		return Decision{Outcome: Ignored}
 	case csr.Spec.SignerName == certificatesv1.KubeletServingSignerName:
 		return decideServing(csr, enrollments, facts)
@@ -104,10 +103,13 @@ func decideClient(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision 
 	}
 	copied := enrollment.CheckCSRName(csr.Name, record.NodeName, request.key, csr.Annotations)
 	switch bound := facts.UsedKeys[id]; {
-	case facts.Node != nil && facts.Node.Exists:
+	case facts.Node != nil && facts.Node.Exists && !record.ReplacesNode:
 		d.Reason = fmt.Sprintf("Node %s already exists in the cluster", d.Node)
 		d.Remedy = report.Remedy("oc delete node " + d.Node + " # if its machine no longer exists or was " +
 			"reinstalled; the CSR is approved after that")
+		return d
+	case facts.Node != nil && facts.Node.IsReady:
+		d.Reason = fmt.Sprintf("Node %s is Ready, so its machine was not reinstalled", d.Node)
 		return d
 	case bound != "" && bound != d.Key:
 		d.Reason = fmt.Sprintf("join token %s was already used with another key (%s)", id, bound)
@@ -195,8 +197,8 @@ func usedEnrollment(of []*enrollment.Enrollment, facts Facts) *enrollment.Enroll
 	return nil
 }
 
-// isDecided reports whether a CSR is already approved, denied, failed or issued.
-func isDecided(csr *kube.CSR) bool {
+// IsDecided reports whether a CSR is already approved, denied, failed or issued.
+func IsDecided(csr *kube.CSR) bool {
 	return len(csr.Status.Conditions) > 0 || len(csr.Status.Certificate) > 0
 }
 
@@ -234,53 +236,6 @@ func parseCSR(csr *kube.CSR) csrContent {
 		}
 	}
 	return in
-}
-
-// addressConflict is an address of a CSR that the Node of another host also has.
-type addressConflict struct {
-	address    netip.Addr
-	node       string // "" if no other Node has one of the addresses
-	isEnrolled bool   // a usable enrollment of that Node contains the address
-}
-
-// String describes the conflict, or returns "" when there is none.
-func (c addressConflict) String() string {
-	switch {
-	case c.node == "":
-		return ""
-	case c.isEnrolled:
-		return fmt.Sprintf("the address %s belongs to Node %s and is in the enrollment of %s", c.address, c.node, c.node)
-	}
-	return fmt.Sprintf("Node %s has the same address %s, which is in no enrollment of %s", c.node, c.address, c.node)
-}
-
-// conflict returns the most severe conflict between the CSR's addresses and the Nodes other than
-// name. A node writes the addresses of its own Node, so an address counts as that node's only if
-// a usable enrollment of the node contains it. Otherwise any node could block the serving
-// certificate of any other.
-func (c csrContent) conflict(name string, enrollments Enrollments, facts Facts) addressConflict {
-	var found addressConflict
-	for _, address := range c.addresses {
-		for _, owner := range facts.NodesByAddress[address] {
-			if owner == name {
-				continue
-			}
-			found = addressConflict{address: address, node: owner, isEnrolled: enrollments.hasAddress(owner, address, facts)}
-			if found.isEnrolled {
-				return found
-			}
-		}
-	}
-	return found
-}
-
-// hasAddress reports whether a usable enrollment of a node contains an address. An enrollment is
-// usable if it is for this cluster and was used by the node or has not expired.
-func (e Enrollments) hasAddress(node string, address netip.Addr, facts Facts) bool {
-	return slices.ContainsFunc(e.byNode[node], func(record *enrollment.Enrollment) bool {
-		return slices.Contains(record.Addresses, address) && record.CheckCluster(facts.CAHashes) == nil &&
-			(facts.UsedKeys[record.ID] != "" || record.CheckExpiry(facts.Now) == nil)
-	})
 }
 
 func truncate(text string) string { return truncateTo(80, text) }

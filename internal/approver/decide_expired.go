@@ -3,6 +3,7 @@
 package approver
 
 import (
+	"cmp"
 	"crypto/x509"
 	"slices"
 	"time"
@@ -57,7 +58,7 @@ func decideExpired(csr *kube.CSR, request csrContent, enrollments Enrollments, f
 		d.Reason = err.Error()
 		return d
 	case facts.ClientCAsError != nil:
-		d.Outcome, d.Remedy = Ignored, rightsRemedy
+		d.Outcome, d.Remedy = Ignored, cmp.Or(report.RemedyOf(facts.ClientCAsError), rightsRemedy)
 		d.Reason = "its client certificate cannot be verified: " + facts.ClientCAsError.Error()
 		return d
 	case facts.ClientCAs == nil:

@@ -3,10 +3,8 @@
 package approver
 
 import (
-	"crypto/ecdsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"maps"
 	"strings"
@@ -15,20 +13,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 )
-
-// annotateCertificate returns the annotation with a certificate for a key.
-func annotateCertificate(t *testing.T, ca *certtest.CA, key *ecdsa.PrivateKey,
-	template x509.Certificate,
-) map[string]string {
-	t.Helper()
-	block, _ := pem.Decode(ca.Issue(t, key, &template))
-	certificate, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return map[string]string{enrollment.AnnotationCertificate: enrollment.EncodeCertificate(certificate)}
-}
 
 // The CSR is that of a host whose client certificate expired while it was off.
 func TestDecideExpiredCertificate(t *testing.T) {
@@ -48,9 +34,9 @@ func TestDecideExpiredCertificate(t *testing.T) {
 	with := func(change func(*x509.Certificate)) map[string]string {
 		changed := certificate
 		change(&changed)
-		return annotateCertificate(t, signer, key, changed)
+		return csrtest.AnnotateCertificate(t, signer, key, changed)
 	}
-	good := annotateCertificate(t, signer, key, certificate)
+	good := csrtest.AnnotateCertificate(t, signer, key, certificate)
 	token := issue(t, "worker-1", clusterCA, now, time.Hour)
 	both := maps.Clone(good)
 	maps.Copy(both, token.sign(t, cluster, key))
@@ -155,11 +141,11 @@ func TestDecideExpiredCertificate(t *testing.T) {
 			"an expiry less than 365 days ago",
 		},
 		"certificate of another key": {
-			annotateCertificate(t, signer, certtest.NewKey(t), certificate), all, gathered(nil), nil, "", Refused,
+			csrtest.AnnotateCertificate(t, signer, certtest.NewKey(t), certificate), all, gathered(nil), nil, "", Refused,
 			"invalid certificate: found another key",
 		},
 		"certificate of another CA": {
-			annotateCertificate(t, certtest.NewCA(t, "signer"), key, certificate), all, gathered(nil), nil, "", Refused,
+			csrtest.AnnotateCertificate(t, certtest.NewCA(t, "signer"), key, certificate), all, gathered(nil), nil, "", Refused,
 			"issued by a client CA of this cluster",
 		},
 		"certificate of another node": {
@@ -228,7 +214,7 @@ func TestDecideExpiredCertificate(t *testing.T) {
 			if test.name != "" {
 				csr.Name = test.name
 			}
-			d := Decide(csr, newEnrollments(test.enrollments), test.facts)
+			d := Decide(csr, NewEnrollments(test.enrollments), test.facts)
 			if d.Outcome != test.want || (test.reason == "") != (d.Reason == "") || !strings.Contains(d.Reason, test.reason) {
 				t.Errorf("%s: %s, want %s: %s", d.Outcome, d.Reason, test.want, test.reason)
 			}
@@ -242,7 +228,7 @@ func TestDecideExpiredCertificate(t *testing.T) {
 	renewal.spec.Username = "system:node:worker-1"
 	csr := renewal.csr(t)
 	csr.Annotations = good
-	if d := Decide(csr, newEnrollments(all), gathered(nil)); d.Outcome != Ignored {
+	if d := Decide(csr, NewEnrollments(all), gathered(nil)); d.Outcome != Ignored {
 		t.Errorf("a renewal: %+v", d)
 	}
 }

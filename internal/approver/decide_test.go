@@ -26,7 +26,7 @@ func issue(t *testing.T, node string, ca []byte, now time.Time, lifetime time.Du
 	t.Helper()
 	desired := enrollment.Options{NodeName: node, ClusterCA: ca, Lifetime: lifetime}
 	for _, ip := range ips {
-		desired.Addresses = append(desired.Addresses, netip.MustParseAddr(ip))
+		desired.Addresses = append(desired.Addresses, prefix(t, ip))
 	}
 	made, record, err := enrollment.New(desired, now)
 	if err != nil {
@@ -196,7 +196,7 @@ func TestDecide(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(test.csr, newEnrollments(test.enrollments), test.facts)
+			d := Decide(test.csr, NewEnrollments(test.enrollments), test.facts)
 			if d.Outcome != test.want || (test.reason == "") != (d.Reason == "") || !strings.Contains(d.Reason, test.reason) {
 				t.Errorf("%s: %s, want %s: %s", d.Outcome, d.Reason, test.want, test.reason)
 			}
@@ -208,12 +208,12 @@ func TestDecide(t *testing.T) {
 	empty := &kube.CSR{Spec: certificatesv1.CertificateSigningRequestSpec{
 		SignerName: certificatesv1.KubeletServingSignerName,
 	}}
-	if d := Decide(empty, newEnrollments(enrollments), good); d.Outcome == Approved {
+	if d := Decide(empty, NewEnrollments(enrollments), good); d.Outcome == Approved {
 		t.Error("an empty CSR is approved")
 	}
 	wide := validServingCSR(key)
 	wide.request.IPAddresses = append(wide.request.IPAddresses, net.ParseIP("192.0.2.99"))
-	if d := Decide(wide.csr(t), newEnrollments(enrollments), used(mine)); d.Outcome != Refused {
+	if d := Decide(wide.csr(t), NewEnrollments(enrollments), used(mine)); d.Outcome != Refused {
 		t.Errorf("an address that is not the enrollment's: %+v", d)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 // The kustomization must have no unknown field, and its pods must be admitted in its namespace, which
@@ -22,14 +23,14 @@ func TestControlPlaneDeployment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	output, err := exec.CommandContext(t.Context(), filepath.Join(bin, "kubectl"), "--kubeconfig", plane.Kubeconfig,
-		"apply", "--validate=strict", "--kustomize", "../../deploy").CombinedOutput()
+	output, err := exec.CommandContext(t.Context(), filepath.Join(bin, "kubectl"), "--kubeconfig",
+		kubetest.Plane.Kubeconfig, "apply", "--validate=strict", "--kustomize", "../../deploy").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
-	pods := adminClient(t).CoreV1().Pods("hcp-node-admin")
+	pods := kubetest.AdminClient(t).CoreV1().Pods("hcp-node-admin")
 	var created []corev1.Pod
-	eventually(t, "the pods of the Deployment", func() bool {
+	kubetest.WaitUntil(t, "the pods of the Deployment", func() bool {
 		list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=hcp-node-admin"})
 		if err != nil {
 			t.Fatal(err)

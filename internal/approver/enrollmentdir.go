@@ -60,7 +60,7 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 	d.lastState = d.state() // before the files are read, so that a concurrent change causes another load
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
-		return newEnrollments(nil), []error{fmt.Errorf("reading the directory of enrollments: %w", err)}
+		return NewEnrollments(nil), []error{fmt.Errorf("reading the directory of enrollments: %w", err)}
 	}
 	var problems []error
 	if info, err := os.Stat(d.path); err == nil {
@@ -91,7 +91,7 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 		from[record.ID] = entry.Name()
 		list = append(list, record)
 	}
-	return newEnrollments(list), slices.DeleteFunc(problems, func(err error) bool { return err == nil })
+	return NewEnrollments(list), slices.DeleteFunc(problems, func(err error) bool { return err == nil })
 }
 
 const maxEnrollmentBytes = 64 << 10 // above the limit of ParseEnrollment, which reports a larger file
@@ -111,29 +111,6 @@ func readEnrollment(path string) (*enrollment.Enrollment, error) {
 	}
 	return enrollment.ParseEnrollment(content)
 }
-
-// Enrollments are the enrollments of an approver, indexed by token ID and by node name.
-type Enrollments struct {
-	byID   map[string]*enrollment.Enrollment
-	byNode map[string][]*enrollment.Enrollment
-}
-
-// newEnrollments indexes enrollments. A node can have several, for example after a new join token was
-// created.
-func newEnrollments(list []*enrollment.Enrollment) Enrollments {
-	c := Enrollments{byID: map[string]*enrollment.Enrollment{}, byNode: map[string][]*enrollment.Enrollment{}}
-	for _, record := range list {
-		c.byID[record.ID] = record
-		c.byNode[record.NodeName] = append(c.byNode[record.NodeName], record)
-	}
-	for _, of := range c.byNode { // newest first
-		slices.SortFunc(of, func(a, b *enrollment.Enrollment) int { return b.Expires.Compare(a.Expires) })
-	}
-	return c
-}
-
-// Len returns the number of enrollments.
-func (e Enrollments) Len() int { return len(e.byID) }
 
 // ownership contains the owner and the mode of a file or a directory.
 type ownership struct {

@@ -56,7 +56,7 @@ func (a *Approver) decideBatch(
 	facts := Facts{Now: time.Now(), CAHashes: a.caHashes}
 	fresh = map[string]string{}
 	for _, csr := range batch {
-		if isDecided(csr) {
+		if IsDecided(csr) {
 			a.reported.forget(csr.UID)
 			continue
 		}

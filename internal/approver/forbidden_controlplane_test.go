@@ -20,6 +20,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 // limitedKubeconfig returns a kubeconfig with an approver's rights, but with the right to approve only for
@@ -45,7 +47,7 @@ func limitedKubeconfig(t *testing.T, user string, signers ...string) []byte {
 // Nodes and to use the ConfigMap of the usage records, and with more rights.
 func impersonatingKubeconfig(t *testing.T, user string, more ...rbacv1.PolicyRule) []byte {
 	t.Helper()
-	rbac := adminClient(t).RbacV1()
+	rbac := kubetest.AdminClient(t).RbacV1()
 	rules := append([]rbacv1.PolicyRule{
 		{
 			APIGroups: []string{"certificates.k8s.io"},
@@ -76,12 +78,12 @@ func impersonatingKubeconfig(t *testing.T, user string, more ...rbacv1.PolicyRul
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	who := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: user})
-	eventually(t, "the permissions of "+user, func() bool {
+	who := csrtest.Client(t, rest.ImpersonationConfig{UserName: user})
+	kubetest.WaitUntil(t, "the permissions of "+user, func() bool {
 		_, err := who.CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{Limit: 1})
 		return err == nil
 	})
-	file, err := clientcmd.Load(readKubeconfig(t, plane.Kubeconfig))
+	file, err := clientcmd.Load(csrtest.Kubeconfig(t, kubetest.Plane.Kubeconfig))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,21 +101,20 @@ func impersonatingKubeconfig(t *testing.T, user string, more ...rbacv1.PolicyRul
 // approver. A credential without any right to approve does end the approver.
 func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
 	s := newTestCluster(t)
-	in := s.newToken("forbidden", clusterCA(t), 0, "192.0.2.30")
-	submitWithToken(t, in)
+	in := s.newToken("forbidden", csrtest.ClusterCA(t), 0, "192.0.2.30")
+	csrtest.SubmitWithToken(t, in)
 	s.runOnce()
-	node := client(t, plane.Kubeconfig,
-		rest.ImpersonationConfig{UserName: "system:node:forbidden", Groups: []string{"system:nodes"}})
+	node := csrtest.NodeClient(t, "forbidden")
 	bad := submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth,
 		nodeSubject("forbidden"), []string{"forbidden"}, net.ParseIP("192.0.2.30"))
 
 	none := s.newApprover(limitedKubeconfig(t, "approves-nothing"))
 	none.options.OnReady = func() { t.Error("READY was reported with a credential that cannot approve CSRs") }
-	if err := none.Watch(withTimeout(t, time.Minute)); report.CodeOf(err) != report.CredentialRefused {
+	if err := none.Watch(kubetest.Context(t, time.Minute)); report.CodeOf(err) != report.CredentialRefused {
 		t.Fatalf("Watch() = %v", err)
 	}
 
-	good, _ := submitWithToken(t, s.newToken("allowed", clusterCA(t), 0))
+	good, _ := csrtest.SubmitWithToken(t, s.newToken("allowed", csrtest.ClusterCA(t), 0))
 	half := s.newApprover(limitedKubeconfig(t, "approves-clients", certificatesv1.KubeAPIServerClientKubeletSignerName))
 	ready := make(chan struct{})
 	half.options.OnReady, half.initialResyncDelay = func() { close(ready) }, 100*time.Millisecond
@@ -126,9 +127,9 @@ func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
 	case err := <-done:
 		t.Fatalf("Watch() = %v", err)
 	}
-	awaitIssued(t, good)
-	late, _ := submitWithToken(t, s.newToken("allowed-late", clusterCA(t), 0))
-	awaitIssued(t, late)
+	csrtest.AwaitIssued(t, good)
+	late, _ := csrtest.SubmitWithToken(t, s.newToken("allowed-late", csrtest.ClusterCA(t), 0))
+	csrtest.AwaitIssued(t, late)
 	time.Sleep(3 * enrollmentPollInterval) // long enough for the changed enrollments to cause a resync
 	stop()
 	if err := <-done; err != nil {
@@ -143,17 +144,17 @@ func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
 		}
 	}
 	if last := s.lastEvent(bad); times != 1 || last.Outcome != Warning || last.Node != "forbidden" ||
-		csrConditions(t, bad) != "" {
+		csrtest.Conditions(t, bad) != "" {
 		t.Errorf("reported %d times, %+v", times, last)
 	}
 
-	more, _ := submitWithToken(t, s.newToken("allowed-once", clusterCA(t), 0))
+	more, _ := csrtest.SubmitWithToken(t, s.newToken("allowed-once", csrtest.ClusterCA(t), 0))
 	if err := s.newApprover(limitedKubeconfig(t, "approves-clients-once",
 		certificatesv1.KubeAPIServerClientKubeletSignerName)).Once(t.Context()); report.CodeOf(
 		err,
 	) != report.CredentialRefused ||
-		csrConditions(t, more) != approvedByAgent {
-		t.Errorf("Once() = %v; the CSR is %q", err, csrConditions(t, more))
+		csrtest.Conditions(t, more) != approvedByAgent {
+		t.Errorf("Once() = %v; the CSR is %q", err, csrtest.Conditions(t, more))
 	}
 }
 
@@ -161,17 +162,17 @@ func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
 // all other CSRs.
 func TestControlPlaneUnreadableClientCAs(t *testing.T) {
 	s := newTestCluster(t)
-	submitWithToken(t, s.newToken("unverified", clusterCA(t), 0))
+	csrtest.SubmitWithToken(t, s.newToken("unverified", csrtest.ClusterCA(t), 0))
 	s.runOnce()
 	key := certtest.NewKey(t)
-	expired := csrRequest{
-		client: bootstrapClient(t), key: key, node: "unverified", name: clientCSRName(t, key, "unverified"),
-		annotations: annotateCertificate(t, certtest.NewCA(t, "kube-csr-signer"), key, x509.Certificate{
+	expired := csrtest.ClientRequest{
+		Client: csrtest.Bootstrapper(t), Key: key, Node: "unverified", Name: csrtest.Name(t, key, "unverified"),
+		Annotations: csrtest.AnnotateCertificate(t, certtest.NewCA(t, "kube-csr-signer"), key, x509.Certificate{
 			Subject: nodeSubject("unverified"), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 			NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(-time.Hour),
 		}),
-	}.submit(t)
-	good, _ := submitWithToken(t, s.newToken("verified", clusterCA(t), 0))
+	}.Submit(t)
+	good, _ := csrtest.SubmitWithToken(t, s.newToken("verified", csrtest.ClusterCA(t), 0))
 	kubeconfig := impersonatingKubeconfig(t, "earlier-rights", rbacv1.PolicyRule{
 		APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"signers"}, Verbs: []string{"approve"},
 		ResourceNames: []string{certificatesv1.KubeAPIServerClientKubeletSignerName},
@@ -184,7 +185,7 @@ func TestControlPlaneUnreadableClientCAs(t *testing.T) {
 		!strings.Contains(string(last.Remedy), "approver-rbac.yaml") {
 		t.Errorf("the decision is %+v", last)
 	}
-	if got := csrConditions(t, good); got != approvedByAgent {
+	if got := csrtest.Conditions(t, good); got != approvedByAgent {
 		t.Errorf("the other CSR is %q", got)
 	}
 	s.runOnce()

@@ -150,14 +150,14 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 		test.spoil(g)
 		csr := g.csr(t)
 		csr.Annotations = test.annotations
-		if d := Decide(csr, newEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused ||
+		if d := Decide(csr, NewEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused ||
 			!strings.Contains(d.Reason, test.reason) {
 			t.Errorf("%s: %s: %s, want %s", name, d.Outcome, d.Reason, test.reason)
 		}
 	}
 	serving := validServingCSR(key)
 	serving.pem = withKey(t, huge)
-	if d := Decide(serving.csr(t), newEnrollments([]*enrollment.Enrollment{mine.enrollment}),
+	if d := Decide(serving.csr(t), NewEnrollments([]*enrollment.Enrollment{mine.enrollment}),
 		facts); d.Outcome != Refused ||
 		!strings.Contains(d.Reason, "invalid key: found RSA of 46000 bits") {
 		t.Errorf("serving: %s: %s", d.Outcome, d.Reason)
@@ -168,7 +168,7 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 // including name types that x509.CertificateRequest has no field for.
 func TestServingRefusesNamesOfOtherKinds(t *testing.T) {
 	key := certtest.NewKey(t)
-	want := ExpectedNode{NodeName: "worker-1", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}
+	want := ExpectedNode{NodeName: "worker-1", Addresses: []netip.Prefix{prefix(t, "192.0.2.7")}}
 	name := func(tag int, content ...byte) asn1.RawValue {
 		return asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: tag, Bytes: content}
 	}

@@ -24,7 +24,7 @@ func SelectKubeconfig(file, context string, stdin io.Reader) ([]byte, error) {
 		config.CurrentContext = context
 	}
 	if len(config.Contexts) == 0 {
-		return nil, errors.New("no kubeconfig was found: pass that of the hosted cluster with --kubeconfig or KUBECONFIG")
+		return nil, errors.New("no kubeconfig was found: pass one with --kubeconfig or KUBECONFIG")
 	}
 	if _, found := config.Contexts[config.CurrentContext]; !found {
 		return nil, fmt.Errorf("the kubeconfig has no context %q: select one with --context", config.CurrentContext)

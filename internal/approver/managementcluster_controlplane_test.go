@@ -6,14 +6,13 @@ package approver
 
 import (
 	"context"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 const hostedClusterCRD = `apiVersion: apiextensions.k8s.io/v1
@@ -31,34 +30,15 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// kubectl runs the real kubectl as an administrator, with an input.
-func kubectl(ctx context.Context, t *testing.T, input string, args ...string) {
-	t.Helper()
-	bin, err := bed.Build(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := exec.CommandContext(
-		ctx,
-		filepath.Join(bin, "kubectl"),
-		append([]string{"--kubeconfig", plane.Kubeconfig}, args...)...)
-	command.Stdin = strings.NewReader(input)
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("kubectl %q: %v: %s", args, err, output)
-	}
-}
-
 // A cluster that serves HostedClusters is a management cluster. The approver refuses its
 // kubeconfig before it approves anything.
 func TestControlPlaneRefusesManagementCluster(t *testing.T) {
 	s := newTestCluster(t)
-	csr, _ := submitWithToken(t, s.newToken("management", clusterCA(t), 0))
-	kubectl(t.Context(), t, hostedClusterCRD, "apply", "-f", "-")
-	t.Cleanup(func() { kubectl(context.Background(), t, hostedClusterCRD, "delete", "--wait", "-f", "-") })
-	eventually(t, "the API group of HostedClusters", func() bool {
-		return adminClient(
-			t,
-		).Discovery().RESTClient().Get().AbsPath(
+	csr, _ := csrtest.SubmitWithToken(t, s.newToken("management", csrtest.ClusterCA(t), 0))
+	csrtest.Kubectl(t.Context(), t, hostedClusterCRD, "apply", "-f", "-")
+	t.Cleanup(func() { csrtest.Kubectl(context.Background(), t, hostedClusterCRD, "delete", "--wait", "-f", "-") })
+	kubetest.WaitUntil(t, "the API group of HostedClusters", func() bool {
+		return kubetest.AdminClient(t).Discovery().RESTClient().Get().AbsPath(
 			"/apis/hypershift.openshift.io",
 		).Do(
 			t.Context(),
@@ -66,10 +46,10 @@ func TestControlPlaneRefusesManagementCluster(t *testing.T) {
 	})
 	a := s.newApprover(fleetKubeconfig)
 	for name, run := range map[string]func() error{
-		"Once":  func() error { return a.Once(withTimeout(t, time.Minute)) },
-		"Watch": func() error { return a.Watch(withTimeout(t, time.Minute)) },
+		"Once":  func() error { return a.Once(kubetest.Context(t, time.Minute)) },
+		"Watch": func() error { return a.Watch(kubetest.Context(t, time.Minute)) },
 		"ApproveManually": func() error {
-			return a.ApproveManually(withTimeout(t, time.Minute),
+			return a.ApproveManually(kubetest.Context(t, time.Minute),
 				ManualApproval{NodeName: "management", Fingerprint: "SHA256:" + strings.Repeat("0", 64)})
 		},
 	} {
@@ -78,12 +58,12 @@ func TestControlPlaneRefusesManagementCluster(t *testing.T) {
 			t.Errorf("%s: %v (code %d, %s)", name, err, report.CodeOf(err), report.RemedyOf(err))
 		}
 	}
-	if got := csrConditions(t, csr); got != "" {
+	if got := csrtest.Conditions(t, csr); got != "" {
 		t.Errorf("the CSR is %q", got)
 	}
 	allowed := s.newApprover(fleetKubeconfig)
 	allowed.options.AllowManagementCluster = true
-	if err := allowed.Once(withTimeout(t, time.Minute)); err != nil || csrConditions(t, csr) != approvedByAgent {
-		t.Errorf("allowed: %v, the CSR is %q", err, csrConditions(t, csr))
+	if err := allowed.Once(kubetest.Context(t, time.Minute)); err != nil || csrtest.Conditions(t, csr) != approvedByAgent {
+		t.Errorf("allowed: %v, the CSR is %q", err, csrtest.Conditions(t, csr))
 	}
 }

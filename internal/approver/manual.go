@@ -23,9 +23,9 @@ import (
 // ManualApproval describes one node that an administrator approves manually.
 type ManualApproval struct {
 	NodeName    string
-	Fingerprint string       // of the client CSR's key, as printed by join; "" if the client CSR is already approved
-	Addresses   []netip.Addr // allowed in the serving CSR; none: the serving CSR is not approved
-	Log         report.Log   // receives the reason for waiting
+	Fingerprint string         // of the client CSR's key, as printed by join; "" if the client CSR is already approved
+	Addresses   []netip.Prefix // allowed in the serving CSR; none: the serving CSR is not approved
+	Log         report.Log     // receives the reason for waiting
 }
 
 // checkFingerprint checks the format of a fingerprint.

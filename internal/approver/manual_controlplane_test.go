@@ -12,55 +12,40 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
-
-// createNodeWithoutCleanup creates a Node that the test itself must delete.
-func createNodeWithoutCleanup(t *testing.T, name, address string) {
-	t.Helper()
-	if _, err := adminClient(t).CoreV1().Nodes().Create(t.Context(), &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // Copies of a node's request, with other CSR names or other usages, neither end the wait nor are
 // approved. A serving CSR of an earlier node with the same name is ignored.
 func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 	s := newTestCluster(t)
 	a := s.newApprover(fleetKubeconfig)
-	who := client(t, plane.Kubeconfig,
-		rest.ImpersonationConfig{UserName: "system:node:copied", Groups: []string{"system:nodes"}})
+	who := csrtest.NodeClient(t, "copied")
 	serving := func() string {
 		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth,
 			nodeSubject("copied"), []string{"copied"}, net.ParseIP("192.0.2.66"))
 	}
 	former := serving()
-	formerNode := ManualApproval{NodeName: "copied", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.66")}}
-	if err := a.ApproveManually(withTimeout(t, time.Minute), formerNode); err != nil ||
-		csrConditions(t, former) != approvedByAgent {
-		t.Fatalf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, former))
+	formerNode := ManualApproval{NodeName: "copied", Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.66/32")}}
+	if err := a.ApproveManually(kubetest.Context(t, time.Minute), formerNode); err != nil ||
+		csrtest.Conditions(t, former) != approvedByAgent {
+		t.Fatalf("ApproveManually() = %v; the CSR is %q", err, csrtest.Conditions(t, former))
 	}
 	time.Sleep(1100 * time.Millisecond) // creation times have a resolution of one second
 
 	key := certtest.NewKey(t)
 	copied := func(name string, usage certificatesv1.KeyUsage) string {
-		return csrRequest{
-			client: bootstrapClient(t),
-			key:    key,
-			node:   "copied",
-			name:   name,
-			usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, usage},
-		}.submit(
-			t,
-		)
+		return csrtest.ClientRequest{
+			Client: csrtest.Bootstrapper(t),
+			Key:    key,
+			Node:   "copied",
+			Name:   name,
+			Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, usage},
+		}.Submit(t)
 	}
 	first, own, last := copied("a-copy", certificatesv1.UsageServerAuth), copied("node-csr-copied",
 		certificatesv1.UsageClientAuth), copied(
@@ -70,26 +55,28 @@ func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 	node := formerNode
 	node.Fingerprint = enrollment.Fingerprint(&key.PublicKey)
 	done := make(chan error)
-	go func() { done <- a.ApproveManually(withTimeout(t, time.Minute), node) }()
-	eventually(t, "the approval of the node's own CSR", func() bool { return csrConditions(t, own) == approvedByAgent })
+	go func() { done <- a.ApproveManually(kubetest.Context(t, time.Minute), node) }()
+	kubetest.WaitUntil(t, "the approval of the node's own CSR", func() bool {
+		return csrtest.Conditions(t, own) == approvedByAgent
+	})
 	select {
 	case err := <-done:
 		t.Fatalf("ApproveManually() returned before the node requested its serving certificate: %v", err)
 	case <-time.After(3 * time.Second):
 	}
 	coming := serving()
-	if err := <-done; err != nil || csrConditions(t, coming) != approvedByAgent ||
-		csrConditions(t, last) != approvedByAgent ||
-		csrConditions(t, first) != "" {
-		t.Errorf("ApproveManually() = %v; the serving CSR is %q, the copies are %q and %q", err, csrConditions(t, coming),
-			csrConditions(t, first), csrConditions(t, last))
+	if err := <-done; err != nil || csrtest.Conditions(t, coming) != approvedByAgent ||
+		csrtest.Conditions(t, last) != approvedByAgent ||
+		csrtest.Conditions(t, first) != "" {
+		t.Errorf("ApproveManually() = %v; the serving CSR is %q, the copies are %q and %q", err,
+			csrtest.Conditions(t, coming), csrtest.Conditions(t, first), csrtest.Conditions(t, last))
 	}
 
 	other := certtest.NewKey(t)
 	key = other
 	copied("b-copy", certificatesv1.UsageServerAuth)
 	node.Fingerprint = enrollment.Fingerprint(&other.PublicKey)
-	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil ||
+	if err := a.ApproveManually(kubetest.Context(t, time.Minute), node); err == nil ||
 		!strings.Contains(err.Error(), "CSR b-copy must not be approved: invalid usages: found") {
 		t.Errorf("ApproveManually() with nothing but a copy = %v", err)
 	}
@@ -99,36 +86,35 @@ func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 // with another host's address is not.
 func testManualServingApproval(t *testing.T, s *testCluster, a *Approver) {
 	t.Helper()
-	who := client(t, plane.Kubeconfig,
-		rest.ImpersonationConfig{UserName: "system:node:hand", Groups: []string{"system:nodes"}})
+	who := csrtest.NodeClient(t, "hand")
 	serving := func(ip string) string {
 		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth,
 			nodeSubject("hand"), []string{"hand"}, net.ParseIP(ip))
 	}
 	node := ManualApproval{
 		NodeName:  "hand",
-		Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.60"), netip.MustParseAddr("192.0.2.62")},
+		Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.60/32"), netip.MustParsePrefix("192.0.2.62/32")},
 	}
 	done := make(chan error)
-	go func() { done <- a.ApproveManually(withTimeout(t, time.Minute), node) }()
+	go func() { done <- a.ApproveManually(kubetest.Context(t, time.Minute), node) }()
 	time.Sleep(500 * time.Millisecond) // usually enough for the wait to begin; the assertions do not depend on it
 	good := serving("192.0.2.60")
-	if err := <-done; err != nil || csrConditions(t, good) != approvedByAgent {
-		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, good))
+	if err := <-done; err != nil || csrtest.Conditions(t, good) != approvedByAgent {
+		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrtest.Conditions(t, good))
 	}
 	time.Sleep(time.Second) // creation times have a resolution of one second, and the newest CSR counts
 	bad := serving("192.0.2.63")
-	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil ||
+	if err := a.ApproveManually(kubetest.Context(t, time.Minute), node); err == nil ||
 		!strings.Contains(err.Error(), "the address 192.0.2.63") ||
-		csrConditions(t, bad) != "" {
-		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, bad))
+		csrtest.Conditions(t, bad) != "" {
+		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrtest.Conditions(t, bad))
 	}
-	createNode(t, "hand-other", "192.0.2.62")
+	csrtest.CreateNode(t, "hand-other", "192.0.2.62")
 	time.Sleep(time.Second)
 	shared := serving("192.0.2.62") // hand-other's kubelet can write any address into its own Node
-	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err != nil ||
-		csrConditions(t, shared) != approvedByAgent {
-		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, shared))
+	if err := a.ApproveManually(kubetest.Context(t, time.Minute), node); err != nil ||
+		csrtest.Conditions(t, shared) != approvedByAgent {
+		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrtest.Conditions(t, shared))
 	}
 	if recorded := s.lastEvent(shared); !strings.Contains(recorded.Reason,
 		"Node hand-other has the same address 192.0.2.62, which is in no enrollment of hand-other") {

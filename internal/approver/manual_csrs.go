@@ -33,7 +33,7 @@ func classifyClientCSRs(node ManualApproval, all []*kube.CSR) clientCSRs {
 			continue
 		}
 		if in.fingerprint != node.Fingerprint {
-			if !isDecided(csr) {
+			if !IsDecided(csr) {
 				c.otherKeys = append(c.otherKeys, in.fingerprint)
 			}
 			continue
@@ -146,6 +146,6 @@ func (a *Approver) approveServingManually(
 		return "", err
 	}
 	// The administrator gave the addresses, so a Node with the same address is only reported.
-	d.Reason = in.conflict(node.NodeName, newEnrollments(nil), Facts{NodesByAddress: nodesOf}).String()
+	d.Reason = in.conflict(node.NodeName, NewEnrollments(nil), Facts{NodesByAddress: nodesOf}).String()
 	return "", a.approveChecked(ctx, newest, d)
 }

@@ -73,12 +73,17 @@ func approveOwn(ctx context.Context, client *kube.Client, own ExpectedNode, name
 // updateApproval approves a CSR in the version that was checked: the update contains the resource
 // version, so it fails with a conflict if the CSR has changed since.
 func updateApproval(ctx context.Context, client *kube.Client, csr *kube.CSR, message string) error {
+	_, err := client.CSRs().Update(ctx, WithApproval(csr, message), "approval")
+	return err
+}
+
+// WithApproval returns a copy of a CSR with the condition that approves it.
+func WithApproval(csr *kube.CSR, message string) *kube.CSR {
 	csr = csr.DeepCopy()
 	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: ApprovedReason, Message: message,
 	})
-	_, err := client.CSRs().Update(ctx, csr, "approval")
-	return err
+	return csr
 }
 
 // CheckOwn returns an error unless the CSR is the node's own client or serving CSR.

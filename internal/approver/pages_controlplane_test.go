@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 )
 
 // CSRs of kubelets are listed in one page, and CSRs of the maximum size in small pages. Each CSR
@@ -19,7 +20,7 @@ func TestControlPlaneListsInPagesThatFitMemory(t *testing.T) {
 	s := newTestCluster(t)
 	want := map[string]bool{}
 	for range 3 * csrPageSizeSmall {
-		want[csrRequest{client: bootstrapClient(t), key: certtest.NewKey(t), node: "paged"}.submit(t)] = true
+		want[csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: certtest.NewKey(t), Node: "paged"}.Submit(t)] = true
 	}
 	list := func() (pages int) {
 		found := map[string]int{}
@@ -44,7 +45,7 @@ func TestControlPlaneListsInPagesThatFitMemory(t *testing.T) {
 		t.Errorf("small CSRs came in %d pages", pages)
 	}
 	for range 4 {
-		want[submitHuge(t, "paged-huge")] = true
+		want[csrtest.SubmitHuge(t, "paged-huge", nil)] = true
 	}
 	if pages := list(); pages < 3 {
 		t.Errorf("with huge ones among them they came in %d pages", pages)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 // Two keys are submitted for each token. Two approvers have read the same usage records and have
@@ -25,11 +27,12 @@ func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
 	keys := map[string][2]string{} // by token, in the order of submission
 	var batch []*kube.CSR
 	for n := range count {
-		made := s.newToken(fmt.Sprintf("race-%02d", n), clusterCA(t), 0)
+		made := s.newToken(fmt.Sprintf("race-%02d", n), csrtest.ClusterCA(t), 0)
 		var pair [2]string
 		for i := range pair {
-			name, key := submitWithToken(t, made)
-			csr, err := adminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), name, metav1.GetOptions{})
+			name, key := csrtest.SubmitWithToken(t, made)
+			csrs := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests()
+			csr, err := csrs.Get(t.Context(), name, metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +76,7 @@ func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
 		if i%2 == 1 {
 			want = ""
 		}
-		if got := csrConditions(t, csr.Name); got != want {
+		if got := csrtest.Conditions(t, csr.Name); got != want {
 			t.Errorf("key %d of its join token: the CSR is %q, want %q (%+v)", i%2, got, want, s.lastEvent(csr.Name))
 		}
 	}

@@ -17,30 +17,31 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 )
 
 // A CSR that differs in any way from that of the enrolled node is not approved, and the reason is
 // reported. The first case is the reason why join tokens exist.
 func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 	s := newTestCluster(t)
-	real, foreign := clusterCA(t), otherCA(t)
-	stolen := bootstrapClient(t)
-	allowCSRs(t, "somebody")
+	real, foreign := csrtest.ClusterCA(t), csrtest.OtherCA(t)
+	stolen := csrtest.Bootstrapper(t)
+	csrtest.AllowCSRs(t, "somebody")
 
 	in := s.newToken("refused-in", real, 0, "192.0.2.7") // its node has already joined
-	inCSR, _ := submitWithToken(t, in)
+	inCSR, _ := csrtest.SubmitWithToken(t, in)
 	bare := s.newToken("refused-bare", real, 0) // contains no addresses
-	bareCSR, _ := submitWithToken(t, bare)
+	bareCSR, _ := csrtest.SubmitWithToken(t, bare)
 	shared := s.newToken("refused-shared", real, 0, "192.0.2.77")
-	sharedCSR, _ := submitWithToken(t, shared)
+	sharedCSR, _ := csrtest.SubmitWithToken(t, shared)
 	s.runOnce()
 	for _, csr := range []string{inCSR, bareCSR, sharedCSR} {
-		if got := csrConditions(t, csr); got != approvedByAgent {
+		if got := csrtest.Conditions(t, csr); got != approvedByAgent {
 			t.Fatalf("a valid CSR is %q: %+v", got, s.lastEvent(csr))
 		}
 	}
-	createNode(t, "refused-there", "192.0.2.70")
-	createNode(t, "refused-other", "192.0.2.77")
+	csrtest.CreateNode(t, "refused-there", "192.0.2.70")
+	csrtest.CreateNode(t, "refused-other", "192.0.2.77")
 	s.newToken("refused-other", real, 0, "192.0.2.77")
 
 	open := s.newToken("refused-open", real, 0, "192.0.2.8")
@@ -50,26 +51,27 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 	never := s.newToken("refused-never", real, 0, "192.0.2.11")
 
 	key, other := certtest.NewKey(t), certtest.NewKey(t)
-	proof := sign(t, open, real, &key.PublicKey)
-	good := csrRequest{client: stolen, key: key, node: "refused-open", annotations: proof}
-	with := func(change func(*csrRequest)) string {
+	proof := csrtest.Sign(t, open, real, &key.PublicKey)
+	foreignProof := csrtest.Sign(t, never, real, &key.PublicKey)["node.hcp-agent.io/join-token-proof"]
+	good := csrtest.ClientRequest{Client: stolen, Key: key, Node: "refused-open", Annotations: proof}
+	with := func(change func(*csrtest.ClientRequest)) string {
 		spoilt := good
 		change(&spoilt)
-		return spoilt.submit(t)
+		return spoilt.Submit(t)
 	}
 	as := func(user string, groups ...string) rest.ImpersonationConfig {
 		return rest.ImpersonationConfig{UserName: user, Groups: groups}
 	}
-	bootstrapperWith := func(group string) *csrRequest {
-		who := client(t, plane.Kubeconfig, as(nodeBootstrapper, append(bootstrapperGroups(), group)...))
-		return &csrRequest{client: who, key: key, node: "refused-open", annotations: proof}
+	bootstrapperWith := func(group string) *csrtest.ClientRequest {
+		who := csrtest.Client(t, as(nodeBootstrapper, append(bootstrapperGroups(), group)...))
+		return &csrtest.ClientRequest{Client: who, Key: key, Node: "refused-open", Annotations: proof}
 	}
 	serving := func(node string, names []string, ips ...string) string {
 		var addresses []net.IP
 		for _, ip := range ips {
 			addresses = append(addresses, net.ParseIP(ip))
 		}
-		who := client(t, plane.Kubeconfig, as("system:node:"+node, "system:nodes"))
+		who := csrtest.Client(t, as("system:node:"+node, "system:nodes"))
 		return submit(
 			t,
 			who,
@@ -81,7 +83,7 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 			addresses...)
 	}
 
-	certificate := annotateCertificate(t, certtest.NewCA(t, "kube-csr-signer"), key, x509.Certificate{
+	certificate := csrtest.AnnotateCertificate(t, certtest.NewCA(t, "kube-csr-signer"), key, x509.Certificate{
 		Subject: nodeSubject("refused-in"), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 		NotAfter: time.Now().Add(-time.Minute),
 	})
@@ -89,61 +91,57 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 	rows := []struct{ name, csr, want string }{
 		{
 			"a stolen bootstrap kubeconfig, and no join token",
-			with(func(a *csrRequest) { a.annotations = nil }),
+			with(func(a *csrtest.ClientRequest) { a.Annotations = nil }),
 			"it contains no join token, but node refused-open has one",
 		},
-		{"an unknown join token", with(func(a *csrRequest) {
-			a.annotations = map[string]string{
+		{"an unknown join token", with(func(a *csrtest.ClientRequest) {
+			a.Annotations = map[string]string{
 				"node.hcp-agent.io/join-token-id":    strings.Repeat("ab", 16),
 				"node.hcp-agent.io/join-token-proof": proof["node.hcp-agent.io/join-token-proof"],
 			}
 		}), "no enrollment exists for its join token"},
-		{"a changed name", with(func(a *csrRequest) { a.node = "refused-king" }), "invalid subject: found"},
+		{"a changed name", with(func(a *csrtest.ClientRequest) { a.Node = "refused-king" }), "invalid subject: found"},
 		{
 			"another node's name that has an enrollment",
-			with(func(a *csrRequest) { a.node = "refused-never" }),
+			with(func(a *csrtest.ClientRequest) { a.Node = "refused-never" }),
 			"invalid subject: found",
 		},
 		{"a second key for an enrollment", func() string {
 			second := certtest.NewKey(t)
-			return csrRequest{
-				client:      stolen,
-				key:         second,
-				node:        "refused-in",
-				annotations: sign(t, in, real, &second.PublicKey),
-			}.submit(
-				t,
-			)
+			return csrtest.ClientRequest{
+				Client:      stolen,
+				Key:         second,
+				Node:        "refused-in",
+				Annotations: csrtest.Sign(t, in, real, &second.PublicKey),
+			}.Submit(t)
 		}(), "was already used with another key (SHA256:"},
 		{
 			"an expired enrollment",
-			csrRequest{
-				client:      stolen,
-				key:         key,
-				node:        "refused-expired",
-				annotations: sign(t, expired, real, &key.PublicKey),
-			}.submit(
-				t,
-			),
+			csrtest.ClientRequest{
+				Client:      stolen,
+				Key:         key,
+				Node:        "refused-expired",
+				Annotations: csrtest.Sign(t, expired, real, &key.PublicKey),
+			}.Submit(t),
 			"of node refused-expired expired at",
 		},
 		{
 			"a name in the client CSR",
-			with(func(a *csrRequest) { a.names = []string{"api.example.com"} }),
+			with(func(a *csrtest.ClientRequest) { a.Names = []string{"api.example.com"} }),
 			`invalid names: found ["api.example.com"]`,
 		},
 		{
 			"an extra group",
-			func() string { a := bootstrapperWith("example:extra"); return a.submit(t) }(),
+			func() string { a := bootstrapperWith("example:extra"); return a.Submit(t) }(),
 			"invalid groups: found",
 		},
 		{
 			"another requestor",
-			with(func(a *csrRequest) { a.client = client(t, plane.Kubeconfig, as("somebody", bootstrapperGroups()...)) }),
+			with(func(a *csrtest.ClientRequest) { a.Client = csrtest.Client(t, as("somebody", bootstrapperGroups()...)) }),
 			"invalid requestor: found",
 		},
-		{"an extra usage", with(func(a *csrRequest) {
-			a.usages = []certificatesv1.KeyUsage{
+		{"an extra usage", with(func(a *csrtest.ClientRequest) {
+			a.Usages = []certificatesv1.KeyUsage{
 				certificatesv1.UsageDigitalSignature,
 				certificatesv1.UsageKeyEncipherment,
 				certificatesv1.UsageClientAuth,
@@ -152,62 +150,56 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 		}), "invalid usages: found"},
 		{
 			"a replayed annotation on another key",
-			with(func(a *csrRequest) { a.key = other }),
+			with(func(a *csrtest.ClientRequest) { a.Key = other }),
 			"the signature of the CSR does not match join token",
 		},
-		{"another join token's proof", with(func(a *csrRequest) {
-			a.annotations = map[string]string{
+		{"another join token's proof", with(func(a *csrtest.ClientRequest) {
+			a.Annotations = map[string]string{
 				"node.hcp-agent.io/join-token-id":    open.ID,
-				"node.hcp-agent.io/join-token-proof": sign(t, never, real, &key.PublicKey)["node.hcp-agent.io/join-token-proof"],
+				"node.hcp-agent.io/join-token-proof": foreignProof,
 			}
 		}), "the signature of the CSR does not match join token"},
-		{"a copy of the node's CSR", good.submit(t), "it is a copy: its name is neither node-csr-"},
+		{"a copy of the node's CSR", good.Submit(t), "it is a copy: its name is neither node-csr-"},
 		{
 			"an enrollment of another cluster",
-			csrRequest{
-				client:      stolen,
-				key:         key,
-				node:        "refused-elsewhere",
-				annotations: sign(t, elsewhere, foreign, &key.PublicKey),
-			}.submit(
-				t,
-			),
+			csrtest.ClientRequest{
+				Client:      stolen,
+				Key:         key,
+				Node:        "refused-elsewhere",
+				Annotations: csrtest.Sign(t, elsewhere, foreign, &key.PublicKey),
+			}.Submit(t),
 			"is for another cluster",
 		},
 		{
 			"a Node of that name exists",
-			csrRequest{
-				client:      stolen,
-				key:         key,
-				node:        "refused-there",
-				name:        clientCSRName(t, key, "refused-there"),
-				annotations: sign(t, there, real, &key.PublicKey),
-			}.submit(
-				t,
-			),
+			csrtest.ClientRequest{
+				Client:      stolen,
+				Key:         key,
+				Node:        "refused-there",
+				Name:        csrtest.Name(t, key, "refused-there"),
+				Annotations: csrtest.Sign(t, there, real, &key.PublicKey),
+			}.Submit(t),
 			"Node refused-there already exists in the cluster",
 		},
 		{
 			"a copied certificate of the node",
-			csrRequest{client: stolen, key: other, node: "refused-in", annotations: certificate}.submit(t),
+			csrtest.ClientRequest{Client: stolen, Key: other, Node: "refused-in", Annotations: certificate}.Submit(t),
 			"invalid certificate: found another key",
 		},
 		{
 			"a certificate of another CA",
-			csrRequest{
-				client:      stolen,
-				key:         key,
-				node:        "refused-in",
-				name:        clientCSRName(t, key, "refused-in"),
-				annotations: certificate,
-			}.submit(
-				t,
-			),
+			csrtest.ClientRequest{
+				Client:      stolen,
+				Key:         key,
+				Node:        "refused-in",
+				Name:        csrtest.Name(t, key, "refused-in"),
+				Annotations: certificate,
+			}.Submit(t),
 			"issued by a client CA of this cluster",
 		},
 		{
 			"no join token, and no enrollment for that name",
-			csrRequest{client: stolen, key: key, node: "refused-unknown"}.submit(t),
+			csrtest.ClientRequest{Client: stolen, Key: key, Node: "refused-unknown"}.Submit(t),
 			`contains no join token, and no enrollment exists for node "refused-unknown"`,
 		},
 		{
@@ -257,7 +249,7 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 		if (recorded.Outcome != Refused && recorded.Outcome != Ignored) || !strings.Contains(recorded.Reason, row.want) {
 			t.Errorf("%s: %q %q, want %q", row.name, recorded.Outcome, recorded.Reason, row.want)
 		}
-		if got := csrConditions(t, row.csr); got != "" {
+		if got := csrtest.Conditions(t, row.csr); got != "" {
 			t.Errorf("%s: the CSR is %q", row.name, got)
 		}
 	}
@@ -270,10 +262,10 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 	}
 
 	// The same node's unmodified CSR is approved in the presence of all the others.
-	good.name = clientCSRName(t, key, good.node)
-	csr := good.submit(t)
+	good.Name = csrtest.Name(t, key, good.Node)
+	csr := good.Submit(t)
 	s.runOnce()
-	if got := csrConditions(t, csr); got != approvedByAgent {
+	if got := csrtest.Conditions(t, csr); got != approvedByAgent {
 		t.Errorf("the unmodified CSR is %q: %+v", got, s.lastEvent(csr))
 	}
 }

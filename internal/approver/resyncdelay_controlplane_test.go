@@ -7,13 +7,15 @@ package approver
 import (
 	"testing"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 )
 
 // A CSR with an expired enrollment is never approved. It is reported once, and the interval
 // between resyncs grows.
 func TestControlPlaneExpiredIsReportedOnce(t *testing.T) {
 	s := newTestCluster(t)
-	csr, _ := submitWithToken(t, s.newToken("patience", clusterCA(t), 2*time.Hour))
+	csr, _ := csrtest.SubmitWithToken(t, s.newToken("patience", csrtest.ClusterCA(t), 2*time.Hour))
 	a := s.newApprover(fleetKubeconfig)
 	a.loadEnrollments()
 	for range 2 {

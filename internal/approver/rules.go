@@ -21,7 +21,7 @@ import (
 type ExpectedNode struct {
 	NodeName  string
 	PublicKey crypto.PublicKey // of the client CSR; kubelet generates another key for a serving CSR
-	Addresses []netip.Addr     // of the host, without those on lo, where the API server's local proxy listens
+	Addresses []netip.Prefix   // of the host, without those on lo, where the API server's local proxy listens
 }
 
 // Refusal is an error for a CSR that breaks a rule.
@@ -129,6 +129,17 @@ func checkNameTypes(request *x509.CertificateRequest) error {
 	return nil
 }
 
+// bitsOf returns the length of the longest prefix that contains an address, 0 if none does.
+func bitsOf(address netip.Addr, prefixes []netip.Prefix) int {
+	longest := 0
+	for _, prefix := range prefixes {
+		if prefix.Contains(address) {
+			longest = max(longest, prefix.Bits())
+		}
+	}
+	return longest
+}
+
 func (n ExpectedNode) checkAddresses(request *x509.CertificateRequest) error {
 	if len(request.IPAddresses) == 0 {
 		// The Node had no address yet. Kubelet submits another CSR when the Node has one.
@@ -138,8 +149,9 @@ func (n ExpectedNode) checkAddresses(request *x509.CertificateRequest) error {
 		address, valid := netip.AddrFromSlice(ip)
 		address = address.Unmap()
 		local := address.IsLoopback() || address.IsUnspecified() || address.IsMulticast() || address.IsLinkLocalUnicast()
-		if !valid || local || !slices.Contains(n.Addresses, address) {
-			return refuse("names", "the address "+ip.String(), fmt.Sprintf("only the node's addresses, %v", n.Addresses))
+		if !valid || local || bitsOf(address, n.Addresses) == 0 {
+			return refuse("names", "the address "+ip.String(),
+				fmt.Sprintf("only the node's addresses, %v", enrollment.FormatAddresses(n.Addresses)))
 		}
 	}
 	return nil

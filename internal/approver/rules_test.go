@@ -181,7 +181,7 @@ func TestCheckServing(t *testing.T) {
 	key := certtest.NewKey(t)
 	want := ExpectedNode{
 		NodeName:  "worker-1",
-		Addresses: append(nodeAddresses(), netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("169.254.0.1")),
+		Addresses: append(nodeAddresses(), netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.1/32")),
 	}
 	tests := commonInvalidations()
 	names := func(dns []string, ips ...string) func(*validCSR) {
@@ -251,6 +251,16 @@ func replaceSignature(content []byte) []byte {
 	return pem.EncodeToMemory(block)
 }
 
-func nodeAddresses() []netip.Addr {
-	return []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}
+func nodeAddresses() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::7/128")}
+}
+
+// prefix parses an address or a CIDR of an enrollment.
+func prefix(t *testing.T, text string) netip.Prefix {
+	t.Helper()
+	parsed, err := enrollment.ParseAddress(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
 }

@@ -8,8 +8,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -18,40 +16,40 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 	s := newTestCluster(t)
-	made := s.newToken("enrolled", clusterCA(t), 0, "192.0.2.20", "2001:db8::20")
-	csr, key := submitWithToken(t, made)
+	made := s.newToken("enrolled", csrtest.ClusterCA(t), 0, "192.0.2.20", "2001:db8::20")
+	csr, key := csrtest.SubmitWithToken(t, made)
 	s.runOnce()
-	if recorded := s.lastEvent(csr); csrConditions(t, csr) != approvedByAgent || recorded.Outcome != Approved ||
+	if recorded := s.lastEvent(csr); csrtest.Conditions(t, csr) != approvedByAgent || recorded.Outcome != Approved ||
 		recorded.TokenID != made.ID ||
 		recorded.Key != enrollment.Fingerprint(&key.PublicKey) {
-		t.Fatalf("the CSR is %q: %+v", csrConditions(t, csr), recorded)
+		t.Fatalf("the CSR is %q: %+v", csrtest.Conditions(t, csr), recorded)
 	}
-	awaitIssued(t, csr)
+	csrtest.AwaitIssued(t, csr)
 
-	node := client(t, plane.Kubeconfig,
-		rest.ImpersonationConfig{UserName: "system:node:enrolled", Groups: []string{"system:nodes"}})
+	node := csrtest.NodeClient(t, "enrolled")
 	serving := func() string {
 		return submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth,
 			nodeSubject("enrolled"), []string{"enrolled"}, net.ParseIP("192.0.2.20"), net.ParseIP("2001:db8::20"))
 	}
 	first := serving()
-	createNode(t, "enrolled", "192.0.2.20") // the node's own Node
+	csrtest.CreateNode(t, "enrolled", "192.0.2.20") // the node's own Node
 	s.runOnce()
 	renewal := serving()
 	s.runOnce()
 	for _, name := range []string{first, renewal} {
-		if csrConditions(t, name) != approvedByAgent {
-			t.Errorf("the serving CSR is %q: %+v", csrConditions(t, name), s.lastEvent(name))
+		if csrtest.Conditions(t, name) != approvedByAgent {
+			t.Errorf("the serving CSR is %q: %+v", csrtest.Conditions(t, name), s.lastEvent(name))
 		}
 	}
 
@@ -72,15 +70,15 @@ func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 // is approved again, for example after garbage collection of the first CSR.
 func TestControlPlaneApprovesOneCSRForAKey(t *testing.T) {
 	s := newTestCluster(t)
-	made := s.newToken("again", clusterCA(t), 0)
-	first, key := submitWithToken(t, made)
+	made := s.newToken("again", csrtest.ClusterCA(t), 0)
+	first, key := csrtest.SubmitWithToken(t, made)
 	var copies []string
 	submitCopies := func(prefix string) {
 		for n := range 20 {
-			copies = append(copies, csrRequest{
-				client: bootstrapClient(t), key: key, node: "again", name: fmt.Sprintf("%s-%02d", prefix, n),
-				annotations: sign(t, made, clusterCA(t), &key.PublicKey),
-			}.submit(t))
+			copies = append(copies, csrtest.ClientRequest{
+				Client: csrtest.Bootstrapper(t), Key: key, Node: "again", Name: fmt.Sprintf("%s-%02d", prefix, n),
+				Annotations: csrtest.Sign(t, made, csrtest.ClusterCA(t), &key.PublicKey),
+			}.Submit(t))
 		}
 	}
 	submitCopies("aa")
@@ -88,26 +86,25 @@ func TestControlPlaneApprovesOneCSRForAKey(t *testing.T) {
 	submitCopies("zz")
 	s.runOnce()
 	for _, name := range copies {
-		if got := csrConditions(t, name); got != "" || s.lastEvent(name).Outcome != Refused {
+		if got := csrtest.Conditions(t, name); got != "" || s.lastEvent(name).Outcome != Refused {
 			t.Errorf("the copy %s is %q: %+v", name, got, s.lastEvent(name))
 		}
 	}
 	noted := usageRecordsResourceVersion(t)
-	if csrConditions(t, first) != approvedByAgent {
-		t.Fatalf("the node's own CSR is %q: %+v", csrConditions(t, first), s.lastEvent(first))
+	if csrtest.Conditions(t, first) != approvedByAgent {
+		t.Fatalf("the node's own CSR is %q: %+v", csrtest.Conditions(t, first), s.lastEvent(first))
 	}
-	if err := adminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), first,
+	if err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), first,
 		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	again := csrRequest{
-		client: bootstrapClient(
-			t,
-		), key: key, node: "again", name: first, annotations: sign(t, made, clusterCA(t), &key.PublicKey),
-	}.submit(t)
+	again := csrtest.ClientRequest{
+		Client: csrtest.Bootstrapper(t), Key: key, Node: "again", Name: first,
+		Annotations: csrtest.Sign(t, made, csrtest.ClusterCA(t), &key.PublicKey),
+	}.Submit(t)
 	s.runOnce()
-	if csrConditions(t, again) != approvedByAgent || usageRecordsResourceVersion(t) != noted {
-		t.Errorf("after the garbage collection of its CSR: %q; recorded again: %t", csrConditions(t, again),
+	if csrtest.Conditions(t, again) != approvedByAgent || usageRecordsResourceVersion(t) != noted {
+		t.Errorf("after the garbage collection of its CSR: %q; recorded again: %t", csrtest.Conditions(t, again),
 			usageRecordsResourceVersion(t) != noted)
 	}
 }
@@ -117,7 +114,7 @@ func TestControlPlaneTwoApprovers(t *testing.T) {
 	s := newTestCluster(t)
 	tokens := make([]*enrollment.Token, count)
 	for n := range tokens {
-		tokens[n] = s.newToken(fmt.Sprintf("two-%02d", n), clusterCA(t), 0)
+		tokens[n] = s.newToken(fmt.Sprintf("two-%02d", n), csrtest.ClusterCA(t), 0)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -131,10 +128,10 @@ func TestControlPlaneTwoApprovers(t *testing.T) {
 	}
 	csrs := make([]string, count)
 	for n, made := range tokens {
-		csrs[n], _ = submitWithToken(t, made)
+		csrs[n], _ = csrtest.SubmitWithToken(t, made)
 	}
 	for _, csr := range csrs {
-		awaitIssued(t, csr)
+		csrtest.AwaitIssued(t, csr)
 	}
 	stop()
 	running.Wait()
@@ -145,8 +142,8 @@ func TestControlPlaneTwoApprovers(t *testing.T) {
 		}
 	}
 	for _, csr := range csrs {
-		if times[csr] != 1 || csrConditions(t, csr) != approvedByAgent {
-			t.Errorf("%s was approved %d times, and is %q", csr, times[csr], csrConditions(t, csr))
+		if times[csr] != 1 || csrtest.Conditions(t, csr) != approvedByAgent {
+			t.Errorf("%s was approved %d times, and is %q", csr, times[csr], csrtest.Conditions(t, csr))
 		}
 	}
 }
@@ -155,11 +152,12 @@ func TestControlPlaneTwoApprovers(t *testing.T) {
 // approver approves the CSR, and the record rejects any other key.
 func TestControlPlaneApproverStopsBeforeApproval(t *testing.T) {
 	s := newTestCluster(t)
-	made := s.newToken("between", clusterCA(t), 0)
-	csr, _ := submitWithToken(t, made)
+	made := s.newToken("between", csrtest.ClusterCA(t), 0)
+	csr, _ := csrtest.SubmitWithToken(t, made)
 	ending := s.newApprover(fleetKubeconfig)
 	ending.loadEnrollments()
-	found, err := adminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), csr, metav1.GetOptions{})
+	csrs := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests()
+	found, err := csrs.Get(t.Context(), csr, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,22 +169,20 @@ func TestControlPlaneApproverStopsBeforeApproval(t *testing.T) {
 	if err := ending.usage.add(t.Context(), was, fresh); err != nil {
 		t.Fatal(err)
 	}
-	if got := csrConditions(t, csr); got != "" {
+	if got := csrtest.Conditions(t, csr); got != "" {
 		t.Fatalf("the CSR is %q already", got)
 	}
 	thief := certtest.NewKey(t)
-	stolen := csrRequest{
-		client:      bootstrapClient(t),
-		key:         thief,
-		node:        "between",
-		annotations: sign(t, made, clusterCA(t), &thief.PublicKey),
-	}.submit(
-		t,
-	)
+	stolen := csrtest.ClientRequest{
+		Client:      csrtest.Bootstrapper(t),
+		Key:         thief,
+		Node:        "between",
+		Annotations: csrtest.Sign(t, made, csrtest.ClusterCA(t), &thief.PublicKey),
+	}.Submit(t)
 	s.runOnce()
-	if csrConditions(t, csr) != approvedByAgent || csrConditions(t, stolen) != "" ||
+	if csrtest.Conditions(t, csr) != approvedByAgent || csrtest.Conditions(t, stolen) != "" ||
 		!strings.Contains(s.lastEvent(stolen).Reason, "was already used") {
-		t.Errorf("the node's CSR is %q, the other one %q: %+v", csrConditions(t, csr), csrConditions(t, stolen),
+		t.Errorf("the node's CSR is %q, the other one %q: %+v", csrtest.Conditions(t, csr), csrtest.Conditions(t, stolen),
 			s.lastEvent(stolen))
 	}
 }
@@ -205,9 +201,7 @@ func TestControlPlaneRights(t *testing.T) {
 		{Verb: "approve", Group: "certificates.k8s.io", Resource: "signers", Name: "kubernetes.io/kube-apiserver-client"},
 		{Verb: "sign", Group: "certificates.k8s.io", Resource: "signers", Name: "kubernetes.io/kubelet-serving"},
 	} {
-		review, err := adminClient(
-			t,
-		).AuthorizationV1().SubjectAccessReviews().Create(
+		review, err := kubetest.AdminClient(t).AuthorizationV1().SubjectAccessReviews().Create(
 			t.Context(),
 			&authorizationv1.SubjectAccessReview{
 				Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -226,7 +220,7 @@ func TestControlPlaneRights(t *testing.T) {
 	}
 	// A credential without the rights must cause one clear error at the start.
 	s := newTestCluster(t)
-	err := s.newApprover(readKubeconfig(t, plane.BootstrapKubeconfig)).Watch(withTimeout(t, time.Minute))
+	err := s.newApprover(csrtest.Kubeconfig(t, kubetest.Plane.BootstrapKubeconfig)).Watch(kubetest.Context(t, time.Minute))
 	if report.CodeOf(err) != report.CredentialRefused ||
 		!strings.Contains(string(report.RemedyOf(err)), "deploy/approver-rbac.yaml") {
 		t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
@@ -235,10 +229,10 @@ func TestControlPlaneRights(t *testing.T) {
 
 func TestControlPlaneWithoutTheConfigMap(t *testing.T) {
 	s := newTestCluster(t)
-	submitWithToken(t, s.newToken("unnoted", clusterCA(t), 0))
-	a := s.newApprover(readKubeconfig(t, plane.Kubeconfig))
+	csrtest.SubmitWithToken(t, s.newToken("unnoted", csrtest.ClusterCA(t), 0))
+	a := s.newApprover(csrtest.Kubeconfig(t, kubetest.Plane.Kubeconfig))
 	a.usage.name = "another-one"
-	err := a.Watch(withTimeout(t, time.Minute))
+	err := a.Watch(kubetest.Context(t, time.Minute))
 	if report.CodeOf(err) != report.Usage ||
 		!strings.Contains(err.Error(),
 			"ConfigMap kube-system/another-one, which records used join tokens, does not exist in the hosted cluster") ||
@@ -246,14 +240,4 @@ func TestControlPlaneWithoutTheConfigMap(t *testing.T) {
 			"oc --kubeconfig hosted.kubeconfig apply -f deploy/approver-rbac.yaml") {
 		t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 	}
-}
-
-// otherCA returns the CA of another cluster.
-func otherCA(t *testing.T) []byte {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(filepath.Dir(plane.ClusterCA), "csr-signer.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
 }

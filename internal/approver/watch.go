@@ -141,7 +141,7 @@ func (a *Approver) resync(ctx context.Context) (string, error) {
 	version, err := a.eachPage(ctx, metav1.ListOptions{}, func(page []kube.CSR) error {
 		var batch []*kube.CSR
 		for n := range page {
-			if !isDecided(&page[n]) {
+			if !IsDecided(&page[n]) {
 				batch = append(batch, &page[n])
 				a.reported.keep(page[n].UID)
 			}
@@ -211,7 +211,7 @@ func (a *Approver) processEvents(ctx context.Context, watcher watch.Interface, e
 		switch {
 		case !isCSR:
 			return errWatchBroken
-		case event.Type == watch.Deleted, isDecided(csr):
+		case event.Type == watch.Deleted, IsDecided(csr):
 			delete(batch, csr.UID)
 			a.reported.forget(csr.UID)
 		default:

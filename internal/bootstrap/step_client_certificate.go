@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -44,7 +45,9 @@ func (j *Flow) ownApprover(addresses []netip.Addr) identity.Approver {
 		return nil
 	}
 	return func(ctx context.Context, request identity.ApprovalRequest) error {
-		want := approver.ExpectedNode{NodeName: j.Run.State.NodeName, PublicKey: request.PublicKey, Addresses: addresses}
+		want := approver.ExpectedNode{
+			NodeName: j.Run.State.NodeName, PublicKey: request.PublicKey, Addresses: enrollment.SinglePrefixes(addresses),
+		}
 		return approver.ApproveOwn(ctx, j.Run.Inputs.Approver, want, request.Name)
 	}
 }

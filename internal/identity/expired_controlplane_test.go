@@ -34,7 +34,7 @@ var rightsGranted sync.Once
 
 // grantRights creates the objects of deploy/approver-rbac.yaml, once for all tests.
 func grantRights(admin kubernetes.Interface) (err error) {
-	rightsGranted.Do(func() { err = rights.Grant(context.Background(), admin) })
+	rightsGranted.Do(func() { err = rights.Grant(context.Background(), admin, "approver-rbac.yaml") })
 	return err
 }
 
@@ -46,7 +46,7 @@ func runApprover(t *testing.T, dir string) func(csr string) approver.Event {
 	if err := grantRights(admin); err != nil {
 		t.Fatal(err)
 	}
-	kubeconfig, err := rights.NewKubeconfig(t.Context(), admin, kubetest.Plane.Kubeconfig,
+	kubeconfig, err := rights.NewKubeconfig(t.Context(), admin, rights.Approver, kubetest.Plane.Kubeconfig,
 		"https://"+kubetest.Plane.APIForward)
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,9 @@ package kube
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -18,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 var (
@@ -87,6 +91,11 @@ func (c *Client) ConfigMaps(namespace string) Resource[*corev1.ConfigMap, *corev
 	return newResource[corev1.ConfigMap, corev1.ConfigMapList](c.core, "configmaps", namespace)
 }
 
+// Secrets returns the Secrets of a namespace.
+func (c *Client) Secrets(namespace string) Resource[*corev1.Secret, *corev1.SecretList] {
+	return newResource[corev1.Secret, corev1.SecretList](c.core, "secrets", namespace)
+}
+
 // Events returns the Events of a namespace.
 func (c *Client) Events(namespace string) Resource[*corev1.Event, *corev1.EventList] {
 	return newResource[corev1.Event, corev1.EventList](c.core, "events", namespace)
@@ -117,6 +126,16 @@ func do(ctx context.Context, request *rest.Request) rest.Result {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	return request.Do(ctx)
+}
+
+// GetJSON decodes the response for a path, such as that of a custom resource whose Go types this module does not have.
+func (c *Client) GetJSON(ctx context.Context, into any, path ...string) error {
+	result := do(ctx, c.core.Get().AbsPath(path...))
+	if err := result.Error(); err != nil {
+		return err
+	}
+	content, _ := result.Raw() // its error is that of the request
+	return wrap.Errorf(json.Unmarshal(content, into), "decoding the response for %s", strings.Join(path, "/"))
 }
 
 // Evict evicts the Pod that eviction names, through its eviction subresource.

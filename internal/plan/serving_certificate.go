@@ -4,6 +4,7 @@ package plan
 
 import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
@@ -22,7 +23,9 @@ func ServingCertificate(own *node.Node, topology identity.ClusterTopology) (*ide
 		Log:       own.Log,
 		Dir:       identity.PKIDirectory,
 		Addresses: addresses,
-		Validate:  approver.ExpectedNode{NodeName: own.Name, Addresses: addresses}.CheckServing,
-		Topology:  topology,
+		Validate: approver.ExpectedNode{
+			NodeName: own.Name, Addresses: enrollment.SinglePrefixes(addresses),
+		}.CheckServing,
+		Topology: topology,
 	}, nil
 }

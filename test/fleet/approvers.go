@@ -47,7 +47,7 @@ func startApprover(ctx context.Context, program string, plane *bed.ControlPlane,
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig, err := rights.NewKubeconfig(ctx, admin, plane.Kubeconfig, w.server())
+	kubeconfig, err := rights.NewKubeconfig(ctx, admin, rights.Approver, plane.Kubeconfig, w.server())
 	if err != nil {
 		return nil, err
 	}

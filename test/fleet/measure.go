@@ -94,7 +94,7 @@ func (f *fleet) prepare(ctx context.Context, count int) error {
 	if f.bootstrap, err = connect(stolen); err != nil {
 		return err
 	}
-	return rights.Grant(ctx, f.admin)
+	return rights.Grant(ctx, f.admin, "approver-rbac.yaml")
 }
 
 func connect(kubeconfig []byte) (kubernetes.Interface, error) {

@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rights grants tests the approver's rights from the manifests in deploy, and creates a
-// credential with exactly those rights.
+// Package rights grants tests the rights of the manifests in deploy, and creates credentials with exactly those rights.
 package rights
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
+)
+
+// Accounts of the manifests in deploy.
+const (
+	Approver   = "hcp-node-admin-approver"   // of approver-rbac.yaml
+	Controller = "hcp-node-admin-controller" // of controller-rbac.yaml
 )
 
 // Documents returns the YAML documents of a file in deploy. The working directory
@@ -41,71 +50,82 @@ func Documents(name string) ([]string, error) {
 	}
 }
 
-// Grant creates the objects of deploy/approver-rbac.yaml unchanged.
-func Grant(ctx context.Context, client kubernetes.Interface) error {
-	documents, err := Documents("approver-rbac.yaml")
+// Grant creates the objects of a file in deploy unchanged. It returns when the API server serves the kinds of the file.
+func Grant(ctx context.Context, client kubernetes.Interface, file string) error {
+	documents, err := Documents(file)
 	if err != nil {
 		return err
 	}
 	for _, document := range documents {
-		if err := create(ctx, client, []byte(document)); err != nil {
-			return fmt.Errorf("creating what approver-rbac.yaml has: %w", err)
+		if err := create(ctx, client.Discovery().RESTClient(), []byte(document)); err != nil {
+			return fmt.Errorf("creating the objects of %s: %w", file, err)
 		}
 	}
 	return nil
 }
 
-func create(ctx context.Context, client kubernetes.Interface, document []byte) error {
-	var head metav1.TypeMeta
-	if err := yaml.Unmarshal(document, &head); err != nil {
+func create(ctx context.Context, client rest.Interface, document []byte) error {
+	body, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
 		return err
 	}
-	var err error
-	switch head.Kind {
-	case "ServiceAccount":
-		object, bad := parse[corev1.ServiceAccount](document)
-		_, err = client.CoreV1().ServiceAccounts(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
-		err = errors.Join(bad, err)
-	case "ConfigMap":
-		object, bad := parse[corev1.ConfigMap](document)
-		_, err = client.CoreV1().ConfigMaps(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
-		err = errors.Join(bad, err)
-	case "ClusterRole":
-		object, bad := parse[rbacv1.ClusterRole](document)
-		_, err = client.RbacV1().ClusterRoles().Create(ctx, object, metav1.CreateOptions{})
-		err = errors.Join(bad, err)
-	case "ClusterRoleBinding":
-		object, bad := parse[rbacv1.ClusterRoleBinding](document)
-		_, err = client.RbacV1().ClusterRoleBindings().Create(ctx, object, metav1.CreateOptions{})
-		err = errors.Join(bad, err)
-	case "Role":
-		object, bad := parse[rbacv1.Role](document)
-		_, err = client.RbacV1().Roles(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
-		err = errors.Join(bad, err)
-	case "RoleBinding":
-		object, bad := parse[rbacv1.RoleBinding](document)
-		_, err = client.RbacV1().RoleBindings(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
-		err = errors.Join(bad, err)
-	default:
-		return fmt.Errorf("%q is a kind that is not known here", head.Kind)
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON(body); err != nil {
+		return err
 	}
-	return err
+	path := resourcePath(object)
+	err = client.Post().AbsPath(path...).Param("fieldValidation", metav1.FieldValidationStrict).
+		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
+	if err != nil || object.GetKind() != "CustomResourceDefinition" {
+		return err
+	}
+	return awaitEstablished(ctx, client, append(path, object.GetName()))
 }
 
-func parse[T any](document []byte) (*T, error) {
-	object := new(T)
-	return object, yaml.UnmarshalStrict(document, object)
+// resourcePath returns the path of an object's collection.
+func resourcePath(object *unstructured.Unstructured) []string {
+	kind := object.GroupVersionKind()
+	path := []string{"/apis", kind.Group, kind.Version}
+	if kind.Group == "" {
+		path = []string{"/api", kind.Version}
+	}
+	if namespace := object.GetNamespace(); namespace != "" {
+		path = append(path, "namespaces", namespace)
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(kind)
+	return append(path, plural.Resource)
 }
 
-// NewKubeconfig returns a kubeconfig of the approver's service account, with a token that is valid
-// for an hour. The CA is from the administrator's kubeconfig; server is the API server's URL.
-func NewKubeconfig(ctx context.Context, client kubernetes.Interface, administrators, server string) ([]byte, error) {
+// awaitEstablished waits until the API server serves the kind of a CustomResourceDefinition.
+func awaitEstablished(ctx context.Context, client rest.Interface, path []string) error {
+	isEstablished := func(ctx context.Context) (bool, error) {
+		body, err := client.Get().AbsPath(path...).DoRaw(ctx)
+		if err != nil {
+			return false, err
+		}
+		var definition struct {
+			Status struct{ Conditions []metav1.Condition }
+		}
+		err = json.Unmarshal(body, &definition)
+		return meta.IsStatusConditionTrue(definition.Status.Conditions, "Established"), err
+	}
+	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, isEstablished); err != nil {
+		return fmt.Errorf("waiting until the kind is established: %w", err)
+	}
+	return nil
+}
+
+// NewKubeconfig returns a kubeconfig of a service account in kube-system, with a token that is valid for an hour. The
+// CA is from the administrator's kubeconfig; server is the API server's URL.
+func NewKubeconfig(
+	ctx context.Context, client kubernetes.Interface, account, administrators, server string,
+) ([]byte, error) {
 	hour := int64(3600)
-	token, err := client.CoreV1().ServiceAccounts("kube-system").CreateToken(ctx, "hcp-node-admin-approver",
+	token, err := client.CoreV1().ServiceAccounts("kube-system").CreateToken(ctx, account,
 		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}},
 		metav1.CreateOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("getting a token for the approver: %w", err)
+		return nil, fmt.Errorf("getting a token for %s: %w", account, err)
 	}
 	file, err := clientcmd.LoadFromFile(administrators)
 	if err != nil {

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/controller"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// controllerOptions are the flags of controller.
+type controllerOptions struct {
+	cluster                      clusterFlags
+	namespace                    string
+	probeAddress, metricsAddress string
+	allowManagementCluster       bool
+}
+
+func newControllerCommand(p *cli.Printer) *cobra.Command {
+	var o controllerOptions
+	c := &cobra.Command{
+		Use:         "controller",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused),
+		Short:       "Approve the CSRs of enrolled nodes, and report their state",
+		Long: `Controller runs until it is stopped, usually as a Deployment. It approves every
+CSR that proves the join token of a NodeEnrollment in the hosted cluster, and no
+other, and writes the state of each node to the status of its NodeEnrollment.
+
+Nothing is ever denied. A join token is valid for one key, which the status of
+the NodeEnrollment records. Any number of replicas can run; the one that holds
+the Lease ` + controller.LeaseName + ` works.`,
+		Example: "  hcp-node-admin controller --kubeconfig hosted.kubeconfig",
+		Args:    cli.NoArgs,
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	o.cluster.add(flags, ", or - for standard input; in a pod of the hosted cluster, its service account is the default")
+	flags.StringVarP(&o.namespace, "namespace", "n", metav1.NamespaceSystem, "`NAMESPACE` of the Lease")
+	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "",
+		"serve /readyz and /livez over HTTP at `ADDRESS`, such as :8081")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "",
+		"serve /metrics over HTTP at `ADDRESS`, such as :8080")
+	flags.BoolVar(&o.allowManagementCluster, "allow-management-cluster", false,
+		"approve nodes of a cluster that serves HostedClusters itself")
+	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p) }
+	return c
+}
+
+func (o controllerOptions) run(ctx context.Context, p *cli.Printer) error {
+	config, hashes, err := o.connect(p.In)
+	if err != nil {
+		return err
+	}
+	logger := newLogger(p)
+	klog.SetLogger(logger)
+	ctrllog.SetLogger(logger)
+	if err := o.checkCluster(ctx, config); err != nil {
+		return err
+	}
+	m, err := controller.New(controller.Options{
+		Config: config, ClusterCA: hashes, Namespace: o.namespace, Logger: logger,
+		ProbeAddress: o.probeAddress, MetricsAddress: o.metricsAddress,
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.Start(ctx); err != nil {
+		return fmt.Errorf("running the controllers: %w", err)
+	}
+	return nil
+}
+
+// connect returns the configuration for the hosted cluster: that of the kubeconfig, or of the pod.
+func (o controllerOptions) connect(stdin io.Reader) (*rest.Config, []enrollment.Hash, error) {
+	if !o.cluster.isSet() && os.Getenv("KUBECONFIG") == "" {
+		config, err := rest.InClusterConfig()
+		if err == nil {
+			err = rest.LoadTLSFiles(config)
+		}
+		if err == nil {
+			hashes, err := enrollment.CAHashes(config.CAData)
+			return config, hashes, err
+		}
+		if !errors.Is(err, rest.ErrNotInCluster) {
+			return nil, nil, usageError("reading the service account of the pod: %w", err)
+		}
+	}
+	kubeconfig, err := o.cluster.read(stdin)
+	if err != nil {
+		return nil, nil, err
+	}
+	return approver.ParseKubeconfig(kubeconfig)
+}
+
+// checkCluster checks that the cluster is a hosted cluster with the API of the controllers.
+func (o controllerOptions) checkCluster(ctx context.Context, config *rest.Config) error {
+	client, err := kube.NewClient(config)
+	if err != nil {
+		return err
+	}
+	if !o.allowManagementCluster {
+		if err := approver.CheckHostedCluster(ctx, client, config.Host); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
+	defer cancel()
+	version := v1alpha1.GroupVersion
+	err = client.RESTClient().Get().AbsPath("/apis", version.Group, version.Version).Do(ctx).Error()
+	if apierrors.IsNotFound(err) {
+		return report.Fail(report.Refused, "oc --kubeconfig hosted.kubeconfig apply -f deploy/crd.yaml",
+			"%s does not serve %s, the API of NodeEnrollment", config.Host, version)
+	}
+	if err != nil {
+		return fmt.Errorf("checking the API of %s: %w", config.Host, err)
+	}
+	return nil
+}
+
+// newLogger returns a logger for a program that runs until it is stopped.
+func newLogger(p *cli.Printer) logr.Logger {
+	var handler slog.Handler = slog.NewTextHandler(p.Err, nil)
+	if p.JSON {
+		handler = slog.NewJSONHandler(p.Err, nil)
+	}
+	return logr.FromSlogHandler(handler)
+}

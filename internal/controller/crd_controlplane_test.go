@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build controlplane
+
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+)
+
+func reinstallPolicy(text string) v1alpha1.ReinstallPolicy { return v1alpha1.ReinstallPolicy(text) }
+
+func TestControlPlaneInvalidEnrollments(t *testing.T) {
+	admin := adminClient(t)
+	for name, test := range map[string]struct {
+		change func(*v1alpha1.NodeEnrollment)
+		want   string // part of the error; "" for none
+	}{
+		"valid": {func(*v1alpha1.NodeEnrollment) {}, ""},
+		"the longest name": {
+			func(e *v1alpha1.NodeEnrollment) { e.Name = strings.Repeat("n", 63) }, "",
+		},
+		"a name that is too long": {
+			func(e *v1alpha1.NodeEnrollment) { e.Name = strings.Repeat("n", 64) },
+			"the name of a node has at most 63 characters",
+		},
+		"addresses and networks": {
+			func(e *v1alpha1.NodeEnrollment) {
+				e.Spec.Addresses = []string{"192.0.2.7", "192.0.2.0/24", "2001:db8::7", "2001:db8::/64"}
+			}, "",
+		},
+		"a host name as address": {
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.Addresses = []string{"host.example.com"} }, "spec.addresses[0]",
+		},
+		"a prefix that is too long": {
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.Addresses = []string{"192.0.2.0/2400"} }, "spec.addresses[0]",
+		},
+		"an address twice": {
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.Addresses = []string{"192.0.2.7", "192.0.2.7"} }, "Duplicate value",
+		},
+		"an ID that is not one of a join token": {
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.TokenID = strings.ToUpper(e.Spec.TokenID) + "A" }, "spec.tokenID",
+		},
+		"a private key": {
+			func(e *v1alpha1.NodeEnrollment) {
+				e.Spec.PublicKey = strings.ReplaceAll(e.Spec.PublicKey, "PUBLIC", "PRIVATE")
+			}, "spec.publicKey",
+		},
+		"no cluster": {func(e *v1alpha1.NodeEnrollment) { e.Spec.ClusterCA = nil }, "spec.clusterCA"},
+		"another hash": {
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.ClusterCA = []string{"MD5:00"} }, "spec.clusterCA[0]",
+		},
+		"an unknown policy": {
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.Reinstall = "Maybe" }, "spec.reinstall",
+		},
+	} {
+		_, object := newEnrollment(t, "crd", csrtest.ClusterCA(t))
+		test.change(object)
+		err := admin.Create(t.Context(), object, client.DryRunAll)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+func TestControlPlaneImmutableEnrollment(t *testing.T) {
+	admin := adminClient(t)
+	_, created := newEnrollment(t, "immutable", csrtest.ClusterCA(t))
+	created.Spec.Reinstall = ""
+	created.Status.BoundKey = "SHA256:forged"
+	create(t, created)
+	_, other := newEnrollment(t, "immutable", csrtest.OtherCA(t))
+	if got := getEnrollment(t, "immutable"); got.Spec.Reinstall != "Refuse" || got.Status.BoundKey != "" {
+		t.Errorf("created as %+v", got)
+	}
+	for name, test := range map[string]struct {
+		change func(*v1alpha1.NodeEnrollment)
+		want   string // part of the error; "" for none
+	}{
+		"tokenID": {
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.TokenID = other.Spec.TokenID },
+			"a new join token needs a new NodeEnrollment",
+		},
+		"publicKey": {
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.PublicKey = other.Spec.PublicKey },
+			"a new key needs a new NodeEnrollment",
+		},
+		"clusterCA": {
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.ClusterCA = other.Spec.ClusterCA },
+			"another cluster needs a new NodeEnrollment",
+		},
+		"one more CA": {
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.ClusterCA = append(e.Spec.ClusterCA, other.Spec.ClusterCA...) },
+			"another cluster needs a new NodeEnrollment",
+		},
+		"no tokenID": {func(e *v1alpha1.NodeEnrollment) { e.Spec.TokenID = "" }, "spec.tokenID"},
+		"expires": {
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.Expires = metav1.NewTime(time.Now().Add(2 * time.Hour)) }, "",
+		},
+		"addresses": {func(e *v1alpha1.NodeEnrollment) { e.Spec.Addresses = []string{"192.0.2.0/24"} }, ""},
+		"reinstall": {func(e *v1alpha1.NodeEnrollment) { e.Spec.Reinstall = v1alpha1.ReinstallAllow }, ""},
+	} {
+		object := getEnrollment(t, "immutable")
+		test.change(object)
+		err := admin.Update(t.Context(), object, client.DryRunAll)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+)
+
+// LeaseName is the name of the Lease that the working replica holds.
+const LeaseName = "hcp-node-admin-controller"
+
+// Options configure the controllers.
+type Options struct {
+	Config         *rest.Config      // of the hosted cluster
+	ClusterCA      []enrollment.Hash // of the hosted cluster
+	Namespace      string            // of the Lease
+	ProbeAddress   string            // of /livez and /readyz; "" for none
+	MetricsAddress string            // of /metrics; "" for none
+	Logger         logr.Logger
+}
+
+// New prepares the controllers. It sends requests only to discover the API.
+func New(options Options) (manager.Manager, error) {
+	m, err := newManager(options, true)
+	if err == nil {
+		err = addControllers(m, options.ClusterCA)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("preparing the controllers for %s: %w", options.Config.Host, err)
+	}
+	return m, nil
+}
+
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, certificatesv1.AddToScheme, v1alpha1.AddToScheme)
+	utilruntime.Must(builder.AddToScheme(scheme))
+	return scheme
+}
+
+// newManager prepares a manager without controllers.
+func newManager(options Options, leaderElection bool) (manager.Manager, error) {
+	configuration := rest.CopyConfig(options.Config)
+	configuration.QPS = -1 // the API server limits the requests: those of a wave of nodes must not wait for each other
+	m, err := manager.New(configuration, manager.Options{
+		Scheme: newScheme(),
+		Logger: options.Logger,
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject: map[client.Object]cache.ByObject{
+				&corev1.Node{}: {Transform: shrinkNode},
+				&kube.CSR{}:    {Transform: shrinkCSR},
+			},
+			NewInformer: newInformer,
+		},
+		Controller: config.Controller{
+			SkipNameValidation: ptr.To(true),
+			// Its deadlock at the end was fixed after v0.23 (github.com/kubernetes-sigs/controller-runtime/issues/3538).
+			UsePriorityQueue: ptr.To(false),
+		},
+		LeaderElection:                leaderElection,
+		LeaderElectionID:              LeaseName,
+		LeaderElectionNamespace:       options.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       metricsserver.Options{BindAddress: orDisabled(options.MetricsAddress)},
+		HealthProbeBindAddress:        orDisabled(options.ProbeAddress),
+		LivenessEndpointName:          "/livez",
+		GracefulShutdownTimeout:       ptr.To(10 * time.Second),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, addIndexes(m.GetFieldIndexer())
+}
+
+// addIndexes adds the indexes of the cache. Their objects are in the cache of every replica, so that the next leader
+// can begin at once.
+func addIndexes(indexer client.FieldIndexer) error {
+	ctx := context.Background() // only registers the indexes
+	csr := &metav1.PartialObjectMetadata{}
+	csr.SetGroupVersionKind(certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequest"))
+	return errors.Join(
+		indexer.IndexField(ctx, &corev1.Node{}, addressIndex, nodeAddresses),
+		indexer.IndexField(ctx, &v1alpha1.NodeEnrollment{}, tokenIndex, tokenOf),
+		indexer.IndexField(ctx, csr, csrTokenIndex, csrToken),
+	)
+}
+
+func addControllers(m manager.Manager, hashes []enrollment.Hash) error {
+	isSynced := func(request *http.Request) error {
+		ctx, cancel := context.WithTimeout(request.Context(), time.Second)
+		defer cancel()
+		if !m.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("the cache is not synchronized yet")
+		}
+		return nil
+	}
+	return cmp.Or(
+		addCSRController(m, hashes), addStatusController(m),
+		m.AddReadyzCheck("cache", isSynced), m.AddHealthzCheck("ping", healthz.Ping),
+	)
+}
+
+// orDisabled returns the address of a server, or the value that disables it.
+func orDisabled(address string) string {
+	if address == "" {
+		return "0"
+	}
+	return address
+}
+
+// Indexes of the cache.
+const (
+	addressIndex  = "status.addresses"
+	tokenIndex    = "spec.tokenID"
+	csrTokenIndex = "metadata.annotations.tokenID"
+)
+
+func tokenOf(object client.Object) []string {
+	return []string{object.(*v1alpha1.NodeEnrollment).Spec.TokenID}
+}
+
+func csrToken(object client.Object) []string {
+	if id := object.GetAnnotations()[enrollment.AnnotationID]; id != "" {
+		return []string{id}
+	}
+	return nil
+}
+
+// nodeAddresses returns the IP addresses of a Node in the form of netip.Addr.String, which differs from that of other
+// programs for some addresses.
+func nodeAddresses(object client.Object) []string {
+	var texts []string
+	for _, one := range object.(*corev1.Node).Status.Addresses {
+		if address, err := netip.ParseAddr(one.Address); err == nil {
+			texts = append(texts, address.Unmap().String())
+		}
+	}
+	return texts
+}
+
+// shrinkNode removes from a Node what the controllers do not read, which is most of it.
+func shrinkNode(object any) (any, error) {
+	if node, isNode := object.(*corev1.Node); isNode {
+		node.ManagedFields, node.Status.Images = nil, nil
+		node.Status.VolumesInUse, node.Status.VolumesAttached = nil, nil
+		node.Status.Config = nil
+	}
+	return object, nil
+}
+
+// setTime returns a time of a status.
+func setTime(t time.Time) *metav1.Time { return ptr.To(metav1.NewTime(t.Truncate(time.Second))) }
+
+// shorten returns at most limit bytes of a text that others have written.
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	const ellipsis = "…"
+	return strings.ToValidUTF8(text[:limit-len(ellipsis)], "") + ellipsis
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+)
+
+// eventSource is the source of the Events.
+const eventSource = "hcp-node-admin"
+
+// statusReconciler writes the state of each node to the status of its NodeEnrollment.
+type statusReconciler struct {
+	client client.Client
+	events events.EventRecorder
+}
+
+func addStatusController(m manager.Manager) error {
+	return builder.ControllerManagedBy(m).Named("status").
+		For(&v1alpha1.NodeEnrollment{}).
+		Watches(&corev1.Node{}, &handler.EnqueueRequestForObject{}). // a Node and its enrollment have the same name
+		Complete(&statusReconciler{client: m.GetClient(), events: m.GetEventRecorder(eventSource)})
+}
+
+// Reconcile updates the status of one NodeEnrollment.
+func (r *statusReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	object := &v1alpha1.NodeEnrollment{}
+	if err := r.client.Get(ctx, request.NamespacedName, object); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	node := &corev1.Node{}
+	err := r.client.Get(ctx, request.NamespacedName, node)
+	switch {
+	case apierrors.IsNotFound(err):
+		node = nil
+	case err != nil:
+		return reconcile.Result{}, fmt.Errorf("getting Node %s: %w", request.Name, err)
+	}
+	now := time.Now()
+	updated := object.DeepCopy()
+	updated.Status = observe(object, node, now)
+	if !equality.Semantic.DeepEqual(object.Status, updated.Status) {
+		if err := r.client.Status().Patch(ctx, updated, client.MergeFrom(object)); err != nil {
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+		r.reportPhase(object, updated)
+	}
+	var result reconcile.Result
+	if until := object.Spec.Expires.Sub(now); object.Status.BoundKey == "" && until > 0 {
+		result.RequeueAfter = until
+	}
+	return result, nil
+}
+
+// reportPhase records an Event about a new phase.
+func (r *statusReconciler) reportPhase(before, after *v1alpha1.NodeEnrollment) {
+	phase := after.Status.Phase
+	if before.Status.Phase == phase {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if phase == v1alpha1.PhaseFailed || phase == v1alpha1.PhaseLost {
+		kind = corev1.EventTypeWarning
+	}
+	r.events.Eventf(after, nil, kind, "Node"+string(phase), "Observe", "%s",
+		shorten(cmp.Or(after.Status.Reason, "the node is "+string(phase)), maxNoteLength))
+}
+
+// observe returns the status of an enrollment whose Node is in this state; a nil node does not exist.
+func observe(object *v1alpha1.NodeEnrollment, node *corev1.Node, now time.Time) v1alpha1.NodeEnrollmentStatus {
+	status := *object.Status.DeepCopy()
+	status.Phase, status.Reason = phaseOf(object, node, now)
+	set := func(kind string, value metav1.ConditionStatus, reason, message string) {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: value, Reason: reason, Message: message, ObservedGeneration: object.Generation,
+		})
+	}
+	if status.BoundKey == "" {
+		set(v1alpha1.ConditionEnrolled, metav1.ConditionFalse, "TokenUnused", "no host has used the join token")
+	} else {
+		set(v1alpha1.ConditionEnrolled, metav1.ConditionTrue, "TokenUsed",
+			"the join token was used with the key "+status.BoundKey)
+	}
+	switch {
+	case node != nil:
+		status.MachineID = shorten(node.Status.NodeInfo.MachineID, maxMachineIDLength)
+		set(v1alpha1.ConditionJoined, metav1.ConditionTrue, "NodeExists", "")
+		value, reason, message := readiness(node)
+		set(v1alpha1.ConditionReady, value, reason, message)
+	case hasJoined(object):
+		set(v1alpha1.ConditionJoined, metav1.ConditionFalse, reasonNodeDeleted, "the Node was deleted")
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, reasonNodeDeleted, "the Node was deleted")
+	default:
+		set(v1alpha1.ConditionJoined, metav1.ConditionFalse, "NoNode", "the Node does not exist")
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, "NoNode", "the Node does not exist")
+	}
+	return status
+}
+
+// reasonNodeDeleted is the reason of the conditions after the Node was deleted.
+const reasonNodeDeleted = "NodeDeleted"
+
+// hasJoined reports whether the Node of an enrollment existed when its status was written, or before.
+func hasJoined(object *v1alpha1.NodeEnrollment) bool {
+	joined := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionJoined)
+	return joined != nil && (joined.Status == metav1.ConditionTrue || joined.Reason == reasonNodeDeleted)
+}
+
+// phaseOf returns the phase and its reason.
+func phaseOf(object *v1alpha1.NodeEnrollment, node *corev1.Node, now time.Time) (v1alpha1.Phase, string) {
+	if _, err := enrollment.FromObject(object); err != nil {
+		return v1alpha1.PhaseFailed, "the enrollment is invalid: " + err.Error()
+	}
+	if node == nil {
+		switch {
+		case hasJoined(object):
+			return v1alpha1.PhaseLost, "the Node was deleted"
+		case object.Status.BoundKey != "":
+			return v1alpha1.PhaseEnrolled, "the host has used the join token; its Node does not exist yet"
+		case !now.Before(object.Spec.Expires.Time):
+			return v1alpha1.PhaseFailed, "the join token has expired"
+		}
+		return v1alpha1.PhasePending, "no host has used the join token"
+	}
+	value, _, message := readiness(node)
+	conditions, phase := object.Status.Conditions, object.Status.Phase
+	wasReady := meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady) ||
+		meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionJoined) &&
+			(phase == v1alpha1.PhaseFailed || phase == v1alpha1.PhaseLost)
+	switch {
+	case value == metav1.ConditionTrue:
+		return v1alpha1.PhaseReady, ""
+	case value == metav1.ConditionUnknown:
+		return v1alpha1.PhaseLost, message
+	case wasReady:
+		return v1alpha1.PhaseFailed, message
+	}
+	return v1alpha1.PhaseJoined, message
+}
+
+// Limits of the texts of a Node that are copied. A user of the node's credential can write any.
+const (
+	maxMachineIDLength = 64
+	maxMessageLength   = 1024
+)
+
+// conditionReason matches the reasons that the API server accepts in a condition.
+var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,254}[A-Za-z0-9_])?$`)
+
+// readiness returns the condition Ready of a Node, with a reason and a message that the API server accepts.
+func readiness(node *corev1.Node) (value metav1.ConditionStatus, reason, message string) {
+	ready := kube.NodeCondition(node, corev1.NodeReady)
+	if ready == nil {
+		return metav1.ConditionFalse, "NoReport", "kubelet has not reported yet"
+	}
+	value, reason = metav1.ConditionFalse, "NodeNotReady"
+	switch ready.Status {
+	case corev1.ConditionTrue:
+		value, reason = metav1.ConditionTrue, "NodeReady"
+	case corev1.ConditionUnknown:
+		value, reason = metav1.ConditionUnknown, "NodeStatusUnknown"
+	}
+	if conditionReason.MatchString(ready.Reason) {
+		reason = ready.Reason
+	}
+	return value, reason, shorten(ready.Message, maxMessageLength)
+}
