@@ -11,13 +11,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// clusterFlags select the hosted cluster as kubectl does.
+// clusterFlags select a cluster as kubectl does.
 type clusterFlags struct{ kubeconfig, context string }
 
 // add adds the flags. purpose is added to the description of --kubeconfig.
-func (c *clusterFlags) add(flags *pflag.FlagSet, purpose string) {
+func (c *clusterFlags) add(flags *pflag.FlagSet, purpose string) { c.addFor(flags, "hosted", purpose) }
+
+// addFor adds the flags for the hosted or the management cluster.
+func (c *clusterFlags) addFor(flags *pflag.FlagSet, cluster, purpose string) {
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "",
-		"kubeconfig `FILE` of the hosted cluster"+purpose+" (default $KUBECONFIG, else ~/.kube/config)")
+		"kubeconfig `FILE` of the "+cluster+" cluster"+purpose+" (default $KUBECONFIG, else ~/.kube/config)")
 	flags.StringVar(&c.context, "context", "", "`NAME` of the context of the kubeconfig (default the current context)")
 }
 

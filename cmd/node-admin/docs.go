@@ -19,6 +19,7 @@ func docs() cli.Docs {
 				Title: "Files", Columns: []string{"file", "content"},
 				Rows: [][]string{
 					{"~/.kube/config", "kubeconfig, if neither --kubeconfig nor KUBECONFIG is given"},
+					{"user-data.ign", "user data of a NodePool, which is a secret"},
 					{"NAME.token", "join token of a node, which is a secret"},
 					{"NAME.enrollment", "enrollment of a node, for the approver"},
 					{"/etc/hcp-node-admin", "kubeconfig and enrollments of the approver; readable only by root"},
@@ -46,7 +47,8 @@ func pluginPage() cli.ManPage {
 				{"/usr/bin/kubectl-hcp_node", "the plugin: a link to hcp-node-admin"},
 				{"/usr/bin/oc_complete-hcp_node, /usr/bin/kubectl_complete-hcp_node", "complete its command lines"},
 			}},
-			{Title: "Examples", Text: "    oc hcp-node token create --node worker-7.example.com --address 192.0.2.7\n" +
+			{Title: "Examples", Text: "    oc hcp-node user-data workers --namespace clusters\n" +
+				"    oc hcp-node token create --node worker-7.example.com --address 192.0.2.7\n" +
 				"    oc hcp-node approve --enrollments enrollments --watch"},
 		},
 		SeeAlso: []string{"oc(1)", "kubectl(1)", "hcp-node-admin(8)"},
@@ -56,6 +58,7 @@ func pluginPage() cli.ManPage {
 // documentKinds returns all kinds of documents.
 func documentKinds() []cli.DocumentKind {
 	return append(cli.CommonDocuments(),
+		cli.NewDocumentKind(programName, "UserDataResult", "user-data", userDataDocument{}),
 		cli.NewDocumentKind(programName, "JoinTokens", "token create", tokensDocument{}),
 		cli.NewDocumentKind(programName, "JoinTokenSummary", "token show", tokenDocument{}),
 		cli.NewDocumentKind(programName, "ApproverEvent", "approve", eventDocument{}),

@@ -54,6 +54,16 @@ func TestInvalidCommandLines(t *testing.T) {
 		"--enrollments x": "hcp-node-admin: unknown flag: --enrollments\nsee: hcp-node-admin --help\n",
 		"approve x": "hcp-node-admin approve: unexpected argument \"x\"\nsee: " +
 			"hcp-node-admin approve --help\n",
+		"user-data": "hcp-node-admin user-data: the name of one NodePool is required\n" +
+			"see: hcp-node-admin user-data --help\n",
+		"user-data a b": "hcp-node-admin user-data: the name of one NodePool is required\n" +
+			"see: hcp-node-admin user-data --help\n",
+		"user-data a --format none": "hcp-node-admin user-data: --format: invalid value \"none\": must be one of ignition, " +
+			"cloud-init, kickstart\nsee: hcp-node-admin user-data --help\n",
+		"user-data a --repository-url https://a": "hcp-node-admin user-data: --repository-url requires --format cloud-init " +
+			"or kickstart\nsee: hcp-node-admin user-data --help\n",
+		"user-data a --format kickstart --repository-url /a": "hcp-node-admin user-data: --repository-url: the scheme is " +
+			"\"\"; https and http are supported\nsee: hcp-node-admin user-data --help\n",
 		"approve --timeout x": "hcp-node-admin approve: --timeout: invalid value \"x\": must be a duration such as 90s or " +
 			"1h30m\nsee: hcp-node-admin approve --help\n",
 	})
@@ -84,6 +94,8 @@ func TestFailuresPrintTheirDocument(t *testing.T) {
 		{"approve"},
 		{"approve", "--enrollments", none, "--kubeconfig", none},
 		{"approve", "--unknown"},
+		{"user-data", "workers", "--kubeconfig", none},
+		{"user-data", "workers", "--output-file", "-"},
 	})
 }
 

@@ -13,14 +13,16 @@ func newRootCommand(p *cli.Printer) *cobra.Command {
 	const otherGroup = "other"
 	root := cli.NewRootCommand(p, "Enroll nodes in a Hosted Control Plane cluster",
 		`hcp-node-admin runs where an OpenShift Hosted Control Plane (HyperShift)
-cluster is administered, not on its nodes. It creates the join tokens with which
-hcp-node-agent joins hosts, and approves the CSRs of these nodes. Installed as
-kubectl-hcp_node it is also a plugin of oc and kubectl: oc hcp-node COMMAND.`,
-		"  hcp-node-admin token create --node worker-7.example.com \\\n"+
+cluster is administered, not on its nodes. It gets the user data of NodePools,
+creates the join tokens with which hcp-node-agent joins hosts, and approves the
+CSRs of these nodes. Installed as kubectl-hcp_node it is also a plugin of oc and
+kubectl: oc hcp-node COMMAND.`,
+		"  hcp-node-admin user-data workers --namespace clusters\n"+
+			"  hcp-node-admin token create --node worker-7.example.com \\\n"+
 			"      --address 192.0.2.7 --kubeconfig hosted.kubeconfig")
-	cli.AddGroup(root, "cluster", "Cluster commands:",
+	cli.AddGroup(root, "cluster", "Cluster commands:", newUserDataCommand(p),
 		cli.NewParentCommand("token", "Create and print join tokens", newTokenCreateCommand(p), newTokenShowCommand(p)),
-		newApproveCommand(p))
+		newApproveCommand(p), newControllerCommand(p))
 	cli.AddGroup(root, otherGroup, "Other commands:", cli.NewVersionCommand(p), cli.NewDocsCommand(p, docs))
 	cli.CompleteRoot(root, p, otherGroup, nil)
 	return root

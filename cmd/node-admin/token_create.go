@@ -126,7 +126,7 @@ func (o tokenOptions) create(stdin io.Reader, document *tokensDocument) error {
 			return usageError("%w", err)
 		}
 		one := createdToken{Summary: made.Summarize(now)}
-		one.Addresses = node.addresses
+		one.Addresses = enrollment.FormatAddresses(node.addresses)
 		userData, err := o.firstBoot.userData(made)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 // tokenNode is a node to create a join token for.
 type tokenNode struct {
 	name      string
-	addresses []netip.Addr
+	addresses []netip.Prefix
 }
 
 // parseNodes parses lines with the name of a node and its addresses. Text after # is a comment.
@@ -37,14 +37,11 @@ func parseNodes(content []byte) ([]tokenNode, error) {
 	return nodes, nil
 }
 
-func parseAddresses(texts []string) ([]netip.Addr, error) {
-	var addresses []netip.Addr
+func parseAddresses(texts []string) ([]netip.Prefix, error) {
+	var addresses []netip.Prefix
 	for _, text := range texts {
-		address, err := netip.ParseAddr(text)
+		address, err := enrollment.ParseAddress(text)
 		if err != nil {
-			return nil, fmt.Errorf("%q is not an IP address", text)
-		}
-		if err := enrollment.CheckAddress(address); err != nil {
 			return nil, err
 		}
 		addresses = append(addresses, address)

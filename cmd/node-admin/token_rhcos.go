@@ -61,20 +61,20 @@ func (o *firstBootOptions) check(hasUserData bool) error {
 	if sum, err := hex.DecodeString(o.agentSHA512); err != nil || len(sum) != sha512.Size {
 		return usageError("--agent-sha512: the value is not %d hexadecimal digits", 2*sha512.Size)
 	}
-	return checkAgentURL(o.agentURL)
+	return checkDownloadURL("--agent-url", o.agentURL)
 }
 
-// checkAgentURL returns an error unless Ignition can download a file from the URL. The errors do not contain the URL,
-// whose query can be a credential. The hash protects the file, so that http is sufficient.
-func checkAgentURL(text string) error {
-	agentURL, err := url.Parse(text)
+// checkDownloadURL returns an error unless a host can download files from the URL of a flag. The errors do not contain
+// the URL, whose query can be a credential. A hash or a signature protects the files, so that http is sufficient.
+func checkDownloadURL(flag, text string) error {
+	download, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return usageError("--agent-url: the value is not a valid URL")
-	case agentURL.Scheme != "https" && agentURL.Scheme != "http":
-		return usageError("--agent-url: the scheme is %q; https and http are supported", agentURL.Scheme)
-	case agentURL.Hostname() == "":
-		return usageError("--agent-url: the URL contains no host")
+		return usageError("%s: the value is not a valid URL", flag)
+	case download.Scheme != "https" && download.Scheme != "http":
+		return usageError("%s: the scheme is %q; https and http are supported", flag, download.Scheme)
+	case download.Hostname() == "":
+		return usageError("%s: the URL contains no host", flag)
 	}
 	return nil
 }

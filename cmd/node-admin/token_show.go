@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -84,7 +85,7 @@ func printToken(w io.Writer, t enrollment.Summary) {
 		row("cluster CA", string(ca))
 	}
 	if t.Kind == enrollment.KindEnrollment {
-		row("addresses", cli.JoinAddresses(t.Addresses))
+		row("addresses", cmp.Or(strings.Join(t.Addresses, " and "), "none"))
 	}
 	row("labels", strings.Join(t.Labels, " "))
 	row("taints", strings.Join(t.Taints, " "))

@@ -117,14 +117,38 @@ func (f Fetcher) Probe(ctx context.Context, userData *UserData) (Probe, error) {
 	return Probe{Skew: failed.Skew}, err
 }
 
+// TryPayload requests the payload once, as a host of a hosted cluster does, and discards it. As for Probe, the server
+// records no arrival of a node. An error has a *transport.Error in its chain if a request was sent.
+func (f Fetcher) TryPayload(ctx context.Context, userData *UserData) error {
+	if err := f.check(userData); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	client := f.client(userData)
+	client.Check = func(got *fetch.Response) *transport.Error { return checkPayload(userData, got) }
+	if _, failed := client.Try(ctx, userData.tokenRequest()); failed != nil {
+		return failed.Failure("requesting the payload from " + userData.Source.Host)
+	}
+	return nil
+}
+
 // probeRequest returns the request of Probe.
 func (u *UserData) probeRequest() fetch.Request {
+	request := u.tokenRequest()
 	if u.isStandalone() {
 		health := *u.Source
 		health.Path, health.RawQuery = "/healthz", ""
-		return fetch.Request{URL: &health, Limit: defaultMaxBytes}
+		request.URL, request.Headers = &health, nil
+		return request
 	}
-	request := fetch.Request{URL: u.Source, Head: true, Headers: http.Header{}}
+	request.Head = true
+	return request
+}
+
+// tokenRequest returns a request for the payload with no other header of the user data than the token.
+func (u *UserData) tokenRequest() fetch.Request {
+	request := fetch.Request{URL: u.Source, Headers: http.Header{}, Limit: defaultMaxBytes}
 	if u.HasToken() {
 		request.Headers.Set(headerAuthorization, u.Headers.Get(headerAuthorization))
 	}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// userDataOptions are the flags of user-data.
+type userDataOptions struct {
+	cluster                       clusterFlags
+	namespace                     string
+	format                        *string
+	repository, file              string
+	overwrite, skipsEndpointCheck bool
+}
+
+type userDataDocument struct {
+	report.TypeMeta
+	NodePool      string           `json:"nodePool" doc:"NodePool as NAMESPACE/NAME"`
+	HostedCluster string           `json:"hostedCluster" doc:"name of the HostedCluster"`
+	Release       string           `json:"release" doc:"version of the NodePool's release; its image until HyperShift has read it"`
+	File          string           `json:"file,omitempty" doc:"path of the file that was written, which is a secret; - for standard output; absent if none was written"`
+	Expires       *time.Time       `json:"expires,omitempty" doc:"time at which the ignition server rejects the token; absent if it is not known"`
+	Findings      []report.Finding `json:"findings" doc:"findings about the NodePool, its HostedCluster and the ignition endpoint"`
+	report.CommandResult
+}
+
+func newUserDataCommand(p *cli.Printer) *cobra.Command {
+	var o userDataOptions
+	c := &cobra.Command{
+		Use:         "user-data NODEPOOL",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused),
+		Short:       "Write the user data with which hosts join a NodePool",
+		Long: `User-data connects to the management cluster. It checks that hosts can join the
+NodePool, of platform None, and writes its current user data to a file that only
+you can read. The file is a secret: it contains a token, which is valid for 5 to
+11 hours. The time at which it expires is printed.
+
+If the payload of the NodePool is not generated, its release does not match that
+of the control plane, or the ignition server does not accept the token, it exits
+with code 3 or 4, prints the causes, and writes nothing.
+
+To check the ignition endpoint, it requests the payload once, as a host does,
+but without the headers by which HyperShift records the arrival of a host. If
+this machine cannot connect to the endpoint, a warning is printed.
+
+Required permissions on the management cluster:
+
+    namespace of the NodePool           get nodepools and hostedclusters of
+                                        hypershift.openshift.io
+    NAMESPACE-HOSTEDCLUSTER             get secrets
+
+The second permission also covers the keys of the hosted control plane. If list
+nodepools is permitted too, names of NodePools are completed.`,
+		Example: "  hcp-node-admin user-data workers -n clusters\n" +
+			"  hcp-node-admin user-data workers -n clusters --format cloud-init \\\n" +
+			"      --repository-url https://packages.example.com/hcp-node-agent",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("the name of one NodePool is required")
+			}
+			return nil
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&o.namespace, "namespace", "n", "",
+		"`NAMESPACE` of the NodePool (default that of the kubeconfig's context)")
+	o.cluster.addFor(flags, "management", ", or - for standard input")
+	o.format = cli.EnumFlag(c, "format", "",
+		"`FORMAT` of the file: ignition, the user data itself; cloud-init or kickstart, which install the agent and "+
+			"make the host join at its first boot",
+		string(nodepool.Ignition), string(nodepool.CloudInit), string(nodepool.Kickstart))
+	flags.StringVar(&o.repository, "repository-url", "",
+		"`URL` of the repository with the packages of the agent, for cloud-init or kickstart (default a repository that "+
+			"the host already has)")
+	flags.StringVar(&o.file, "output-file", "",
+		"write to `FILE`, or to standard output if it is - (default user-data.ign, user-data.yaml or user-data.ks)")
+	flags.BoolVar(&o.overwrite, "overwrite", false, "replace an existing file with another content")
+	flags.BoolVar(&o.skipsEndpointCheck, "skip-endpoint-check", false, "do not connect to the ignition endpoint")
+	c.ValidArgsFunction = o.completeNodePools
+	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args[0]) }
+	return c
+}
+
+func (o *userDataOptions) run(ctx context.Context, p *cli.Printer, name string) error {
+	format := nodepool.Format(*o.format)
+	o.file = cmp.Or(o.file, format.FileName())
+	switch {
+	case o.file == "-" && p.JSON:
+		return usageError("--output-file - and --output json both print to standard output")
+	case o.repository != "" && format == nodepool.Ignition:
+		return usageError("--repository-url requires --format cloud-init or kickstart")
+	case o.repository != "":
+		if err := checkDownloadURL("--repository-url", o.repository); err != nil {
+			return err
+		}
+	}
+	conn, err := o.connect(p.In)
+	if err != nil {
+		return err
+	}
+	facts, err := nodepool.Get(ctx, conn, o.namespace, name)
+	if err != nil {
+		return err
+	}
+	document := userDataDocument{
+		TypeMeta:      report.Meta("UserDataResult"),
+		NodePool:      facts.NodePool.Namespace + "/" + facts.NodePool.Name,
+		HostedCluster: facts.NodePool.Spec.ClusterName,
+		Release:       facts.Release(),
+		Findings:      facts.Evaluate(time.Now()),
+	}
+	err = o.write(ctx, p, facts, &document)
+	document.CommandResult = report.ResultOf(err)
+	if o.file == "-" && err == nil {
+		if page, isPage := p.Err.(*report.Page); isPage {
+			printUserData(page, format, document)
+		}
+		return nil
+	}
+	return p.Finish(err, document, func(w *report.Page) { printUserData(w, format, document) })
+}
+
+// write checks the endpoint and writes the file, unless a finding is a problem.
+func (o *userDataOptions) write(
+	ctx context.Context, p *cli.Printer, facts *nodepool.Facts, document *userDataDocument,
+) error {
+	refusal := report.Refusal(document.Findings)
+	if refusal == nil && !o.skipsEndpointCheck {
+		document.Findings = append(document.Findings, facts.CheckEndpoint(ctx))
+		refusal = report.Refusal(document.Findings)
+	}
+	if refusal != nil {
+		return report.Fail(report.CodeOf(refusal), report.RemedyOf(refusal), "%s: %w", facts, refusal)
+	}
+	content := nodepool.Format(*o.format).Render(facts.UserData, o.repository)
+	var err error
+	if o.file == "-" {
+		_, err = p.Out.Write(content)
+	} else {
+		err = nodepool.WriteFile(o.file, content, o.overwrite)
+	}
+	if err != nil {
+		return err
+	}
+	document.File = o.file
+	if expires := facts.Expires(); !expires.IsZero() {
+		document.Expires = &expires
+	}
+	return nil
+}
+
+// connect prepares the connection to the management cluster, and sets the default of the namespace.
+func (o *userDataOptions) connect(stdin io.Reader) (*kube.Conn, error) {
+	kubeconfig, err := o.cluster.read(stdin)
+	if err != nil {
+		return nil, err
+	}
+	conn, namespace, err := kube.ConnectContext(kubeconfig)
+	o.namespace = cmp.Or(o.namespace, namespace)
+	return conn, err
+}
+
+// completeNodePools completes the name of the NodePool, if the management cluster responds quickly.
+func (o *userDataOptions) completeNodePools(
+	c *cobra.Command, args []string, _ string,
+) (completions []cobra.Completion, directive cobra.ShellCompDirective) {
+	const timeout = 2 * time.Second
+	directive = cobra.ShellCompDirectiveNoFileComp
+	if len(args) > 0 {
+		return nil, directive
+	}
+	conn, err := o.connect(c.InOrStdin())
+	if err != nil {
+		return nil, directive
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), timeout)
+	defer cancel()
+	completions, _ = nodepool.List(ctx, conn, o.namespace) // without a list, the name is not completed
+	return completions, directive
+}
+
+// printUserData prints the findings, the file and how to use it.
+func printUserData(w *report.Page, format nodepool.Format, document userDataDocument) {
+	w.Item("", fmt.Sprintf("NodePool %s of HostedCluster %s, release %s", document.NodePool, document.HostedCluster,
+		document.Release))
+	w.Findings(document.Findings)
+	until := ""
+	if document.Expires != nil {
+		until = fmt.Sprintf(", which is valid until %s (%s)", report.Timestamp(*document.Expires),
+			report.FormatAge(time.Until(*document.Expires)))
+	}
+	name := document.File
+	if name == "-" {
+		name = "the user data"
+	}
+	w.Item("", fmt.Sprintf("%s contains a token%s", name, until))
+	switch format {
+	case nodepool.CloudInit:
+		w.Printf("\n# pass the file, a secret, as user data of each machine\n")
+	case nodepool.Kickstart:
+		w.Printf("\n# append the file, a secret, to the kickstart file of the hosts\n")
+	case nodepool.Ignition:
+		w.Printf("\n# copy the file, a secret, to each host; there:\nhcp-node-agent join --user-data user-data.ign\n")
+	}
+}

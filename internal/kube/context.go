@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"fmt"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// ConnectContext prepares a connection of an administrator with the current context of a kubeconfig, as kubectl does:
+// also with a command that obtains the credential. It returns the namespace of the context, or "default", and sends no
+// request.
+func ConnectContext(kubeconfig []byte) (conn *Conn, namespace string, err error) {
+	const remedy = "oc config view --minify # prints the selected context"
+	client, err := clientcmd.NewClientConfigFromBytes(kubeconfig)
+	if err != nil {
+		return nil, "", report.Fail(report.Usage, remedy, "reading the kubeconfig: %w", err)
+	}
+	if namespace, _, err = client.Namespace(); err != nil {
+		return nil, "", report.Fail(report.Usage, remedy, "reading the kubeconfig: %w", err)
+	}
+	config, err := client.ClientConfig()
+	if err != nil {
+		return nil, "", report.Fail(report.Usage, remedy, "reading the kubeconfig: %w", err)
+	}
+	config.UserAgent = "hcp-node-admin"
+	if conn, err = Connect(config, nil); err != nil {
+		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	return conn, namespace, nil
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodepool
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// The command writes the examples of the documentation, with the user data.
+func TestFormatsAreThoseOfTheExamples(t *testing.T) {
+	for format, example := range map[Format]string{
+		CloudInit: "cloud-init/first-boot.yaml", Kickstart: "kickstart/post.ks",
+	} {
+		want, err := os.ReadFile("../../examples/" + example)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := format.Render([]byte("CONTENT-OF-THE-USER-DATA"), "https://packages.example.com/hcp-node-agent/")
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s (-example +written):\n%s", format, diff)
+		}
+	}
+}
+
+// Without a URL, the host gets the package from a repository that it has already.
+func TestFormatsWithoutRepository(t *testing.T) {
+	for _, format := range []Format{CloudInit, Kickstart} {
+		got := string(format.Render([]byte("{}\n"), ""))
+		for _, unwanted := range []string{"REPO", "URL", "repo ", "yum", "CONTENT", "\n\n\n"} {
+			if strings.Contains(got, unwanted) {
+				t.Errorf("%s contains %q:\n%s", format, unwanted, got)
+			}
+		}
+		if !strings.Contains(got, "hcp-node-agent\n") {
+			t.Errorf("%s does not install the agent:\n%s", format, got)
+		}
+	}
+}
+
+func TestCloudInitKeepsTheUserData(t *testing.T) {
+	for _, userData := range []string{`{"a":"#: URL"}`, "{\n  \"a\": 1\n}\n"} {
+		var document struct {
+			Files []struct {
+				Path, Permissions, Content string
+			} `yaml:"write_files"`
+		}
+		if err := yaml.Unmarshal(CloudInit.Render([]byte(userData), "https://packages.example.com"), &document); err != nil {
+			t.Fatal(err)
+		}
+		file := document.Files[0]
+		if strings.TrimSpace(file.Content) != strings.TrimSpace(userData) || file.Permissions != "0600" {
+			t.Errorf("%q becomes %+v", userData, file)
+		}
+	}
+	if got := Ignition.Render([]byte("{}"), ""); string(got) != "{}" {
+		t.Errorf("user data becomes %q", got)
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "user-data.ign")
+	check := func(want string) {
+		t.Helper()
+		content, err := os.ReadFile(path)
+		info, statErr := os.Stat(path)
+		entries, dirErr := os.ReadDir(dir)
+		if err != nil || statErr != nil || dirErr != nil || string(content) != want || info.Mode() != 0o600 ||
+			len(entries) != 1 {
+			t.Errorf("%q, mode %v, %d files, %v", content, info.Mode(), len(entries), err)
+		}
+	}
+	write := func(content string, overwrite bool) error {
+		t.Helper()
+		return WriteFile(path, []byte(content), overwrite)
+	}
+	if err := write("a", false); err != nil {
+		t.Fatal(err)
+	}
+	check("a")
+	if err := os.Chmod(path, 0o644); err != nil { //nolint:gosec // another program has changed the mode
+		t.Fatal(err)
+	}
+	if err := write("a", false); err != nil {
+		t.Fatal(err)
+	}
+	check("a")
+	if err := write("b", false); report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "another content") {
+		t.Errorf("writing another content: %v", err)
+	}
+	check("a")
+	if err := write("b", true); err != nil {
+		t.Fatal(err)
+	}
+	check("b")
+	if err := WriteFile(filepath.Join(dir, "none", "file"), []byte("a"), false); err == nil {
+		t.Error("a file was written in a directory that does not exist")
+	}
+	if err := WriteFile(dir, []byte("a"), true); err == nil {
+		t.Error("a directory was replaced")
+	}
+	check("b")
+}

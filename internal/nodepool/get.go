@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodepool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const api = "/apis/hypershift.openshift.io/v1beta1"
+
+// The resources that are read, as in a Role.
+const (
+	nodePools      = "nodepools.hypershift.openshift.io"
+	hostedClusters = "hostedclusters.hypershift.openshift.io"
+)
+
+// Get gathers the facts about a NodePool from the management cluster. It reads the NodePool, its HostedCluster, and two
+// Secrets of the hosted control plane, each by name. It fails if the NodePool does not exist; Facts.Evaluate reports
+// other missing objects.
+func Get(ctx context.Context, conn *kube.Conn, namespace, name string) (*Facts, error) {
+	f := &Facts{}
+	err := conn.Client.GetJSON(ctx, &f.NodePool, api, "namespaces", namespace, "nodepools", name)
+	if isMissingObject(err) {
+		return nil, notFound(ctx, conn, namespace, name)
+	}
+	if err != nil {
+		return nil, explain(ctx, conn, err, nodePools, namespace)
+	}
+	cluster := &HostedCluster{}
+	err = conn.Client.GetJSON(ctx, cluster, api, "namespaces", namespace, "hostedclusters", f.NodePool.Spec.ClusterName)
+	switch {
+	case err == nil:
+		f.HostedCluster = cluster
+	case !isMissingObject(err):
+		return nil, explain(ctx, conn, err, hostedClusters, namespace)
+	}
+	secret, err := f.getSecret(ctx, conn, "user-data")
+	if err != nil {
+		return nil, err
+	}
+	if secret != nil {
+		f.UserData = secret.Data["value"]
+	}
+	f.Token, err = f.getSecret(ctx, conn, "token")
+	return f, err
+}
+
+// getSecret returns a Secret of the NodePool's configuration, nil if it does not exist.
+func (f *Facts) getSecret(ctx context.Context, conn *kube.Conn, prefix string) (*corev1.Secret, error) {
+	name := f.secretName(prefix)
+	if name == "" {
+		return nil, nil //nolint:nilnil // HyperShift has not created it yet
+	}
+	secret, err := conn.Client.Secrets(f.controlPlaneNamespace()).Find(ctx, name)
+	if err != nil {
+		return nil, explain(ctx, conn, err, "secrets", f.controlPlaneNamespace())
+	}
+	return secret, nil
+}
+
+// List returns the names of the NodePools of a namespace.
+func List(ctx context.Context, conn *kube.Conn, namespace string) ([]string, error) {
+	var list struct {
+		Items []NodePool `json:"items"`
+	}
+	if err := conn.Client.GetJSON(ctx, &list, api, "namespaces", namespace, "nodepools"); err != nil {
+		return nil, explain(ctx, conn, err, nodePools, namespace)
+	}
+	names := make([]string, 0, len(list.Items))
+	for _, pool := range list.Items {
+		names = append(names, pool.Name)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// isMissingObject reports whether an object does not exist, whereas its resource does. A server without the resource
+// returns status 404 without a Status object.
+func isMissingObject(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
+}
+
+// notFound returns the error for a NodePool that does not exist. It lists the others if the credential permits it.
+func notFound(ctx context.Context, conn *kube.Conn, namespace, name string) error {
+	const remedy = "oc get nodepools -A # select the namespace with --namespace"
+	names, err := List(ctx, conn, namespace)
+	switch {
+	case err != nil:
+		return report.Fail(report.Usage, remedy, "NodePool %s does not exist in namespace %s", name, namespace)
+	case len(names) == 0:
+		return report.Fail(report.Usage, remedy, "NodePool %s does not exist: namespace %s has no NodePools", name,
+			namespace)
+	}
+	return report.Fail(report.Usage, remedy, "NodePool %s does not exist in namespace %s, which has: %s", name, namespace,
+		strings.Join(names, ", "))
+}
+
+// explain returns the error of a request for a resource, with a remedy for its administrator.
+func explain(ctx context.Context, conn *kube.Conn, err error, resource, namespace string) error {
+	doing := fmt.Sprintf("getting %s in namespace %s of %s", resource, namespace, conn.Server)
+	var status apierrors.APIStatus
+	switch {
+	case !errors.As(err, &status):
+		return conn.Explain(ctx, err).Failure(doing)
+	case apierrors.IsUnauthorized(err):
+		return report.Fail(report.CredentialRefused, "# log in to the management cluster again, for example with oc login",
+			"%s: the credential of the kubeconfig is rejected (HTTP 401)", doing)
+	case apierrors.IsForbidden(err):
+		return report.Fail(report.CredentialRefused, report.Remedyf("# an administrator of the management cluster "+
+			"grants the permission to USER:\n"+
+			"oc -n %[1]s create role hcp-node-user-data --verb=get --resource=%[2]s\n"+
+			"oc -n %[1]s create rolebinding hcp-node-user-data --role=hcp-node-user-data --user=USER",
+			namespace, grant(resource)), "%s: no permission: %w", doing, err)
+	case apierrors.IsNotFound(err):
+		return report.Fail(report.Refused,
+			"oc config get-contexts # select the management cluster with --context or --kubeconfig",
+			"%s is not a management cluster: it does not serve %s; the kubeconfig may be that of the hosted cluster",
+			conn.Server, resource)
+	}
+	return report.Fail(report.Failed, "oc get --raw /readyz # prints whether the API server is ready", "%s: %w",
+		doing, err)
+}
+
+// grant returns the resources of a Role that permits a request. Both kinds are in the same namespace.
+func grant(resource string) string {
+	if resource == "secrets" {
+		return resource
+	}
+	return nodePools + "," + hostedClusters
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodepool
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSkew(t *testing.T) {
+	for _, test := range []struct{ pool, cluster, want string }{
+		{"4.20.3", "4.20.3", ""},
+		{"4.17.9", "4.20.3", ""},
+		{"4.16.9", "4.20.3", "problem"},
+		{"4.21.0-rc.1", "4.20.3", "problem"},
+		{"4.20.4", "4.20.3", "warning"},
+		{"4.20.0-0.nightly-2026-01-02-030405", "4.20.0", ""},
+		{"4.22.1", "5.0.1", ""},
+		{"4.20.1", "5.0.1", ""},
+		{"4.19.1", "5.0.1", "problem"},
+		{"5.0.1", "4.22.1", "problem"},
+		{"", "4.20.3", ""},
+		{"4.20.3", "", ""},
+	} {
+		f := newFacts(t)
+		f.NodePool.Status.Version, f.HostedCluster.Status.Version.History = test.pool, nil
+		f.HostedCluster.Status.Version.Desired.Version = test.cluster
+		got, _, _ := strings.Cut(summarize(f.Evaluate(now)), " ")
+		if got != test.want {
+			t.Errorf("NodePool %q, control plane %q: %q, want %q", test.pool, test.cluster, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodepool
+
+import (
+	"cmp"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+)
+
+// The annotations of HyperShift that are read.
+const (
+	configVersionAnnotation   = "hypershift.openshift.io/nodePoolCurrentConfigVersion" // of a NodePool
+	tokenTimeAnnotation       = "hypershift.openshift.io/last-token-generation-time"   // of a token Secret
+	disableIgnitionAnnotation = "hypershift.openshift.io/disable-ignition-server"      // of a HostedCluster
+)
+
+// tokenRotation is the interval at which the ignition server replaces a token. It accepts the replaced token until the
+// next rotation (half of ttl in ignition-server/controllers/tokensecret_controller.go).
+const tokenRotation = 5*time.Hour + 30*time.Minute
+
+// NodePool has the fields of a NodePool (hypershift.openshift.io/v1beta1) that are read.
+type NodePool struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		ClusterName string            `json:"clusterName"`
+		Release     Release           `json:"release"`
+		Platform    Platform          `json:"platform"`
+		Replicas    int               `json:"replicas"`
+		AutoScaling *struct{}         `json:"autoScaling"`
+		NodeLabels  map[string]string `json:"nodeLabels"`
+		Taints      []struct{}        `json:"taints"`
+	} `json:"spec"`
+	Status struct {
+		Version    string             `json:"version"`
+		Conditions []metav1.Condition `json:"conditions"`
+	} `json:"status"`
+}
+
+// HostedCluster has the fields of a HostedCluster (hypershift.openshift.io/v1beta1) that are read.
+type HostedCluster struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Services []Service `json:"services"`
+	} `json:"spec"`
+	Status struct {
+		IgnitionEndpoint string             `json:"ignitionEndpoint"`
+		Conditions       []metav1.Condition `json:"conditions"`
+		Version          struct {
+			Desired struct {
+				Version string `json:"version"`
+			} `json:"desired"`
+			History []Update `json:"history"` // the newest first
+		} `json:"version"`
+	} `json:"status"`
+}
+
+// Release is the release of a NodePool.
+type Release struct {
+	Image string `json:"image"`
+}
+
+// Platform is the platform of a NodePool.
+type Platform struct {
+	Type string `json:"type"`
+}
+
+// Service is a service of a HostedCluster, and how it is published.
+type Service struct {
+	Name     string   `json:"service"`
+	Strategy Strategy `json:"servicePublishingStrategy"`
+}
+
+// Strategy is a way to publish a service.
+type Strategy struct {
+	Type string `json:"type"`
+}
+
+// Update is an update of the control plane's release.
+type Update struct {
+	State   string `json:"state"`
+	Version string `json:"version"`
+}
+
+// version returns the release that the control plane runs: during an update, the last one whose rollout completed.
+func (h *HostedCluster) version() string {
+	history := h.Status.Version.History
+	if at := slices.IndexFunc(history, func(u Update) bool { return u.State == "Completed" }); at >= 0 {
+		return history[at].Version
+	}
+	if len(history) > 0 {
+		return history[0].Version
+	}
+	return h.Status.Version.Desired.Version
+}
+
+// ignitionStrategy returns how the ignition server is published, "" if it is not.
+func (h *HostedCluster) ignitionStrategy() string {
+	for _, service := range h.Spec.Services {
+		if service.Name == "Ignition" {
+			return service.Strategy.Type
+		}
+	}
+	return ""
+}
+
+// Facts are the facts about a NodePool. They contain the token.
+type Facts struct {
+	NodePool      NodePool
+	HostedCluster *HostedCluster // nil if it does not exist
+	UserData      []byte         // nil if its Secret does not exist
+	Token         *corev1.Secret // nil if it does not exist
+
+	userData *ignition.UserData // of UserData, nil until it is parsed
+}
+
+// String returns the name of the NodePool, so that the token is never printed.
+func (f *Facts) String() string { return "NodePool " + f.NodePool.Namespace + "/" + f.NodePool.Name }
+
+// Release returns the version of the NodePool's release, or its image if the version is not known.
+func (f *Facts) Release() string {
+	return cmp.Or(f.NodePool.Status.Version, f.NodePool.Spec.Release.Image)
+}
+
+// controlPlaneNamespace returns the namespace of the hosted control plane (HostedControlPlaneNamespace in
+// hypershift-operator/controllers/manifests).
+func (f *Facts) controlPlaneNamespace() string {
+	return f.NodePool.Namespace + "-" + strings.ReplaceAll(f.NodePool.Spec.ClusterName, ".", "-")
+}
+
+// secretName returns the name of a Secret of the NodePool's configuration, "" if it has none yet.
+func (f *Facts) secretName(prefix string) string {
+	version := f.NodePool.Annotations[configVersionAnnotation]
+	if version == "" {
+		return ""
+	}
+	return prefix + "-" + f.NodePool.Name + "-" + version
+}
+
+// hasToken reports whether the user data contains the token of a key of the token Secret.
+func (f *Facts) hasToken(key string) bool {
+	token := f.Token.Data[key]
+	return len(token) > 0 &&
+		f.userData.Headers.Get("Authorization") == "Bearer "+base64.StdEncoding.EncodeToString(token)
+}
+
+// Expires returns the time at which the ignition server rejects the token of the user data, or the zero time if it is
+// not known. It must be called after Evaluate.
+func (f *Facts) Expires() time.Time {
+	if f.Token == nil || f.userData == nil {
+		return time.Time{}
+	}
+	generated, err := time.Parse(time.RFC3339Nano, f.Token.Annotations[tokenTimeAnnotation])
+	switch {
+	case err != nil:
+		return time.Time{}
+	case f.hasToken("token"):
+		return generated.Add(2 * tokenRotation)
+	}
+	return generated.Add(tokenRotation)
+}

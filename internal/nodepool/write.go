@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodepool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
+)
+
+// WriteFile writes a secret to a file that only its owner can read, completely or not at all. It fails if the file
+// exists with another content, unless overwrite is set.
+func WriteFile(path string, content []byte, overwrite bool) error {
+	existing, err := os.ReadFile(path)
+	switch {
+	case err == nil && !overwrite && !bytes.Equal(existing, content):
+		return report.Fail(report.Usage, "# replace it with --overwrite, or write another file with --output-file",
+			"%s exists with another content", path)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("reading the existing file: %w", err)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".user-data-*") // with mode 0600
+	if err != nil {
+		return fmt.Errorf("creating the file: %w", err)
+	}
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(file.Name()))
+	}
+	return wrap.Errorf(err, "writing %s", path)
+}
