@@ -44,45 +44,50 @@ type Decision struct {
 
 // Decide decides which slots end and which nodes get one. It never retries a node whose upgrade failed: an
 // administrator removes Failed.
-func Decide(pool Pool, nodes []Node, now time.Time) (Decision, error) {
-	limit, err := pool.maxUnavailable(len(nodes))
-	if err != nil {
-		return Decision{}, err
-	}
+func Decide(pool Pool, nodes []Node, now time.Time) Decision {
 	var d Decision
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range nodes {
 		d.endSlot(pool, &nodes[i], now)
 	}
+	if pool.Config == "" {
+		d.Waiting = pool.Blocked
+		return d
+	}
 	candidates := candidatesOf(pool, nodes)
 	if len(candidates) == 0 {
-		return d, nil
+		return d
 	}
 	if next := pool.Window.nextChange(now); !next.IsZero() && (d.Recheck.IsZero() || next.Before(d.Recheck)) {
 		d.Recheck = next
 	}
 	if d.Waiting = reasonToWait(pool, nodes, now); d.Waiting != "" {
-		return d, nil
+		return d
+	}
+	limit, err := pool.maxUnavailable(len(nodes))
+	if err != nil {
+		d.Waiting = err.Error()
+		return d
 	}
 	onlyCanaries := slices.ContainsFunc(nodes, func(node Node) bool {
 		return node.IsCanary && (node.Config != pool.Config || !node.IsAvailable)
 	})
-	free := limit - unavailable(nodes)
+	free := limit - Unavailable(nodes)
 	for _, node := range candidates {
 		switch {
 		case onlyCanaries && !node.IsCanary:
 			d.Waiting = "the canary nodes are upgraded first"
-			return d, nil
+			return d
 		case node.IsAvailable && free <= 0:
-			d.Waiting = fmt.Sprintf("%d nodes may be unavailable at a time", limit)
-			return d, nil
+			d.Waiting = fmt.Sprintf("at most %d of the nodes may be unavailable", limit)
+			return d
 		case node.IsAvailable:
 			free--
 		}
 		d.Give = append(d.Give, node.Name)
 	}
-	return d, nil
+	return d
 }
 
 // endSlot ends the slot of a node if its upgrade has ended, or lasts too long.
@@ -139,8 +144,8 @@ func compareBool(a, b bool) int {
 
 // reasonToWait returns why no node gets a slot now.
 func reasonToWait(pool Pool, nodes []Node, now time.Time) string {
-	if pool.PausedBy != "" {
-		return "the rollout is paused by " + pool.PausedBy
+	if pool.Blocked != "" {
+		return pool.Blocked
 	}
 	var failed []string
 	for _, node := range nodes {
@@ -161,8 +166,8 @@ func reasonToWait(pool Pool, nodes []Node, now time.Time) string {
 	return ""
 }
 
-// unavailable returns the number of nodes that are unavailable or can become so.
-func unavailable(nodes []Node) int {
+// Unavailable returns the number of nodes that are unavailable or can become so.
+func Unavailable(nodes []Node) int {
 	count := 0
 	for _, node := range nodes {
 		if !node.IsAvailable || node.Slot != nil {

@@ -47,37 +47,44 @@ func TestDecide(t *testing.T) {
 		want  Decision
 	}{
 		{"no node", pool(unchanged), nil, Decision{}},
+		{
+			"configuration unknown", Pool{Blocked: "not published"}, available("a"), Decision{Waiting: "not published"},
+		},
 		{"all up to date", pool(func(p *Pool) { p.Config = "old" }), available("a", "b"), Decision{}},
 		{
 			"one at a time, by name", pool(unchanged), available("b", "a"),
-			Decision{Give: []string{"a"}, Waiting: "1 nodes may be unavailable at a time"},
+			Decision{Give: []string{"a"}, Waiting: "at most 1 of the nodes may be unavailable"},
 		},
 		{
 			"a percentage is rounded down", pool(func(p *Pool) { p.MaxUnavailable = intstr.FromString("67%") }),
-			available("a", "b", "c"), Decision{Give: []string{"a", "b"}, Waiting: "2 nodes may be unavailable at a time"},
+			available("a", "b", "c"), Decision{Give: []string{"a", "b"}, Waiting: "at most 2 of the nodes may be unavailable"},
 		},
 		{
 			"a percentage of less than one node", pool(func(p *Pool) { p.MaxUnavailable = intstr.FromString("10%") }),
 			available("a"), Decision{Give: []string{"a"}},
 		},
 		{
+			"a number that is none", pool(func(p *Pool) { p.MaxUnavailable = intstr.FromString("many") }), available("a"),
+			Decision{Waiting: `maxUnavailable of the NodePool: invalid value for IntOrString: invalid type: string is not a percentage`},
+		},
+		{
 			"another node is unavailable", pool(unchanged),
 			with(with(available("a", "b"), 1, func(node *Node) { node.IsAvailable = false }), 1,
 				func(node *Node) { node.Config = "new" }),
-			Decision{Waiting: "1 nodes may be unavailable at a time"},
+			Decision{Waiting: "at most 1 of the nodes may be unavailable"},
 		},
 		{
 			"an unavailable node takes no other node away", pool(unchanged),
 			with(available("a", "b"), 1, func(node *Node) { node.IsAvailable = false }),
-			Decision{Give: []string{"b"}, Waiting: "1 nodes may be unavailable at a time"},
+			Decision{Give: []string{"b"}, Waiting: "at most 1 of the nodes may be unavailable"},
 		},
 		{
 			"a slot is in use", pool(unchanged), with(available("a", "b"), 0, slot("new")),
-			Decision{Waiting: "1 nodes may be unavailable at a time"},
+			Decision{Waiting: "at most 1 of the nodes may be unavailable"},
 		},
 		{
 			"a slot for a former configuration is in use", pool(unchanged), with(available("a", "b"), 0, slot("former")),
-			Decision{Waiting: "1 nodes may be unavailable at a time"},
+			Decision{Waiting: "at most 1 of the nodes may be unavailable"},
 		},
 		{
 			"a node is upgraded", pool(unchanged),
@@ -89,7 +96,7 @@ func TestDecide(t *testing.T) {
 			with(with(available("a", "b"), 0, slot("new")), 0, func(node *Node) {
 				node.Config, node.IsUpgrading = "new", true
 			}),
-			Decision{Waiting: "1 nodes may be unavailable at a time"},
+			Decision{Waiting: "at most 1 of the nodes may be unavailable"},
 		},
 		{
 			"a node fails, and the rollout stops", pool(unchanged),
@@ -140,52 +147,57 @@ func TestDecide(t *testing.T) {
 			Decision{Waiting: "the upgrade of the canary b failed"},
 		},
 		{
-			"paused", pool(func(p *Pool) { p.PausedBy = "the NodePool" }), available("a"),
-			Decision{Waiting: "the rollout is paused by the NodePool"},
+			"blocked", pool(func(p *Pool) { p.Blocked = "the NodePool is paused" }), available("a"),
+			Decision{Waiting: "the NodePool is paused"},
 		},
 		{
-			"paused with a slot in use", pool(func(p *Pool) { p.PausedBy = "the NodePool" }),
+			"blocked with a slot in use", pool(func(p *Pool) { p.Blocked = "the NodePool is paused" }),
 			with(with(available("a"), 0, slot("new")), 0, func(node *Node) { node.Config = "new" }),
 			Decision{Ends: []Outcome{{Node: "a", Config: "new"}}},
 		},
 		{
-			"before the window", pool(func(p *Pool) { p.Window = window(t, "0 1 * * SAT 4h") }), available("a"),
+			"before the window", pool(func(p *Pool) { p.Window = window(t, "0 1 * * SAT", "", 4*time.Hour) }), available("a"),
 			Decision{
 				Waiting: "the maintenance window opens at 2027-01-02T01:00:00Z",
 				Recheck: time.Date(2027, 1, 2, 1, 0, 0, 0, time.UTC),
 			},
 		},
 		{
-			"in the window", pool(func(p *Pool) { p.Window = window(t, "CRON_TZ=Europe/Berlin 0 12 * * FRI 2h") }),
+			"in the window", pool(func(p *Pool) { p.Window = window(t, "0 12 * * FRI", "Europe/Berlin", 2*time.Hour) }),
 			available("a"),
 			Decision{Give: []string{"a"}, Recheck: start.Add(time.Hour)},
 		},
 	} {
-		got, err := Decide(test.pool, test.nodes, start)
-		if err != nil {
-			t.Errorf("%s: %v", test.name, err)
-		}
+		got := Decide(test.pool, test.nodes, start)
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s: decision (-want +got):\n%s", test.name, diff)
 		}
 	}
 }
 
-func window(t *testing.T, text string) *Window {
+func window(t *testing.T, schedule, zone string, duration time.Duration) *Window {
 	t.Helper()
-	parsed, err := ParseWindow(text)
+	parsed, err := NewWindow(schedule, zone, duration)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return parsed
 }
 
-func TestParseWindowRefuses(t *testing.T) {
-	for _, text := range []string{
-		"", "0 1 * * SAT", "0 1 * * SAT 4", "0 1 * * SAT -4h", "0 25 * * SAT 4h", "CRON_TZ=Nowhere/City 0 1 * * SAT 4h",
+func TestNewWindowRefuses(t *testing.T) {
+	for _, test := range []struct {
+		schedule, zone string
+		duration       time.Duration
+	}{
+		{"", "", time.Hour},
+		{"0 1 * *", "", time.Hour},
+		{"0 25 * * SAT", "", time.Hour},
+		{"0 1 * * SAT", "Nowhere/City", time.Hour},
+		{"0 1 * * SAT", "", 0},
+		{"0 1 * * SAT", "", -time.Hour},
 	} {
-		if _, err := ParseWindow(text); err == nil {
-			t.Errorf("window %q is accepted", text)
+		if _, err := NewWindow(test.schedule, test.zone, test.duration); err == nil {
+			t.Errorf("window %+v is accepted", test)
 		}
 	}
 }
@@ -206,10 +218,7 @@ func TestRolloutOfManyNodes(t *testing.T) {
 			if round == 1000 {
 				t.Fatalf("seed %d: the rollout does not end", seed)
 			}
-			d, err := Decide(pool, nodes, start)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := Decide(pool, nodes, start)
 			for i := range nodes {
 				node := &nodes[i]
 				for _, end := range d.Ends {

@@ -4,7 +4,6 @@ package rollout
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -13,9 +12,10 @@ import (
 
 // Pool describes the configuration of a NodePool that its nodes must get, and the limits of the rollout.
 type Pool struct {
-	Config         string // hash of the configuration, which includes the release
+	Config         string // hash of the configuration, which includes the release; "" if unknown
+	Release        string // for people
 	MaxUnavailable intstr.IntOrString
-	PausedBy       string        // what pauses the rollout, "" if nothing does
+	Blocked        string        // why no node gets a slot, "" if nothing prevents it
 	Window         *Window       // nil: at any time
 	MaxFailures    int           // nodes that may fail before the rollout stops; 0 stops at the first one
 	SlotTimeout    time.Duration // after which a slot has failed; 0: never, a person releases it
@@ -37,26 +37,20 @@ type Window struct {
 	duration time.Duration
 }
 
-// ParseWindow parses a window: the five fields of cron for its begin, and its duration, such as "0 1 * * SAT 4h". The
-// times are UTC unless the text begins with CRON_TZ=ZONE.
-func ParseWindow(text string) (*Window, error) {
-	fields := strings.Fields(text)
-	if len(fields) < 6 {
-		return nil, fmt.Errorf("window %q is not the five fields of cron and a duration, such as \"0 1 * * SAT 4h\"", text)
+// NewWindow returns a window that opens by a schedule, the five fields of cron in a time zone ("" for UTC).
+func NewWindow(schedule, zone string, duration time.Duration) (*Window, error) {
+	if duration <= 0 {
+		return nil, fmt.Errorf("the duration of the window is %s", duration)
 	}
-	if !strings.HasPrefix(fields[0], "CRON_TZ=") {
-		fields = append([]string{"CRON_TZ=UTC"}, fields...)
-	}
-	last := len(fields) - 1
-	duration, err := time.ParseDuration(fields[last])
-	if err != nil || duration <= 0 {
-		return nil, fmt.Errorf("window %q: %q is not a duration such as 4h", text, fields[last])
-	}
-	schedule, err := cron.ParseStandard(strings.Join(fields[:last], " "))
+	location, err := time.LoadLocation(zone)
 	if err != nil {
-		return nil, fmt.Errorf("window %q: %w", text, err)
+		return nil, fmt.Errorf("time zone of the window: %w", err)
 	}
-	return &Window{schedule: schedule, duration: duration}, nil
+	parsed, err := cron.ParseStandard("CRON_TZ=" + location.String() + " " + schedule)
+	if err != nil {
+		return nil, fmt.Errorf("schedule of the window %q: %w", schedule, err)
+	}
+	return &Window{schedule: parsed, duration: duration}, nil
 }
 
 // isOpen reports whether the window is open. A nil window is always open.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 defines the API of hcp-node-admin in a hosted cluster: NodeEnrollment, which admits a host as a node
-// and shows the state of that node. deploy/crd.yaml is generated from it.
+// Package v1alpha1 defines the API of hcp-node-admin in a hosted cluster: NodeEnrollment admits a host as a node and
+// shows the state of that node; NodeRollout permits upgrades of the nodes of a NodePool. deploy/crd.yaml is generated
+// from it.
 //
 // +kubebuilder:object:generate=true
 // +groupName=hcp-node-agent.io
@@ -18,7 +19,7 @@ var GroupVersion = schema.GroupVersion{Group: "hcp-node-agent.io", Version: "v1a
 
 // AddToScheme registers the types of the API.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &NodeEnrollment{}, &NodeEnrollmentList{})
+	scheme.AddKnownTypes(GroupVersion, &NodeEnrollment{}, &NodeEnrollmentList{}, &NodeRollout{}, &NodeRolloutList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

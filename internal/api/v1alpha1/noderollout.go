@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// NodeRollout permits the controller to upgrade the nodes of the NodePool with the name of the object, and limits the
+// pace. Nodes of a NodePool without a NodeRollout are upgraded by hand.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=hnr
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
+// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.nodes`
+// +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.updated`
+// +kubebuilder:printcolumn:name="Unavailable",type=integer,JSONPath=`.status.unavailable`
+// +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.failed`
+// +kubebuilder:printcolumn:name="Paused",type=boolean,JSONPath=`.spec.paused`
+// +kubebuilder:printcolumn:name="Waiting",type=string,JSONPath=`.status.waiting`
+// +kubebuilder:printcolumn:name="Config",type=string,JSONPath=`.status.config`,priority=1
+type NodeRollout struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +optional
+	Spec NodeRolloutSpec `json:"spec,omitzero"`
+	// +optional
+	Status NodeRolloutStatus `json:"status,omitzero"`
+}
+
+// NodeRolloutSpec limits the pace.
+type NodeRolloutSpec struct {
+	// Paused stops the rollout: no other node is upgraded. Nodes that are being upgraded are completed.
+	//
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+
+	// MaxUnavailable is the number or percentage of nodes that may be unavailable at a time, those that are not Ready or
+	// cordoned included. The default is that of the NodePool.
+	//
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == string ? self.matches('^([1-9][0-9]?|100)%$') : self > 0",message="maxUnavailable is a positive number or a percentage from 1% to 100%"
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+
+	// Canary selects the Nodes that are upgraded before all others. The others wait until all of these are upgraded and
+	// available.
+	//
+	// +optional
+	Canary *metav1.LabelSelector `json:"canary,omitempty"`
+
+	// Window limits the times at which the upgrade of a node begins.
+	//
+	// +optional
+	Window *MaintenanceWindow `json:"window,omitempty"`
+
+	// MaxFailures is the number of nodes whose upgrade may fail before the rollout stops. A failed upgrade is never
+	// repeated automatically.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxFailures int32 `json:"maxFailures,omitempty"`
+
+	// SlotTimeout is the time after which the upgrade of a node counts as failed although the node has not reported its
+	// end. Without it, such a node is released by hand.
+	//
+	// +optional
+	SlotTimeout *metav1.Duration `json:"slotTimeout,omitempty"`
+}
+
+// MaintenanceWindow is a time that begins regularly.
+type MaintenanceWindow struct {
+	// Schedule describes when the window opens, as the five fields of cron.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="!self.contains('TZ=')",message="the time zone is in timeZone"
+	Schedule string `json:"schedule"`
+
+	// Duration is how long the window is open.
+	Duration metav1.Duration `json:"duration"`
+
+	// TimeZone is the name of the time zone of the schedule, such as Europe/Prague. The default is UTC.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
+}
+
+// NodeRolloutStatus is the state of the rollout. Only the controller writes it, except that an administrator removes
+// entries of slots and failures.
+type NodeRolloutStatus struct {
+	// Config is the hash of the NodePool's current configuration.
+	//
+	// +optional
+	Config string `json:"config,omitempty"`
+
+	// Release is the OpenShift release of the NodePool.
+	//
+	// +optional
+	Release string `json:"release,omitempty"`
+
+	// Nodes is the number of enrolled nodes of the NodePool that have joined.
+	//
+	// +optional
+	Nodes int32 `json:"nodes"`
+
+	// Updated is the number of nodes with the current configuration.
+	//
+	// +optional
+	Updated int32 `json:"updated"`
+
+	// Unavailable is the number of nodes that are not Ready, cordoned, or have a slot.
+	//
+	// +optional
+	Unavailable int32 `json:"unavailable"`
+
+	// Failed is the number of nodes whose upgrade to the current configuration failed.
+	//
+	// +optional
+	Failed int32 `json:"failed"`
+
+	// Waiting is why nodes without the current configuration are not upgraded now.
+	//
+	// +optional
+	Waiting string `json:"waiting,omitempty"`
+
+	// Slots are the nodes that may be upgraded now.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=node
+	Slots []UpgradeSlot `json:"slots,omitempty"`
+
+	// Failures are the nodes whose last upgrade failed. They are not upgraded to the same configuration again.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=node
+	Failures []UpgradeFailure `json:"failures,omitempty"`
+}
+
+// UpgradeSlot permits a node to upgrade to a configuration.
+type UpgradeSlot struct {
+	// Node is the name of the node.
+	Node string `json:"node"`
+
+	// Config is the hash of the configuration.
+	Config string `json:"config"`
+
+	// Given is when the slot was given, by the clock of the controller.
+	Given metav1.MicroTime `json:"given"`
+}
+
+// UpgradeFailure records that the upgrade of a node failed.
+type UpgradeFailure struct {
+	// Node is the name of the node.
+	Node string `json:"node"`
+
+	// Config is the hash of the configuration to which the node was upgraded.
+	Config string `json:"config"`
+
+	// Reason is why the upgrade failed.
+	Reason string `json:"reason"`
+
+	// At is when the controller recorded the failure.
+	At metav1.Time `json:"at"`
+}
+
+// NodeRolloutList is a list of NodeRollouts.
+//
+// +kubebuilder:object:root=true
+type NodeRolloutList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []NodeRollout `json:"items"`
+}
