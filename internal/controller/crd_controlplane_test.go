@@ -10,6 +10,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
@@ -30,7 +32,7 @@ func TestControlPlaneInvalidEnrollments(t *testing.T) {
 		},
 		"a name that is too long": {
 			func(e *v1alpha1.NodeEnrollment) { e.Name = strings.Repeat("n", 64) },
-			"the name of a node has at most 63 characters",
+			"a node name has at most 63 characters",
 		},
 		"addresses and networks": {
 			func(e *v1alpha1.NodeEnrollment) {
@@ -111,6 +113,35 @@ func TestControlPlaneImmutableEnrollment(t *testing.T) {
 		object := getEnrollment(t, "immutable")
 		test.change(object)
 		err := admin.Update(t.Context(), object, client.DryRunAll)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+func TestControlPlaneInvalidRollouts(t *testing.T) {
+	number := func(text string) *intstr.IntOrString { return ptr.To(intstr.Parse(text)) }
+	window := v1alpha1.MaintenanceWindow{Schedule: "0 1 * * SAT", Duration: metav1.Duration{Duration: time.Hour}}
+	inZone := window
+	inZone.Schedule = "CRON_TZ=UTC 0 1 * * SAT"
+	for name, test := range map[string]struct {
+		spec v1alpha1.NodeRolloutSpec
+		want string // part of the error; "" for none
+	}{
+		"empty":                {v1alpha1.NodeRolloutSpec{}, ""},
+		"number":               {v1alpha1.NodeRolloutSpec{MaxUnavailable: number("3")}, ""},
+		"percentage":           {v1alpha1.NodeRolloutSpec{MaxUnavailable: number("5%")}, ""},
+		"all":                  {v1alpha1.NodeRolloutSpec{MaxUnavailable: number("100%")}, ""},
+		"zero":                 {v1alpha1.NodeRolloutSpec{MaxUnavailable: number("0")}, "positive number"},
+		"zero percent":         {v1alpha1.NodeRolloutSpec{MaxUnavailable: number("0%")}, "positive number"},
+		"too many percent":     {v1alpha1.NodeRolloutSpec{MaxUnavailable: number("101%")}, "positive number"},
+		"a word":               {v1alpha1.NodeRolloutSpec{MaxUnavailable: number("many")}, "positive number"},
+		"a negative limit":     {v1alpha1.NodeRolloutSpec{MaxFailures: -1}, "spec.maxFailures"},
+		"window":               {v1alpha1.NodeRolloutSpec{Window: &window}, ""},
+		"time zone in another": {v1alpha1.NodeRolloutSpec{Window: &inZone}, "the time zone is in timeZone"},
+	} {
+		object := &v1alpha1.NodeRollout{ObjectMeta: metav1.ObjectMeta{Name: "crd"}, Spec: test.spec}
+		err := adminClient(t).Create(t.Context(), object, client.DryRunAll)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}

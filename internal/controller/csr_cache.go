@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,12 +16,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
-// newInformer returns an informer. That of metadata, which only CSRs have, lists them in small pages and keeps little
-// of each: any user of a bootstrap kubeconfig can create any number of CSRs with large annotations.
+// newInformer returns an informer. That of the metadata of CSRs lists them in small pages and keeps little of each: any
+// user of a bootstrap kubeconfig can create any number of CSRs with large annotations.
 func newInformer(
 	from cache.ListerWatcher, object runtime.Object, resync time.Duration, indexers cache.Indexers,
 ) cache.SharedIndexInformer {
-	if _, isMetadata := object.(*metav1.PartialObjectMetadata); isMetadata {
+	metadata, isMetadata := object.(*metav1.PartialObjectMetadata)
+	if isMetadata && metadata.GroupVersionKind().Group == certificatesv1.GroupName {
 		from = pagedMetadata{cache.ToListerWatcherWithContext(from)}
 	}
 	return cache.NewSharedIndexInformer(from, object, resync, indexers)

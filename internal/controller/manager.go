@@ -15,6 +15,7 @@ import (
 	"github.com/go-logr/logr"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -59,13 +60,17 @@ func New(options Options) (manager.Manager, error) {
 
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, certificatesv1.AddToScheme, v1alpha1.AddToScheme)
+	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, rbacv1.AddToScheme, certificatesv1.AddToScheme,
+		v1alpha1.AddToScheme)
 	utilruntime.Must(builder.AddToScheme(scheme))
 	return scheme
 }
 
 // newManager prepares a manager without controllers.
 func newManager(options Options, leaderElection bool) (manager.Manager, error) {
+	published := cache.ByObject{
+		Namespaces: map[string]cache.Config{v1alpha1.Namespace: {}}, Label: hasNodePool,
+	}
 	configuration := rest.CopyConfig(options.Config)
 	configuration.QPS = -1 // the API server limits the requests: those of a wave of nodes must not wait for each other
 	m, err := manager.New(configuration, manager.Options{
@@ -76,6 +81,10 @@ func newManager(options Options, leaderElection bool) (manager.Manager, error) {
 			ByObject: map[client.Object]cache.ByObject{
 				&corev1.Node{}: {Transform: shrinkNode},
 				&kube.CSR{}:    {Transform: shrinkCSR},
+				// Only those with user data, and what permits to read them.
+				&corev1.Secret{}:      published,
+				&rbacv1.Role{}:        published,
+				&rbacv1.RoleBinding{}: published,
 			},
 			NewInformer: newInformer,
 		},
@@ -108,6 +117,7 @@ func addIndexes(indexer client.FieldIndexer) error {
 	return errors.Join(
 		indexer.IndexField(ctx, &corev1.Node{}, addressIndex, nodeAddresses),
 		indexer.IndexField(ctx, &v1alpha1.NodeEnrollment{}, tokenIndex, tokenOf),
+		indexer.IndexField(ctx, &v1alpha1.NodeEnrollment{}, nodePoolIndex, enrolledNodePool),
 		indexer.IndexField(ctx, csr, csrTokenIndex, csrToken),
 	)
 }
@@ -122,7 +132,7 @@ func addControllers(m manager.Manager, hashes []enrollment.Hash) error {
 		return nil
 	}
 	return cmp.Or(
-		addCSRController(m, hashes), addStatusController(m),
+		addCSRController(m, hashes), addStatusController(m), addAccessController(m), addRolloutController(m),
 		m.AddReadyzCheck("cache", isSynced), m.AddHealthzCheck("ping", healthz.Ping),
 	)
 }
@@ -138,12 +148,20 @@ func orDisabled(address string) string {
 // Indexes of the cache.
 const (
 	addressIndex  = "status.addresses"
+	nodePoolIndex = "spec.nodePool"
 	tokenIndex    = "spec.tokenID"
 	csrTokenIndex = "metadata.annotations.tokenID"
 )
 
 func tokenOf(object client.Object) []string {
 	return []string{object.(*v1alpha1.NodeEnrollment).Spec.TokenID}
+}
+
+func enrolledNodePool(object client.Object) []string {
+	if pool := object.(*v1alpha1.NodeEnrollment).Spec.NodePool; pool != "" {
+		return []string{pool}
+	}
+	return nil
 }
 
 func csrToken(object client.Object) []string {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -115,7 +116,9 @@ func setReady(t *testing.T, node string, status corev1.ConditionStatus, reason, 
 	}
 	before := object.DeepCopy()
 	object.Status.Conditions = []corev1.NodeCondition{
-		{Type: corev1.NodeReady, Status: status, Reason: reason, Message: message},
+		{
+			Type: corev1.NodeReady, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Now(),
+		},
 	}
 	if err := admin.Status().Patch(t.Context(), object, client.StrategicMergeFrom(before)); err != nil {
 		t.Fatal(err)

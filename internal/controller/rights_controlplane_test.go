@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
@@ -40,7 +41,17 @@ func TestControlPlaneRights(t *testing.T) {
 		{Verb: "list", Resource: "configmaps", Namespace: "kube-system"},
 		{Verb: "update", Resource: "configmaps", Namespace: "kube-system", Name: "extension-apiserver-authentication"},
 		{Verb: "delete", Resource: "nodes", Name: "x"},
-		{Verb: "patch", Resource: "nodes", Name: "x"},
+		{Verb: "update", Resource: "nodes", Name: "x"},
+		{Verb: "patch", Resource: "nodes", Subresource: "status", Name: "x"},
+		{Verb: "create", Group: group, Resource: "noderollouts"},
+		{Verb: "update", Group: group, Resource: "noderollouts", Name: "x"},
+		{Verb: "create", Resource: "secrets", Namespace: v1alpha1.Namespace},
+		{Verb: "update", Resource: "secrets", Namespace: v1alpha1.Namespace, Name: "x"},
+		{Verb: "delete", Group: rbacv1.GroupName, Resource: "roles", Namespace: v1alpha1.Namespace, Name: "x"},
+		{Verb: "create", Group: rbacv1.GroupName, Resource: "roles", Namespace: "kube-system"},
+		{Verb: "create", Group: rbacv1.GroupName, Resource: "clusterroles"},
+		{Verb: "escalate", Group: rbacv1.GroupName, Resource: "roles", Namespace: v1alpha1.Namespace},
+		{Verb: "bind", Group: rbacv1.GroupName, Resource: "roles", Namespace: v1alpha1.Namespace},
 		{Verb: "create", Group: group, Resource: "nodeenrollments"},
 		{Verb: "update", Group: group, Resource: "nodeenrollments", Name: "x"},
 		{Verb: "delete", Group: group, Resource: "nodeenrollments", Name: "x"},
@@ -78,17 +89,23 @@ func limitedKubeconfig(t *testing.T, user string, change func(*rbacv1.ClusterRol
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rbac.RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: subjects,
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: rights.Controller},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
+	for _, namespace := range []string{"default", v1alpha1.Namespace} {
+		if _, err := rbac.RoleBindings(namespace).Create(t.Context(), &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: rights.Controller},
+		}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := rbac.RoleBindings(namespace).Delete(context.Background(), user, metav1.DeleteOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	t.Cleanup(func() {
 		all := metav1.DeleteOptions{}
 		err := errors.Join(rbac.ClusterRoles().Delete(context.Background(), user, all),
-			rbac.ClusterRoleBindings().Delete(context.Background(), user, all),
-			rbac.RoleBindings("default").Delete(context.Background(), user, all))
+			rbac.ClusterRoleBindings().Delete(context.Background(), user, all))
 		if err != nil {
 			t.Error(err)
 		}

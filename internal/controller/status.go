@@ -14,16 +14,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 // eventSource is the source of the Events.
@@ -36,10 +39,24 @@ type statusReconciler struct {
 }
 
 func addStatusController(m manager.Manager) error {
+	r := &statusReconciler{client: m.GetClient(), events: m.GetEventRecorder(eventSource)}
 	return builder.ControllerManagedBy(m).Named("status").
 		For(&v1alpha1.NodeEnrollment{}).
 		Watches(&corev1.Node{}, &handler.EnqueueRequestForObject{}). // a Node and its enrollment have the same name
-		Complete(&statusReconciler{client: m.GetClient(), events: m.GetEventRecorder(eventSource)})
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.enrollmentsOf)).
+		Complete(r)
+}
+
+// enrollmentsOf returns the NodeEnrollments of the NodePool of a Secret with user data.
+func (r *statusReconciler) enrollmentsOf(ctx context.Context, secret client.Object) []reconcile.Request {
+	var records v1alpha1.NodeEnrollmentList
+	nodePool := secret.GetLabels()[v1alpha1.LabelNodePool]
+	if err := r.client.List(ctx, &records, client.MatchingFields{nodePoolIndex: nodePool}); err != nil {
+		log.FromContext(ctx).Error(err, "listing the enrollments of a NodePool", "nodePool", nodePool)
+	}
+	return lists.Map(records.Items, func(record v1alpha1.NodeEnrollment) reconcile.Request {
+		return reconcile.Request{NamespacedName: types.NamespacedName{Name: record.Name}}
+	})
 }
 
 // Reconcile updates the status of one NodeEnrollment.
@@ -56,9 +73,15 @@ func (r *statusReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("getting Node %s: %w", request.Name, err)
 	}
+	var published *metav1.PartialObjectMetadata
+	if object.Spec.NodePool != "" {
+		if published, err = publishedSecret(ctx, r.client, object.Spec.NodePool); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
 	now := time.Now()
 	updated := object.DeepCopy()
-	updated.Status = observe(object, node, now)
+	updated.Status = observe(object, node, published, now)
 	if !equality.Semantic.DeepEqual(object.Status, updated.Status) {
 		if err := r.client.Status().Patch(ctx, updated, client.MergeFrom(object)); err != nil {
 			return reconcile.Result{}, client.IgnoreNotFound(err)
@@ -86,34 +109,45 @@ func (r *statusReconciler) reportPhase(before, after *v1alpha1.NodeEnrollment) {
 		shorten(cmp.Or(after.Status.Reason, "the node is "+string(phase)), maxNoteLength))
 }
 
-// observe returns the status of an enrollment whose Node is in this state; a nil node does not exist.
-func observe(object *v1alpha1.NodeEnrollment, node *corev1.Node, now time.Time) v1alpha1.NodeEnrollmentStatus {
+// observe returns the status of an enrollment. A nil node does not exist; published is the metadata of the Secret with
+// the user data of its NodePool, nil if there is none.
+func observe(
+	object *v1alpha1.NodeEnrollment, node *corev1.Node, published *metav1.PartialObjectMetadata, now time.Time,
+) v1alpha1.NodeEnrollmentStatus {
 	status := *object.Status.DeepCopy()
-	status.Phase, status.Reason = phaseOf(object, node, now)
-	set := func(kind string, value metav1.ConditionStatus, reason, message string) {
+	reported := reportOf(node, now)
+	status.Phase, status.Reason = phaseOf(object, node, reported, now)
+	set := func(kind string, value condition) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-			Type: kind, Status: value, Reason: reason, Message: message, ObservedGeneration: object.Generation,
+			Type: kind, Status: value.status, Reason: value.reason, Message: value.message,
+			ObservedGeneration: object.Generation,
 		})
 	}
 	if status.BoundKey == "" {
-		set(v1alpha1.ConditionEnrolled, metav1.ConditionFalse, "TokenUnused", "no host has used the join token")
+		set(v1alpha1.ConditionEnrolled, condition{metav1.ConditionFalse, "TokenUnused", "no host has used the join token"})
 	} else {
-		set(v1alpha1.ConditionEnrolled, metav1.ConditionTrue, "TokenUsed",
-			"the join token was used with the key "+status.BoundKey)
+		set(v1alpha1.ConditionEnrolled, condition{
+			metav1.ConditionTrue, "TokenUsed", "the join token was used with the key " + status.BoundKey,
+		})
 	}
 	switch {
 	case node != nil:
 		status.MachineID = shorten(node.Status.NodeInfo.MachineID, maxMachineIDLength)
-		set(v1alpha1.ConditionJoined, metav1.ConditionTrue, "NodeExists", "")
-		value, reason, message := readiness(node)
-		set(v1alpha1.ConditionReady, value, reason, message)
+		set(v1alpha1.ConditionJoined, condition{metav1.ConditionTrue, "NodeExists", ""})
+		set(v1alpha1.ConditionReady, readiness(node))
+		copyReport(&status, reported)
 	case hasJoined(object):
-		set(v1alpha1.ConditionJoined, metav1.ConditionFalse, reasonNodeDeleted, "the Node was deleted")
-		set(v1alpha1.ConditionReady, metav1.ConditionFalse, reasonNodeDeleted, "the Node was deleted")
+		deleted := condition{metav1.ConditionFalse, reasonNodeDeleted, "the Node was deleted"}
+		set(v1alpha1.ConditionJoined, deleted)
+		set(v1alpha1.ConditionReady, deleted)
 	default:
-		set(v1alpha1.ConditionJoined, metav1.ConditionFalse, "NoNode", "the Node does not exist")
-		set(v1alpha1.ConditionReady, metav1.ConditionFalse, "NoNode", "the Node does not exist")
+		absent := condition{metav1.ConditionFalse, "NoNode", "the Node does not exist"}
+		set(v1alpha1.ConditionJoined, absent)
+		set(v1alpha1.ConditionReady, absent)
 	}
+	set(v1alpha1.ConditionUpToDate, reported.upToDate(published))
+	set(v1alpha1.ConditionDrifted, reported.drift())
+	set(v1alpha1.ConditionCertificateExpiring, reported.expiring(now))
 	return status
 }
 
@@ -127,7 +161,9 @@ func hasJoined(object *v1alpha1.NodeEnrollment) bool {
 }
 
 // phaseOf returns the phase and its reason.
-func phaseOf(object *v1alpha1.NodeEnrollment, node *corev1.Node, now time.Time) (v1alpha1.Phase, string) {
+func phaseOf(
+	object *v1alpha1.NodeEnrollment, node *corev1.Node, reported agentReport, now time.Time,
+) (v1alpha1.Phase, string) {
 	if _, err := enrollment.FromObject(object); err != nil {
 		return v1alpha1.PhaseFailed, "the enrollment is invalid: " + err.Error()
 	}
@@ -142,20 +178,22 @@ func phaseOf(object *v1alpha1.NodeEnrollment, node *corev1.Node, now time.Time) 
 		}
 		return v1alpha1.PhasePending, "no host has used the join token"
 	}
-	value, _, message := readiness(node)
+	ready := readiness(node)
 	conditions, phase := object.Status.Conditions, object.Status.Phase
 	wasReady := meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady) ||
 		meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionJoined) &&
-			(phase == v1alpha1.PhaseFailed || phase == v1alpha1.PhaseLost)
+			(phase == v1alpha1.PhaseFailed || phase == v1alpha1.PhaseLost || phase == v1alpha1.PhaseUpgrading)
 	switch {
-	case value == metav1.ConditionTrue:
-		return v1alpha1.PhaseReady, ""
-	case value == metav1.ConditionUnknown:
-		return v1alpha1.PhaseLost, message
+	case ready.status == metav1.ConditionTrue:
+		return reported.phaseOfReady(now)
+	case reported.isUpgradeOutage(node, now):
+		return v1alpha1.PhaseUpgrading, cmp.Or(reported.reason, ready.message)
+	case ready.status == metav1.ConditionUnknown:
+		return v1alpha1.PhaseLost, ready.message
 	case wasReady:
-		return v1alpha1.PhaseFailed, message
+		return v1alpha1.PhaseFailed, ready.message
 	}
-	return v1alpha1.PhaseJoined, message
+	return v1alpha1.PhaseJoined, ready.message
 }
 
 // Limits of the texts of a Node that are copied. A user of the node's credential can write any.
@@ -168,20 +206,20 @@ const (
 var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,254}[A-Za-z0-9_])?$`)
 
 // readiness returns the condition Ready of a Node, with a reason and a message that the API server accepts.
-func readiness(node *corev1.Node) (value metav1.ConditionStatus, reason, message string) {
+func readiness(node *corev1.Node) condition {
 	ready := kube.NodeCondition(node, corev1.NodeReady)
 	if ready == nil {
-		return metav1.ConditionFalse, "NoReport", "kubelet has not reported yet"
+		return condition{metav1.ConditionFalse, "NoReport", "kubelet has not reported yet"}
 	}
-	value, reason = metav1.ConditionFalse, "NodeNotReady"
+	result := condition{metav1.ConditionFalse, "NodeNotReady", shorten(ready.Message, maxMessageLength)}
 	switch ready.Status {
 	case corev1.ConditionTrue:
-		value, reason = metav1.ConditionTrue, "NodeReady"
+		result.status, result.reason = metav1.ConditionTrue, "NodeReady"
 	case corev1.ConditionUnknown:
-		value, reason = metav1.ConditionUnknown, "NodeStatusUnknown"
+		result.status, result.reason = metav1.ConditionUnknown, "NodeStatusUnknown"
 	}
 	if conditionReason.MatchString(ready.Reason) {
-		reason = ready.Reason
+		result.reason = ready.Reason
 	}
-	return value, reason, shorten(ready.Message, maxMessageLength)
+	return result
 }

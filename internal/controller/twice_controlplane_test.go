@@ -126,7 +126,19 @@ func TestControlPlaneTwoReplicas(t *testing.T) {
 // hookedClient calls a function before each write.
 type hookedClient struct {
 	client.Client
-	beforePatch, beforeUpdate func() error
+	beforePatch, beforeUpdate func() error // of a subresource
+	beforeObjectPatch         func(client.Object) error
+}
+
+func (h *hookedClient) Patch(
+	ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption,
+) error {
+	if before := h.beforeObjectPatch; before != nil {
+		if err := before(object); err != nil {
+			return err
+		}
+	}
+	return h.Client.Patch(ctx, object, patch, options...)
 }
 
 type hookedWriter struct {

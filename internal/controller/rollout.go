@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/rollout"
+)
+
+// rolloutReconciler decides which nodes of a NodePool may be upgraded, by its NodeRollout.
+//
+// The status of the NodeRollout contains all slots of the NodePool. It is read from the API server, and written only if
+// it has not changed since, so that neither a restart nor two replicas at work give more slots than are allowed.
+type rolloutReconciler struct {
+	client client.Client // reads the cache
+	live   client.Reader // reads the API server
+	events events.EventRecorder
+}
+
+func addRolloutController(m manager.Manager) error {
+	r := &rolloutReconciler{client: m.GetClient(), live: m.GetAPIReader(), events: m.GetEventRecorder(eventSource)}
+	return builder.ControllerManagedBy(m).Named("rollout").
+		For(&v1alpha1.NodeRollout{}).
+		Watches(&v1alpha1.NodeEnrollment{}, handler.EnqueueRequestsFromMapFunc(r.rolloutOf)).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.rolloutOf)).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(nodePoolOf)).
+		Complete(r)
+}
+
+// rolloutOf returns the NodeRollout of the node with the name of an object.
+func (r *rolloutReconciler) rolloutOf(ctx context.Context, object client.Object) []reconcile.Request {
+	record, isEnrollment := object.(*v1alpha1.NodeEnrollment)
+	if !isEnrollment {
+		record = &v1alpha1.NodeEnrollment{}
+		if err := r.client.Get(ctx, client.ObjectKey{Name: object.GetName()}, record); err != nil {
+			if !apierrors.IsNotFound(err) {
+				log.FromContext(ctx).Error(err, "getting the enrollment of a node", "node", object.GetName())
+			}
+			return nil
+		}
+	}
+	return requestsFor(record.Spec.NodePool)
+}
+
+// nodePoolOf returns the NodePool of a Secret with user data.
+func nodePoolOf(_ context.Context, secret client.Object) []reconcile.Request {
+	return requestsFor(secret.GetLabels()[v1alpha1.LabelNodePool])
+}
+
+func requestsFor(nodePool string) []reconcile.Request {
+	if nodePool == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: nodePool}}}
+}
+
+// Reconcile ends and gives slots of one NodePool.
+func (r *rolloutReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	members, err := r.members(ctx, request.Name)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	object := &v1alpha1.NodeRollout{}
+	switch err := r.live.Get(ctx, request.NamespacedName, object); {
+	case apierrors.IsNotFound(err):
+		return reconcile.Result{}, r.permit(ctx, members, offer{}, nil)
+	case err != nil:
+		return reconcile.Result{}, fmt.Errorf("getting the NodeRollout: %w", err)
+	}
+	secret, err := publishedSecret(ctx, r.client, request.Name)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	now := time.Now()
+	pool := poolOf(object, secret, now)
+	decision := rollout.Decide(pool, nodesOf(object, members), now)
+	err = r.apply(ctx, object, pool, decision, members, now)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // the NodeRollout has changed
+		return reconcile.Result{RequeueAfter: recheckDelay}, nil
+	case err != nil || decision.Recheck.IsZero():
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: max(decision.Recheck.Sub(now), time.Second)}, nil
+}
+
+// apply writes a decision. The permission of a node is removed before its slot ends, and written after its slot was
+// recorded: each permission is counted.
+func (r *rolloutReconciler) apply(
+	ctx context.Context, object *v1alpha1.NodeRollout, pool rollout.Pool, decision rollout.Decision, members []member,
+	now time.Time,
+) error {
+	updated := object.DeepCopy()
+	updated.Status.Slots = remainingSlots(object.Status.Slots, decision.Ends, members)
+	offered := offer{secret: v1alpha1.UserDataSecret(object.Name), config: pool.Config}
+	if err := r.permit(ctx, members, offered, updated.Status.Slots); err != nil {
+		return err
+	}
+	recordDecision(&updated.Status, pool, decision, members, now)
+	if equality.Semantic.DeepEqual(object.Status, updated.Status) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Status().Patch(ctx, updated, patch); err != nil {
+		return fmt.Errorf("recording the slots of NodePool %s: %w", object.Name, err)
+	}
+	r.report(ctx, updated, decision, members)
+	return r.permit(ctx, members, offered, updated.Status.Slots)
+}
+
+// permit writes to each Node what it is offered, and whether it may be upgraded now.
+func (r *rolloutReconciler) permit(
+	ctx context.Context, members []member, offered offer, slots []v1alpha1.UpgradeSlot,
+) error {
+	byNode := map[string]v1alpha1.UpgradeSlot{}
+	for _, slot := range slots {
+		byNode[slot.Node] = slot
+	}
+	for _, member := range members {
+		permitted := member.node.DeepCopy()
+		setPermission(permitted, offered, byNode[permitted.Name])
+		if equality.Semantic.DeepEqual(member.node.Annotations, permitted.Annotations) {
+			continue
+		}
+		if err := r.client.Patch(ctx, permitted, client.MergeFrom(member.node)); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("writing the permission to upgrade to Node %s: %w", permitted.Name, err)
+		}
+		member.node.Annotations = permitted.Annotations
+	}
+	return nil
+}
+
+// report logs the ends and begins of slots, and records Events about them at the NodeEnrollments.
+func (r *rolloutReconciler) report(
+	ctx context.Context, object *v1alpha1.NodeRollout, decision rollout.Decision, members []member,
+) {
+	records := map[string]*v1alpha1.NodeEnrollment{}
+	for _, member := range members {
+		records[member.node.Name] = member.record
+	}
+	event := func(node, kind, reason, note string) {
+		log.FromContext(ctx).Info(note, "node", node)
+		r.events.Eventf(records[node], object, kind, reason, "Upgrade", "%s", shorten(note, maxNoteLength))
+	}
+	for _, end := range decision.Ends {
+		if end.Failure == "" {
+			event(end.Node, corev1.EventTypeNormal, "UpgradeCompleted", "upgraded to configuration "+end.Config)
+			continue
+		}
+		event(end.Node, corev1.EventTypeWarning, "UpgradeFailed",
+			"the upgrade to configuration "+end.Config+" failed: "+end.Failure)
+	}
+	for _, node := range decision.Give {
+		event(node, corev1.EventTypeNormal, "UpgradePermitted",
+			"may be upgraded to configuration "+object.Status.Config)
+	}
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build controlplane
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+)
+
+// publish creates the Secret with the user data of a NodePool, or changes its configuration.
+func publish(t *testing.T, nodePool, config string) {
+	t.Helper()
+	admin := adminClient(t)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret(nodePool),
+			Labels:      map[string]string{v1alpha1.LabelNodePool: nodePool},
+			Annotations: map[string]string{v1alpha1.AnnotationPoolConfig: config, v1alpha1.AnnotationPoolRelease: "4.21.3"},
+		},
+		StringData: map[string]string{v1alpha1.UserDataKey: "{}"},
+	}
+	if err := admin.Create(t.Context(), secret); err == nil {
+		t.Cleanup(func() {
+			if err := admin.Delete(context.Background(), secret); err != nil {
+				t.Error(err)
+			}
+		})
+		return
+	}
+	if err := admin.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// joinPool creates nodes of a NodePool that have joined, are Ready and have a configuration.
+func joinPool(t *testing.T, nodePool, config string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		_, object := newEnrollment(t, name, csrtest.ClusterCA(t))
+		object.Spec.NodePool = nodePool
+		create(t, object)
+		before := object.DeepCopy()
+		object.Status.BoundKey = "SHA256:" + strings.Repeat("0", 64)
+		if err := adminClient(t).Status().Patch(t.Context(), object, client.MergeFrom(before)); err != nil {
+			t.Fatal(err)
+		}
+		csrtest.CreateNode(t, name)
+		setReady(t, name, corev1.ConditionTrue, "KubeletReady", "")
+		reportAs(t, name, map[string]string{v1alpha1.AnnotationCurrentConfig: config})
+	}
+}
+
+// reportAs writes annotations of a Node with the credential of the node, as its agent does.
+func reportAs(t *testing.T, name string, annotations map[string]string) {
+	t.Helper()
+	nodes := csrtest.NodeClient(t, name).CoreV1().Nodes()
+	node, err := nodes.Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := node.DeepCopy()
+	for key, value := range annotations {
+		metav1.SetMetaDataAnnotation(&node.ObjectMeta, key, value)
+	}
+	patch := client.MergeFrom(before)
+	data, err := patch.Data(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nodes.Patch(t.Context(), name, patch.Type(), data, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// createRollout creates a NodeRollout, and deletes it after the test.
+func createRollout(t *testing.T, nodePool string, spec v1alpha1.NodeRolloutSpec) *v1alpha1.NodeRollout {
+	t.Helper()
+	admin := adminClient(t)
+	object := &v1alpha1.NodeRollout{ObjectMeta: metav1.ObjectMeta{Name: nodePool}, Spec: spec}
+	if err := admin.Create(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := admin.Delete(context.Background(), object); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	})
+	return object
+}
+
+func getRollout(t *testing.T, nodePool string) *v1alpha1.NodeRollout {
+	t.Helper()
+	object := &v1alpha1.NodeRollout{}
+	if err := adminClient(t).Get(t.Context(), client.ObjectKey{Name: nodePool}, object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// awaitRollout waits until the status of a NodeRollout is as wanted. Its slots are described by the names of the nodes.
+func awaitRollout(t *testing.T, nodePool, want string) v1alpha1.NodeRolloutStatus {
+	t.Helper()
+	var status v1alpha1.NodeRolloutStatus
+	got := ""
+	for deadline := time.Now().Add(30 * time.Second); got != want; time.Sleep(50 * time.Millisecond) {
+		status = getRollout(t, nodePool).Status
+		got = fmt.Sprintf("%d nodes, %d updated, %d unavailable, %d failed", status.Nodes, status.Updated,
+			status.Unavailable, status.Failed)
+		for _, slot := range status.Slots {
+			got += ", slot of " + slot.Node
+		}
+		if status.Waiting != "" {
+			got += ": " + status.Waiting
+		}
+		if got != want && time.Now().After(deadline) {
+			t.Fatalf("the rollout is %q (%+v), want %q", got, status, want)
+		}
+	}
+	return status
+}
+
+// permissionOf returns the configuration and the slot that a Node may use, after it has one or none as wanted.
+func permissionOf(t *testing.T, name string, has bool) (config, slot string) {
+	t.Helper()
+	kubetest.WaitUntil(t, "the permission of "+name, func() bool {
+		node := &corev1.Node{}
+		if err := adminClient(t).Get(t.Context(), client.ObjectKey{Name: name}, node); err != nil {
+			t.Fatal(err)
+		}
+		config, slot = node.Annotations[v1alpha1.AnnotationDesiredConfig], node.Annotations[v1alpha1.AnnotationSlot]
+		return (config != "") == has && (slot != "") == has
+	})
+	return config, slot
+}
+
+// The nodes are upgraded one after the other; a failure stops the rollout until a person removes it.
+func TestControlPlaneRollout(t *testing.T) {
+	joinPool(t, "rolled", "old", "rolled-1", "rolled-2", "rolled-3")
+	createRollout(t, "rolled", v1alpha1.NodeRolloutSpec{})
+	c := startController(t)
+	awaitRollout(t, "rolled", "3 nodes, 0 updated, 0 unavailable, 0 failed: the user data of the NodePool is not published")
+	publish(t, "rolled", "old")
+	awaitRollout(t, "rolled", "3 nodes, 3 updated, 0 unavailable, 0 failed")
+	publish(t, "rolled", "new")
+	const first = "at most 1 of the nodes may be unavailable"
+	awaitRollout(t, "rolled", "3 nodes, 0 updated, 1 unavailable, 0 failed, slot of rolled-1: "+first)
+	if config, _ := permissionOf(t, "rolled-1", true); config != "new" {
+		t.Errorf("permitted is configuration %s", config)
+	}
+	reportAs(t, "rolled-1", map[string]string{v1alpha1.AnnotationState: string(v1alpha1.AgentUpgrading)})
+	setReady(t, "rolled-1", corev1.ConditionUnknown, "NodeStatusUnknown", "")
+	awaitPhase(t, "rolled-1", v1alpha1.PhaseUpgrading, "")
+	reportAs(t, "rolled-1", map[string]string{v1alpha1.AnnotationCurrentConfig: "new"})
+	setReady(t, "rolled-1", corev1.ConditionTrue, "KubeletReady", "")
+	reportAs(t, "rolled-1", map[string]string{v1alpha1.AnnotationState: string(v1alpha1.AgentHealthy)})
+	awaitRollout(t, "rolled", "3 nodes, 1 updated, 1 unavailable, 0 failed, slot of rolled-2: "+first)
+	permissionOf(t, "rolled-1", false)
+
+	_, slot := permissionOf(t, "rolled-2", true)
+	reportAs(t, "rolled-2", map[string]string{
+		v1alpha1.AnnotationFailedSlot: slot, v1alpha1.AnnotationFailure: "kubelet did not start",
+	})
+	status := awaitRollout(t, "rolled",
+		"3 nodes, 1 updated, 0 unavailable, 1 failed: the upgrade of 1 nodes failed, first that of rolled-2")
+	if len(status.Failures) != 1 || status.Failures[0].Reason != "kubelet did not start" {
+		t.Errorf("the failures are %+v", status.Failures)
+	}
+	permissionOf(t, "rolled-2", false)
+	awaitPhase(t, "rolled-2", v1alpha1.PhaseFailed, "the upgrade failed: kubelet did not start")
+
+	object := getRollout(t, "rolled")
+	object.Status.Failures = nil
+	if err := adminClient(t).Status().Update(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	awaitRollout(t, "rolled", "3 nodes, 1 updated, 1 unavailable, 0 failed, slot of rolled-2: "+first)
+	if _, again := permissionOf(t, "rolled-2", true); again == slot {
+		t.Error("the second attempt has the slot of the first one")
+	}
+	reportAs(t, "rolled-2", map[string]string{
+		v1alpha1.AnnotationCurrentConfig: "new", v1alpha1.AnnotationFailedSlot: "",
+	})
+	awaitRollout(t, "rolled", "3 nodes, 2 updated, 1 unavailable, 0 failed, slot of rolled-3")
+	csrtest.DeleteNode(t, "rolled-3")
+	awaitRollout(t, "rolled", "2 nodes, 2 updated, 0 unavailable, 0 failed")
+
+	const permitted = "Normal UpgradePermitted may be upgraded to configuration new"
+	const completed = "Normal UpgradeCompleted upgraded to configuration new"
+	checkUpgradeEvents(t, map[string][]string{
+		"rolled-1": {completed, permitted},
+		"rolled-2": {
+			completed, permitted, permitted,
+			"Warning UpgradeFailed the upgrade to configuration new failed: kubelet did not start",
+		},
+	})
+	if all := c.errors(); len(all) > 0 {
+		t.Errorf("logged: %+v", all)
+	}
+}
+
+// checkUpgradeEvents checks the Events about upgrades of nodes.
+func checkUpgradeEvents(t *testing.T, wanted map[string][]string) {
+	t.Helper()
+	for node, want := range wanted {
+		var got []string
+		for deadline := time.Now().Add(30 * time.Second); !slices.Equal(got, want) && time.Now().Before(deadline); {
+			got = slices.DeleteFunc(eventsOf(t, node), func(event string) bool { return !strings.Contains(event, " Upgrade") })
+			slices.Sort(got)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("Events of %s (-want +got):\n%s", node, diff)
+		}
+	}
+}
+
+// Without a NodeRollout a node keeps no permission.
+func TestControlPlaneDeletedRollout(t *testing.T) {
+	joinPool(t, "deleted", "old", "deleted-1")
+	publish(t, "deleted", "new")
+	object := createRollout(t, "deleted", v1alpha1.NodeRolloutSpec{})
+	startController(t)
+	permissionOf(t, "deleted-1", true)
+	if err := adminClient(t).Delete(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	permissionOf(t, "deleted-1", false)
+}
+
+// A node that reports falsely gets no other node upgraded, and takes no slot away.
+func TestControlPlaneRolloutWithLyingNode(t *testing.T) {
+	joinPool(t, "lied", "old", "lied-1", "lied-2")
+	publish(t, "lied", "new")
+	createRollout(t, "lied", v1alpha1.NodeRolloutSpec{Paused: true})
+	startController(t)
+	awaitRollout(t, "lied", "2 nodes, 0 updated, 0 unavailable, 0 failed: the NodeRollout is paused")
+	reportAs(t, "lied-1", map[string]string{
+		v1alpha1.AnnotationDesiredConfig: "new", v1alpha1.AnnotationSlot: "1", v1alpha1.AnnotationFailedSlot: "1",
+		v1alpha1.AnnotationFailure: strings.Repeat("\x1b[31mred", 10_000), v1alpha1.AnnotationReported: "9999-12-31T23:59:59Z",
+		v1alpha1.AnnotationRelease: "4.21\n4.22", v1alpha1.AnnotationCertificateExpires: "never",
+	})
+	permissionOf(t, "lied-1", false)
+	status := awaitPhase(t, "lied-1", v1alpha1.PhaseFailed, `the upgrade failed: \x1b[31mred`)
+	if len(status.Reason) > maxMessageLength || status.Release != "" || status.CertificateExpires != nil ||
+		status.LastReport.After(time.Now()) {
+		t.Errorf("the status is %+v", status)
+	}
+	awaitRollout(t, "lied", "2 nodes, 0 updated, 0 unavailable, 0 failed: the NodeRollout is paused")
+}
+
+// startRollout starts a manager whose only controller is the returned reconciler, which the test calls itself.
+func startRollout(t *testing.T) (*rolloutReconciler, *hookedClient) {
+	t.Helper()
+	c := &testController{t: t}
+	m := c.newManager(controllerKubeconfig)
+	hooked := &hookedClient{Client: m.GetClient()}
+	r := &rolloutReconciler{client: hooked, live: m.GetAPIReader(), events: m.GetEventRecorder(eventSource)}
+	c.run(m, nil)
+	ctx := kubetest.Context(t, time.Minute)
+	secrets := &metav1.PartialObjectMetadata{}
+	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	for _, object := range []client.Object{&corev1.Node{}, &v1alpha1.NodeEnrollment{}, secrets} {
+		if _, err := m.GetCache().GetInformer(ctx, object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !m.GetCache().WaitForCacheSync(ctx) {
+		t.Fatal("the cache is not synchronized")
+	}
+	return r, hooked
+}
+
+// Two replicas that both work decide at the same time. Only one slot is given.
+func TestControlPlaneRolloutWithTwoReplicas(t *testing.T) {
+	names := []string{"twice-1", "twice-2", "twice-3", "twice-4"}
+	joinPool(t, "twice", "old", names...)
+	publish(t, "twice", "new")
+	two := intstr.FromInt32(2)
+	createRollout(t, "twice", v1alpha1.NodeRolloutSpec{MaxUnavailable: &two})
+	var decided, running sync.WaitGroup
+	decided.Add(2)
+	var replicas []*rolloutReconciler
+	for range 2 {
+		r, hooked := startRollout(t)
+		var once sync.Once
+		hooked.beforePatch = func() error {
+			once.Do(func() { decided.Done(); decided.Wait() })
+			return nil
+		}
+		replicas = append(replicas, r)
+	}
+	for _, r := range replicas {
+		running.Go(func() {
+			if _, err := r.Reconcile(t.Context(), requestFor("twice")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+	for range 3 {
+		for _, r := range replicas {
+			if _, err := r.Reconcile(t.Context(), requestFor("twice")); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	awaitRollout(t, "twice", "4 nodes, 0 updated, 2 unavailable, 0 failed, slot of twice-1, slot of twice-2: "+
+		"at most 2 of the nodes may be unavailable")
+}
+
+// A controller that is stopped after it has recorded a slot has not told the node. The next one does.
+func TestControlPlaneRolloutAfterStop(t *testing.T) {
+	joinPool(t, "stopped", "old", "stopped-1")
+	publish(t, "stopped", "new")
+	createRollout(t, "stopped", v1alpha1.NodeRolloutSpec{})
+	r, hooked := startRollout(t)
+	errStopped := errors.New("stopped")
+	hooked.beforeObjectPatch = func(object client.Object) error {
+		if object.GetAnnotations()[v1alpha1.AnnotationSlot] != "" {
+			return errStopped
+		}
+		return nil
+	}
+	if _, err := r.Reconcile(t.Context(), requestFor("stopped")); !errors.Is(err, errStopped) {
+		t.Fatalf("Reconcile() = %v", err)
+	}
+	slots := awaitRollout(t, "stopped", "1 nodes, 0 updated, 1 unavailable, 0 failed, slot of stopped-1").Slots
+	permissionOf(t, "stopped-1", false)
+	startController(t)
+	if _, slot := permissionOf(t, "stopped-1", true); slot != slotID(slots[0]) {
+		t.Errorf("the slot is %s, want %s", slot, slotID(slots[0]))
+	}
+}

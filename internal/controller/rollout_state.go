@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/rollout"
+)
+
+// member is a node of a NodePool that has joined.
+type member struct {
+	record *v1alpha1.NodeEnrollment
+	node   *corev1.Node // a copy, not the object of the cache
+}
+
+// members returns the nodes of a NodePool that have joined, from the cache.
+func (r *rolloutReconciler) members(ctx context.Context, nodePool string) ([]member, error) {
+	var records v1alpha1.NodeEnrollmentList
+	if err := r.client.List(ctx, &records, client.MatchingFields{nodePoolIndex: nodePool}); err != nil {
+		return nil, fmt.Errorf("listing the enrollments of NodePool %s: %w", nodePool, err)
+	}
+	var members []member
+	for i := range records.Items {
+		record, node := &records.Items[i], &corev1.Node{}
+		if record.Status.BoundKey == "" {
+			continue
+		}
+		if err := r.client.Get(ctx, client.ObjectKeyFromObject(record), node); err != nil {
+			if client.IgnoreNotFound(err) == nil {
+				continue
+			}
+			return nil, fmt.Errorf("getting Node %s: %w", record.Name, err)
+		}
+		members = append(members, member{record: record, node: node})
+	}
+	return members, nil
+}
+
+// publishedSecret returns the metadata of the Secret with the user data of a NodePool, nil if it does not exist.
+func publishedSecret(ctx context.Context, reader client.Reader, nodePool string) (*metav1.PartialObjectMetadata, error) {
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	key := client.ObjectKey{Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret(nodePool)}
+	if err := reader.Get(ctx, key, secret); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			return nil, nil //nolint:nilnil // not published
+		}
+		return nil, fmt.Errorf("getting the user data of NodePool %s: %w", nodePool, err)
+	}
+	return secret, nil
+}
+
+// poolOf returns what a NodeRollout and the published user data demand. Without valid limits no slot is given.
+func poolOf(object *v1alpha1.NodeRollout, secret *metav1.PartialObjectMetadata, now time.Time) rollout.Pool {
+	pool := rollout.Pool{
+		MaxUnavailable: intstr.FromInt32(1),
+		MaxFailures:    int(object.Spec.MaxFailures),
+	}
+	if object.Spec.SlotTimeout != nil {
+		pool.SlotTimeout = object.Spec.SlotTimeout.Duration
+	}
+	if secret == nil {
+		pool.Config, pool.Release = object.Status.Config, object.Status.Release
+		pool.Blocked = "the user data of the NodePool is not published"
+		return pool
+	}
+	pool.Config = secret.Annotations[v1alpha1.AnnotationPoolConfig]
+	pool.Release = secret.Annotations[v1alpha1.AnnotationPoolRelease]
+	if published := secret.Annotations[v1alpha1.AnnotationPoolMaxUnavailable]; published != "" {
+		pool.MaxUnavailable = intstr.Parse(published)
+	}
+	if object.Spec.MaxUnavailable != nil {
+		pool.MaxUnavailable = *object.Spec.MaxUnavailable
+	}
+	reason := secret.Annotations[v1alpha1.AnnotationPoolPaused]
+	switch {
+	case object.Spec.Paused:
+		pool.Blocked = "the NodeRollout is paused"
+	case reason != "":
+		pool.Blocked = "the NodePool is paused: " + reason
+	case pool.Config == "":
+		pool.Blocked = "the published user data has no configuration hash"
+	case isPast(secret.Annotations[v1alpha1.AnnotationPoolExpires], now):
+		pool.Blocked = "the published user data has expired: the publisher is not running, or cannot read newer user data: " +
+			cmp.Or(secret.Annotations[v1alpha1.AnnotationPoolProblem], "see its log")
+	}
+	if window := object.Spec.Window; window != nil {
+		var err error
+		pool.Window, err = rollout.NewWindow(window.Schedule, window.TimeZone, window.Duration.Duration)
+		if err != nil {
+			pool.Blocked = cmp.Or(pool.Blocked, err.Error())
+		}
+	}
+	if _, err := metav1.LabelSelectorAsSelector(object.Spec.Canary); err != nil {
+		pool.Blocked = cmp.Or(pool.Blocked, "canary: "+err.Error())
+	}
+	return pool
+}
+
+// isPast reports whether a timestamp is before now. One that is not valid is not.
+func isPast(timestamp string, now time.Time) bool {
+	end, err := time.Parse(time.RFC3339, timestamp)
+	return err == nil && end.Before(now)
+}
+
+// nodesOf returns the states of the nodes of a NodePool. The annotations of a Node, which its agent writes, decide only
+// about that node.
+func nodesOf(object *v1alpha1.NodeRollout, members []member) []rollout.Node {
+	slots := map[string]v1alpha1.UpgradeSlot{}
+	for _, slot := range object.Status.Slots {
+		slots[slot.Node] = slot
+	}
+	failed := map[string]string{}
+	for _, failure := range object.Status.Failures {
+		failed[failure.Node] = failure.Config
+	}
+	canary, err := metav1.LabelSelectorAsSelector(object.Spec.Canary)
+	if err != nil {
+		canary = labels.Nothing()
+	}
+	return lists.Map(members, func(one member) rollout.Node {
+		annotations := one.node.Annotations
+		node := rollout.Node{
+			Name:        one.node.Name,
+			Config:      annotations[v1alpha1.AnnotationCurrentConfig],
+			IsAvailable: isAvailable(one.node),
+			IsUpgrading: annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading),
+			IsCanary:    canary.Matches(labels.Set(one.node.Labels)),
+		}
+		if config := failed[node.Name]; config != node.Config { // it may have been upgraded by hand
+			node.Failed = config
+		}
+		if slot, has := slots[node.Name]; has {
+			node.Slot = &rollout.Slot{Config: slot.Config, Given: slot.Given.Time}
+			if annotations[v1alpha1.AnnotationFailedSlot] == slotID(slot) {
+				node.Failure = shorten(cmp.Or(annotations[v1alpha1.AnnotationFailure], "no reason is reported"), maxMessageLength)
+			}
+		}
+		return node
+	})
+}
+
+// isAvailable reports whether a node runs pods and accepts new ones.
+func isAvailable(node *corev1.Node) bool { return kube.IsReady(node) && !node.Spec.Unschedulable }
+
+// remainingSlots returns the slots that have not ended. The slot of a node that has left ends.
+func remainingSlots(
+	slots []v1alpha1.UpgradeSlot, ends []rollout.Outcome, members []member,
+) []v1alpha1.UpgradeSlot {
+	remaining := sets.New(lists.Map(members, func(one member) string { return one.node.Name })...)
+	for _, end := range ends {
+		remaining.Delete(end.Node)
+	}
+	return slices.DeleteFunc(slices.Clone(slots), func(slot v1alpha1.UpgradeSlot) bool {
+		return !remaining.Has(slot.Node)
+	})
+}
+
+// recordDecision writes a decision to a status whose slots are those that remain.
+func recordDecision(
+	status *v1alpha1.NodeRolloutStatus, pool rollout.Pool, decision rollout.Decision, members []member, now time.Time,
+) {
+	status.Config, status.Release = pool.Config, pool.Release
+	status.Waiting = shorten(decision.Waiting, maxMessageLength)
+	for _, end := range decision.Ends {
+		status.Failures = slices.DeleteFunc(status.Failures, func(one v1alpha1.UpgradeFailure) bool {
+			return one.Node == end.Node
+		})
+		if end.Failure != "" {
+			status.Failures = append(status.Failures, v1alpha1.UpgradeFailure{
+				Node: end.Node, Config: end.Config, Reason: end.Failure, At: *setTime(now),
+			})
+		}
+	}
+	for _, node := range decision.Give {
+		status.Slots = append(status.Slots, v1alpha1.UpgradeSlot{
+			Node: node, Config: pool.Config, Given: metav1.NewMicroTime(now.Truncate(time.Microsecond)),
+		})
+	}
+	nodes := nodesOf(&v1alpha1.NodeRollout{Status: *status}, members)
+	failed := sets.New[string]()
+	status.Nodes, status.Updated, status.Failed = 0, 0, 0
+	for _, node := range nodes {
+		status.Nodes++
+		switch {
+		case pool.Config == "":
+		case node.Config == pool.Config:
+			status.Updated++
+		case node.Failed == pool.Config:
+			status.Failed++
+		}
+		if node.Failed != "" {
+			failed.Insert(node.Name)
+		}
+	}
+	status.Failures = slices.DeleteFunc(status.Failures, func(one v1alpha1.UpgradeFailure) bool {
+		return !failed.Has(one.Node)
+	})
+	status.Unavailable = int32(rollout.Unavailable(nodes)) //nolint:gosec // the number of nodes of a cluster
+}
+
+// slotID returns the ID of a slot, which a node repeats in its report.
+func slotID(slot v1alpha1.UpgradeSlot) string { return strconv.FormatInt(slot.Given.UnixMicro(), 10) }
+
+// offer is the user data that the nodes of a NodePool can get. It is empty if the NodePool has no NodeRollout.
+type offer struct {
+	secret string // its name
+	config string
+}
+
+// setPermission sets the annotations of a Node that tell its agent where the user data is, and permit it to upgrade if
+// the slot is not empty.
+func setPermission(node *corev1.Node, offered offer, slot v1alpha1.UpgradeSlot) {
+	id := ""
+	if slot.Node != "" {
+		id = slotID(slot)
+	}
+	for key, value := range map[string]string{
+		v1alpha1.AnnotationUserData: offered.secret, v1alpha1.AnnotationNextConfig: offered.config,
+		v1alpha1.AnnotationDesiredConfig: slot.Config, v1alpha1.AnnotationSlot: id,
+	} {
+		if value == "" {
+			delete(node.Annotations, key)
+		} else {
+			metav1.SetMetaDataAnnotation(&node.ObjectMeta, key, value)
+		}
+	}
+}
