@@ -190,8 +190,8 @@ func (o *userDataOptions) completeNodePools(
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), timeout)
 	defer cancel()
-	completions, _ = nodepool.List(ctx, conn, o.namespace) // without a list, the name is not completed
-	return completions, directive
+	pools, _ := nodepool.List(ctx, conn, o.namespace) // without a list, the name is not completed
+	return nodepool.Names(pools), directive
 }
 
 // printUserData prints the findings, the file and how to use it.

@@ -53,7 +53,7 @@ func (f *Facts) Evaluate(now time.Time) []report.Finding {
 	switch platform := pool.Spec.Platform.Type; {
 	case pool.DeletionTimestamp != nil:
 		all.add(report.SeverityProblem, "deletion", "the NodePool is being deleted: HyperShift revokes its token", listPools)
-	case platform != "None":
+	case platform != PlatformNone:
 		all.add(report.SeverityProblem, "platform", fmt.Sprintf("the platform is %s: HyperShift itself creates the nodes. "+
 			"Only hosts of platform None join with user data", platform), listPools)
 	case f.HostedCluster == nil:
@@ -135,8 +135,8 @@ func (f *Facts) logsRemedy() report.Remedy {
 		"oc -n %s logs deployment/ignition-server --tail=20", f.controlPlaneNamespace())
 }
 
-// paused returns the message of HyperShift if the NodePool is paused, else "".
-func (f *Facts) paused() string {
+// Paused returns the message of HyperShift if the NodePool is paused, else "".
+func (f *Facts) Paused() string {
 	active := meta.FindStatusCondition(f.NodePool.Status.Conditions, "ReconciliationActive")
 	if active == nil || active.Status == metav1.ConditionTrue {
 		return ""
@@ -147,7 +147,7 @@ func (f *Facts) paused() string {
 // resumeRemedy returns the commands that make HyperShift write current user data.
 func (f *Facts) resumeRemedy() report.Remedy {
 	pool := &f.NodePool
-	if f.paused() != "" {
+	if f.Paused() != "" {
 		return report.Remedyf(`oc -n %s patch nodepool %s --type=merge -p '{"spec":{"pausedUntil":null}}'`,
 			pool.Namespace, pool.Name)
 	}
@@ -198,7 +198,7 @@ func (f *Facts) checkUserData(all *findings, now time.Time) {
 // addNotes adds findings that do not prevent a join.
 func (f *Facts) addNotes(all *findings) {
 	pool := &f.NodePool
-	if message := f.paused(); message != "" {
+	if message := f.Paused(); message != "" {
 		all.add(report.SeverityWarning, "paused", "HyperShift does not update the user data: "+message, f.resumeRemedy())
 	}
 	reached := meta.FindStatusCondition(pool.Status.Conditions, "ReachedIgnitionEndpoint")

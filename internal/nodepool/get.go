@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -68,20 +69,21 @@ func (f *Facts) getSecret(ctx context.Context, conn *kube.Conn, prefix string) (
 	return secret, nil
 }
 
-// List returns the names of the NodePools of a namespace.
-func List(ctx context.Context, conn *kube.Conn, namespace string) ([]string, error) {
+// List returns the NodePools of a namespace, sorted by their names.
+func List(ctx context.Context, conn *kube.Conn, namespace string) ([]NodePool, error) {
 	var list struct {
 		Items []NodePool `json:"items"`
 	}
 	if err := conn.Client.GetJSON(ctx, &list, api, "namespaces", namespace, "nodepools"); err != nil {
 		return nil, explain(ctx, conn, err, nodePools, namespace)
 	}
-	names := make([]string, 0, len(list.Items))
-	for _, pool := range list.Items {
-		names = append(names, pool.Name)
-	}
-	slices.Sort(names)
-	return names, nil
+	slices.SortFunc(list.Items, func(a, b NodePool) int { return strings.Compare(a.Name, b.Name) })
+	return list.Items, nil
+}
+
+// Names returns the names of NodePools.
+func Names(pools []NodePool) []string {
+	return lists.Map(pools, func(pool NodePool) string { return pool.Name })
 }
 
 // isMissingObject reports whether an object does not exist, whereas its resource does. A server without the resource
@@ -93,16 +95,16 @@ func isMissingObject(err error) bool {
 // notFound returns the error for a NodePool that does not exist. It lists the others if the credential permits it.
 func notFound(ctx context.Context, conn *kube.Conn, namespace, name string) error {
 	const remedy = "oc get nodepools -A # select the namespace with --namespace"
-	names, err := List(ctx, conn, namespace)
+	pools, err := List(ctx, conn, namespace)
 	switch {
 	case err != nil:
 		return report.Fail(report.Usage, remedy, "NodePool %s does not exist in namespace %s", name, namespace)
-	case len(names) == 0:
+	case len(pools) == 0:
 		return report.Fail(report.Usage, remedy, "NodePool %s does not exist: namespace %s has no NodePools", name,
 			namespace)
 	}
 	return report.Fail(report.Usage, remedy, "NodePool %s does not exist in namespace %s, which has: %s", name, namespace,
-		strings.Join(names, ", "))
+		strings.Join(Names(pools), ", "))
 }
 
 // explain returns the error of a request for a resource, with a remedy for its administrator.

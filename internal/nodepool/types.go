@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
@@ -26,6 +27,9 @@ const (
 // next rotation (half of ttl in ignition-server/controllers/tokensecret_controller.go).
 const tokenRotation = 5*time.Hour + 30*time.Minute
 
+// PlatformNone is the platform of NodePools whose hosts join with user data.
+const PlatformNone = "None"
+
 // NodePool has the fields of a NodePool (hypershift.openshift.io/v1beta1) that are read.
 type NodePool struct {
 	metav1.ObjectMeta `json:"metadata"`
@@ -36,6 +40,7 @@ type NodePool struct {
 		Platform    Platform          `json:"platform"`
 		Replicas    int               `json:"replicas"`
 		AutoScaling *struct{}         `json:"autoScaling"`
+		Management  Management        `json:"management"`
 		NodeLabels  map[string]string `json:"nodeLabels"`
 		Taints      []struct{}        `json:"taints"`
 	} `json:"spec"`
@@ -72,6 +77,29 @@ type Release struct {
 // Platform is the platform of a NodePool.
 type Platform struct {
 	Type string `json:"type"`
+}
+
+// Management describes how HyperShift upgrades the nodes of a NodePool, on platforms where it does.
+type Management struct {
+	InPlace *struct {
+		MaxUnavailable *intstr.IntOrString `json:"maxUnavailable"`
+	} `json:"inPlace"`
+	Replace *struct {
+		RollingUpdate *struct {
+			MaxUnavailable *intstr.IntOrString `json:"maxUnavailable"`
+		} `json:"rollingUpdate"`
+	} `json:"replace"`
+}
+
+// MaxUnavailable returns the number or percentage of nodes that may be unavailable at a time, "" for the default.
+func (m Management) MaxUnavailable() string {
+	switch {
+	case m.InPlace != nil && m.InPlace.MaxUnavailable != nil:
+		return m.InPlace.MaxUnavailable.String()
+	case m.Replace != nil && m.Replace.RollingUpdate != nil && m.Replace.RollingUpdate.MaxUnavailable != nil:
+		return m.Replace.RollingUpdate.MaxUnavailable.String()
+	}
+	return ""
 }
 
 // Service is a service of a HostedCluster, and how it is published.
@@ -130,6 +158,10 @@ func (f *Facts) String() string { return "NodePool " + f.NodePool.Namespace + "/
 func (f *Facts) Release() string {
 	return cmp.Or(f.NodePool.Status.Version, f.NodePool.Spec.Release.Image)
 }
+
+// ConfigHash returns the hash of the configuration of the user data, "" if it has none. Evaluate must have found no
+// problem before.
+func (f *Facts) ConfigHash() string { return f.userData.Headers.Get("TargetConfigVersionHash") }
 
 // controlPlaneNamespace returns the namespace of the hosted control plane (HostedControlPlaneNamespace in
 // hypershift-operator/controllers/manifests).
