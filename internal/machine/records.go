@@ -15,7 +15,7 @@ func (m *Machine) RemoveRecords(dir string) error {
 		joinstate.LayerFile,
 		joinstate.OverridesFile, joinstate.UserDataFile, joinstate.JoinTokenFile, joinstate.BridgeRecordFile,
 		joinstate.NextFile, joinstate.ReplacedFile, joinstate.PreviousFile, joinstate.PurgeFile,
-		joinstate.PackagesDir, joinstate.RepairsFile, joinstate.MaintenanceFile,
+		joinstate.PackagesDir, joinstate.RepairsFile, joinstate.MaintenanceFile, joinstate.AttemptFile,
 		joinstate.ImageFile, joinstate.HoldFile); err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (f *Facts) Release() string {
 
 // ConfigHash returns the hash of the configuration of the user data, "" if it has none. Evaluate must have found no
 // problem before.
-func (f *Facts) ConfigHash() string { return f.userData.Headers.Get("TargetConfigVersionHash") }
+func (f *Facts) ConfigHash() string { return f.userData.ConfigHash() }
 
 // controlPlaneNamespace returns the namespace of the hosted control plane (HostedControlPlaneNamespace in
 // hypershift-operator/controllers/manifests).

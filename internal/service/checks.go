@@ -34,6 +34,7 @@ func (m *nodeMonitor) checks() []Check {
 		{Name: "images", Interval: 6 * time.Hour, Find: m.checkImages},
 		{Name: "release", Interval: time.Hour, Find: m.checkRelease},
 		{Name: "updates", Interval: time.Hour, Find: m.checkUpdates},
+		{Name: "rollout", Interval: time.Minute, Find: m.checkRollout},
 	}
 }
 

@@ -35,6 +35,7 @@ type nodeMonitor struct {
 	wake       chan string // names of checks to run at once
 	repairs    repairHistory
 	nodeReport nodeReport
+	rollout    rollout
 	cas        caObservation
 
 	pkiDir            string // directory of kubelet's certificates

@@ -3,6 +3,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"time"
@@ -57,6 +58,8 @@ type reportedFacts struct {
 	certificates []identity.CertificateExpiry
 	active       []Change // the most severe and oldest first
 	unfinished   string   // an upgrade or a maintenance in progress, "" for none
+	progress     string   // what it does or awaits, "" if unknown
+	attempt      joinstate.Attempt
 }
 
 // annotationsOf returns the annotations that report the state of a node, without the time.
@@ -80,13 +83,19 @@ func annotationsOf(facts reportedFacts) map[string]string {
 	state, reason := agentState(facts)
 	annotations[v1alpha1.AnnotationState] = string(state)
 	annotations[v1alpha1.AnnotationReason] = servicelog.Shorten(reason, maxReasonRunes)
+	failedSlot := ""
+	if facts.attempt.Failure != "" {
+		failedSlot = facts.attempt.Slot
+	}
+	annotations[v1alpha1.AnnotationFailedSlot] = failedSlot
+	annotations[v1alpha1.AnnotationFailure] = servicelog.Shorten(facts.attempt.Failure, maxReasonRunes)
 	return annotations
 }
 
 // agentState returns the state of the node and its nearest cause.
 func agentState(facts reportedFacts) (v1alpha1.AgentState, string) {
 	if facts.unfinished != "" {
-		return v1alpha1.AgentUpgrading, facts.unfinished + " is in progress"
+		return v1alpha1.AgentUpgrading, cmp.Or(facts.progress, facts.unfinished+" is in progress")
 	}
 	drift := ""
 	for _, change := range facts.active {
@@ -105,11 +114,22 @@ func agentState(facts reportedFacts) (v1alpha1.AgentState, string) {
 
 // writeReport reports the state of the node to the cluster.
 func (m *nodeMonitor) writeReport(ctx context.Context, active []Change) {
+	m.nodeReport.write(ctx, annotationsOf(m.reportedFacts(active)), time.Now(), m.node.Annotate)
+}
+
+func (m *nodeMonitor) reportedFacts(active []Change) reportedFacts {
 	contents, _ := joinstate.LoadSoftware(m.StateDir) // an unreadable file is a finding of checkRelease
-	annotations := annotationsOf(reportedFacts{
+	attempt, err := joinstate.LoadAttempt(m.StateDir)
+	if err != nil {
+		m.log.Note(err.Error())
+	}
+	facts := reportedFacts{
 		state: m.state, class: m.class, contents: contents,
 		certificates: identity.CertificateExpiries(m.pkiDir),
-		active:       active, unfinished: m.unfinished,
-	})
-	m.nodeReport.write(ctx, annotations, time.Now(), m.node.Annotate)
+		active:       active, unfinished: m.unfinished, attempt: attempt,
+	}
+	if m.rollout.isRunning() && m.rollout.isUpgrade {
+		facts.unfinished, facts.progress = upgradeRun, m.rollout.progress.get()
+	}
+	return facts
 }

@@ -32,6 +32,8 @@ func TestAnnotationsOf(t *testing.T) {
 		v1alpha1.AnnotationCertificateExpires: "2027-01-02T03:04:05Z",
 		v1alpha1.AnnotationState:              "Healthy",
 		v1alpha1.AnnotationReason:             "",
+		v1alpha1.AnnotationFailedSlot:         "",
+		v1alpha1.AnnotationFailure:            "",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)

@@ -36,6 +36,7 @@ type Options struct {
 // of AutoJoin. Then it monitors the node until ctx ends or the host has left the
 // cluster. After the join it changes the host only if repairs are enabled.
 func Run(ctx context.Context, options Options) error {
+	options.Sink = &sharedSink{sink: options.Sink} // an upgrade runs in the background
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return err
@@ -61,6 +62,9 @@ func Run(ctx context.Context, options Options) error {
 		wake:       make(chan string, 4),
 	}
 	options.AutoJoin.RemoveAfterJoin(state, m.log)
+	if err := closeAttempt(options.StateDir, state); err != nil {
+		m.log.Warn(err.Error(), report.RemedyOf(err))
+	}
 	defer m.close()
 	if err := m.open(ctx); err != nil {
 		return err
@@ -74,6 +78,8 @@ func Run(ctx context.Context, options Options) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	go m.watchNetwork(watching)
+	m.rollout.upgrade = m.upgradeTo
+	m.rollout.begin = func(run func(context.Context)) { go run(watching) }
 	err = (&Monitor{
 		Wake:         m.wake,
 		Checks:       m.checks(),
@@ -85,6 +91,8 @@ func Run(ctx context.Context, options Options) error {
 		Done:         m.hasEnded,
 		Suspended:    m.isSuspended,
 	}).Run(ctx)
+	stop()
+	m.rollout.wait()
 	m.removeMetricsAfterLeave()
 	return err
 }
@@ -139,6 +147,9 @@ func (o Options) tryResume(ctx context.Context, sink report.Sink) error {
 	left, err := unfinishedRun(o.StateDir)
 	if err != nil || failure != nil && left != "" {
 		return errors.Join(failure, err)
+	}
+	if err := endAttempt(ctx, o.StateDir, failure); err != nil {
+		return err
 	}
 	if failure != nil {
 		report.Log{Sink: sink, Step: "resume"}.Warn(failure.Error(), report.RemedyOf(failure))

@@ -154,6 +154,8 @@ func readDocument(t *testing.T, tree *hostfs.Tree, dir, state, name string) (any
 		return joinstate.ReadMaintenance(state)
 	case joinstate.ImageFile:
 		return joinstate.LoadImages(state)
+	case joinstate.AttemptFile:
+		return joinstate.LoadAttempt(state)
 	case joinstate.RepairsFile:
 		return joinstate.LoadRepairs(state)
 	case joinstate.PurgeFile:

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
+)
+
+// permission contains the annotations of a Node with which the controller offers user data and permits an upgrade.
+type permission struct {
+	secret string // with the user data of the NodePool; "" if the cluster does not upgrade its nodes
+	next   string // configuration of the user data, whose downloads can be prepared
+	config string // to which the node may be upgraded now, "" for none
+	slot   string // ID of the permission
+}
+
+func permissionIn(annotations map[string]string) permission {
+	return permission{
+		secret: annotations[v1alpha1.AnnotationUserData],
+		next:   annotations[v1alpha1.AnnotationNextConfig],
+		config: annotations[v1alpha1.AnnotationDesiredConfig],
+		slot:   annotations[v1alpha1.AnnotationSlot],
+	}
+}
+
+// mustUpgrade reports whether the node must be upgraded now. A slot permits one attempt.
+func (p permission) mustUpgrade(current string, last joinstate.Attempt) bool {
+	return p.secret != "" && p.slot != "" && p.slot != last.Slot && p.config != "" && p.config != current
+}
+
+// mustPrepare reports whether the downloads of the next upgrade can be prepared. What has failed is not prepared again.
+// On RHEL CoreOS nothing is: the next boot would start a staged image.
+func (p permission) mustPrepare(current string, last joinstate.Attempt, class hostinfo.Class) bool {
+	hasFailed := last.Config == p.next && last.Failure != ""
+	return p.secret != "" && p.slot == "" && p.next != "" && p.next != current && !hasFailed && class != hostinfo.CoreOS
+}
+
+const (
+	// maxPrepareDelay spreads the downloads of the nodes of a NodePool.
+	maxPrepareDelay = 10 * time.Minute
+	// prepareRetry is the time after which a failed preparation is repeated.
+	prepareRetry = time.Hour
+)
+
+// rollout is the part of the service in a rollout: it upgrades the node in the background, so that the service still
+// reports to systemd and to the cluster.
+type rollout struct {
+	begin     func(run func(context.Context)) // in the background, until the service ends
+	upgrade   func(ctx context.Context, userData []byte, isUpgrade bool) error
+	running   chan struct{} // closed at the end of the run; nil if there was none
+	isUpgrade bool          // the run is an upgrade, not a preparation
+	progress  progressSink
+
+	prepared  string // configuration that was prepared last, or will be at prepareAt
+	prepareAt time.Time
+}
+
+// isRunning reports whether a run is in progress.
+func (r *rollout) isRunning() bool {
+	select {
+	case <-r.running: // of a nil channel, never
+		return false
+	default:
+		return r.running != nil
+	}
+}
+
+// wait waits until the run has ended.
+func (r *rollout) wait() {
+	if r.running != nil {
+		<-r.running
+	}
+}
+
+// mayPrepare reports whether the preparation of a configuration is due. It is done once, after a random delay.
+func (r *rollout) mayPrepare(config string, now time.Time) bool {
+	if r.prepared != config {
+		r.prepared, r.prepareAt = config, now.Add(rand.N(maxPrepareDelay)) //nolint:gosec // no secret
+	}
+	if r.prepareAt.IsZero() || now.Before(r.prepareAt) {
+		return false
+	}
+	r.prepareAt = time.Time{}
+	return true
+}
+
+// checkRollout starts an upgrade if the cluster permits it, or prepares the next one. The upgrade reports its own
+// failure, so there are no findings.
+func (m *nodeMonitor) checkRollout(ctx context.Context) ([]report.Finding, error) {
+	if m.rollout.isRunning() {
+		return nil, nil
+	}
+	annotations, err := m.node.Annotations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last, err := joinstate.LoadAttempt(m.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	offered := permissionIn(annotations)
+	switch {
+	case offered.mustUpgrade(m.state.ConfigHash, last):
+		attempt := joinstate.Attempt{Slot: offered.slot, Config: offered.config, Begun: time.Now().UTC()}
+		if err := attempt.Save(m.StateDir); err != nil {
+			return nil, err
+		}
+		m.log.Note("the cluster permits the upgrade to configuration " + offered.config)
+		m.start(offered.secret, offered.config, true)
+	case offered.mustPrepare(m.state.ConfigHash, last, m.class) && m.rollout.mayPrepare(offered.next, time.Now()):
+		m.start(offered.secret, offered.next, false)
+	}
+	return nil, nil
+}
+
+// start begins an upgrade or its preparation in the background.
+func (m *nodeMonitor) start(secret, config string, isUpgrade bool) {
+	ended := make(chan struct{})
+	m.rollout.running, m.rollout.isUpgrade = ended, isUpgrade
+	m.rollout.progress.set("")
+	client, retryAt := m.node, time.Now().Add(prepareRetry)
+	m.rollout.begin(func(ctx context.Context) {
+		defer m.requestCheck("")
+		defer close(ended)
+		userData, err := publishedUserData(ctx, client.Conn.Client, secret, config)
+		if err == nil {
+			err = m.rollout.upgrade(ctx, userData, isUpgrade)
+		}
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case isUpgrade:
+			m.log.Warn("the upgrade that the cluster permitted failed: "+err.Error(), report.RemedyOf(err))
+		default:
+			m.rollout.prepareAt = retryAt
+			m.log.Note("the next upgrade is not prepared: " + err.Error())
+		}
+		if isUpgrade {
+			err = endAttempt(ctx, m.StateDir, err)
+		}
+		if err != nil {
+			m.log.Note(err.Error())
+		}
+	})
+}
+
+// upgradeTo upgrades the node to new user data, or downloads what that needs.
+func (m *nodeMonitor) upgradeTo(ctx context.Context, userData []byte, isUpgrade bool) error {
+	options := m.Options.Options
+	options.Config.Timeout, options.Config.UserData = config.Defaults().Timeout, "-"
+	options.Stdin, options.Service = bytes.NewReader(userData), true
+	options.Sink = report.Sinks{m.Sink, &m.rollout.progress}
+	_, err := upgrade.Upgrade(ctx, upgrade.Options{
+		Options: options, HasInput: true, Stage: !isUpgrade, DrainTimeout: upgrade.DefaultDrainTimeout,
+	})
+	return err
+}
+
+// endAttempt records the end of an attempt, unless it is resumed: by the next start of the service, or after a reboot.
+func endAttempt(ctx context.Context, stateDir string, failure error) error {
+	left, err := unfinishedRun(stateDir)
+	if err != nil || left != "" || ctx.Err() != nil {
+		return err
+	}
+	if failure != nil {
+		return joinstate.EndAttempt(stateDir, failure.Error())
+	}
+	return joinstate.EndAttempt(stateDir, "")
+}
+
+// closeAttempt records the end of an attempt that a former process has begun and no upgrade continues.
+func closeAttempt(stateDir string, state joinstate.State) error {
+	last, err := joinstate.LoadAttempt(stateDir)
+	switch {
+	case err != nil || last.Slot == "" || !last.Ended.IsZero():
+		return err
+	case last.Config == state.ConfigHash:
+		return joinstate.EndAttempt(stateDir, "")
+	}
+	return joinstate.EndAttempt(stateDir, "the upgrade was interrupted before it changed the host")
+}
