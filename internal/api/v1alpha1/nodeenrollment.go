@@ -13,15 +13,17 @@ import (
 // +kubebuilder:resource:scope=Cluster,shortName=hne
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
-// +kubebuilder:printcolumn:name="NodePool",type=string,JSONPath=`.spec.nodePool`
 // +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
-// +kubebuilder:printcolumn:name="Certificate",type=string,JSONPath=`.status.certificateExpires`
+// +kubebuilder:printcolumn:name="NodePool",type=string,JSONPath=`.spec.nodePool`
+// +kubebuilder:printcolumn:name="Certificate",type=string,format=date-time,JSONPath=`.status.certificateExpires`
 // +kubebuilder:printcolumn:name="Reported",type=date,JSONPath=`.status.lastReport`
-// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Class",type=string,JSONPath=`.status.hostClass`,priority=1
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Config",type=string,JSONPath=`.status.configHash`,priority=1
-// +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.spec.expires`,priority=1
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`,priority=1
+// +kubebuilder:printcolumn:name="Class",type=string,JSONPath=`.status.hostClass`,priority=1
+// +kubebuilder:printcolumn:name="Addresses",type=string,JSONPath=`.spec.addresses`,priority=1
+// +kubebuilder:printcolumn:name="Machine",type=string,JSONPath=`.status.machineID`,priority=1
+// +kubebuilder:printcolumn:name="Token",type=string,format=date-time,JSONPath=`.spec.expires`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,priority=1
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="a node name has at most 63 characters"
 type NodeEnrollment struct {
 	metav1.TypeMeta   `json:",inline"`
