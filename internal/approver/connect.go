@@ -52,7 +52,7 @@ func connect(kubeconfig []byte, onRequest func()) (connection, error) {
 	if err != nil {
 		return connection{}, err
 	}
-	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return limitedTransport{base, onRequest} })
+	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return countingTransport{base, onRequest} })
 	client, err := kube.NewClient(config)
 	if err != nil {
 		return connection{}, err

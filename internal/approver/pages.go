@@ -31,7 +31,7 @@ func (c connection) eachPage(
 	for {
 		limited := ctx
 		if options.Limit > csrPageSizeSmall {
-			limited = context.WithValue(limited, bodyLimit{}, int64(maxPageBytes))
+			limited = kube.LimitBody(ctx, maxPageBytes)
 		}
 		page, err := c.client.CSRs().List(limited, options)
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -50,21 +50,13 @@ func (c connection) eachPage(
 	}
 }
 
-// bodyLimit is the context key for the maximum size of a response body.
-type bodyLimit struct{}
-
-// limitedTransport calls onRequest for every request, and fails responses that exceed the bodyLimit of the
-// request's context.
-type limitedTransport struct {
+// countingTransport calls onRequest for every request.
+type countingTransport struct {
 	http.RoundTripper
 	onRequest func()
 }
 
-func (t limitedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+func (t countingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	t.onRequest()
-	response, err := t.RoundTripper.RoundTrip(request)
-	if limit, limited := request.Context().Value(bodyLimit{}).(int64); limited && err == nil {
-		response.Body = http.MaxBytesReader(nil, response.Body, limit)
-	}
-	return response, err
+	return t.RoundTripper.RoundTrip(request)
 }
