@@ -27,7 +27,7 @@ var layers = []layer{
 	{"a flow with the steps of a join", "upgrade"},
 	{"flows", "bootstrap cli controller doctor image leave maintenance publisher status"},
 	{"plan", "plan"},
-	{"parts of several flows", "autojoin nodecheck nodepool payload"},
+	{"parts of several flows", "autojoin fleet nodecheck nodepool payload"},
 	{"inputs of a command, and the opened host", "inputs machine"},
 	{"state of a join, kinds of changes", "joinstate kinds"},
 	{"domains", "approver crio identity ignition/... kubelet networkplugin node/... nodeip ovs/... " +

@@ -64,6 +64,13 @@ func TestInvalidCommandLines(t *testing.T) {
 			"or kickstart\nsee: hcp-node-admin user-data --help\n",
 		"user-data a --format kickstart --repository-url /a": "hcp-node-admin user-data: --repository-url: the scheme is " +
 			"\"\"; https and http are supported\nsee: hcp-node-admin user-data --help\n",
+		"nodes --phase Ready,None": "hcp-node-admin nodes: --phase: \"None\" is none of Pending, Enrolled, Joined, Ready, " +
+			"Upgrading, Drifted, Failed, Lost\nsee: hcp-node-admin nodes --help\n",
+		"nodes ../a": "hcp-node-admin nodes: \"../a\" is not a valid node name (at most 63 lowercase letters, digits, - and " +
+			".)\nsee: hcp-node-admin nodes --help\n",
+		"nodes -o jason": "hcp-node-admin nodes: --output: invalid value \"jason\": must be one of text, wide, json, yaml, " +
+			"name\nsee: hcp-node-admin nodes --help\n",
+		"nodes a -l b=c": "hcp-node-admin nodes: NODE and --selector exclude each other\nsee: hcp-node-admin nodes --help\n",
 		"approve --timeout x": "hcp-node-admin approve: --timeout: invalid value \"x\": must be a duration such as 90s or " +
 			"1h30m\nsee: hcp-node-admin approve --help\n",
 	})
@@ -94,6 +101,7 @@ func TestFailuresPrintTheirDocument(t *testing.T) {
 		{"approve"},
 		{"approve", "--enrollments", none, "--kubeconfig", none},
 		{"approve", "--unknown"},
+		{"nodes", "--kubeconfig", none},
 		{"user-data", "workers", "--kubeconfig", none},
 		{"user-data", "workers", "--output-file", "-"},
 	})

@@ -54,7 +54,16 @@ func (p *Printer) BindFlags(root *cobra.Command) {
 	// The empty pair of backquotes removes the placeholder "count".
 	p.verbose = flags.CountP("verbose", "v", "``"+p.Program.Verbose+"; -vv also every request to the API server")
 	p.quiet = flags.BoolP("quiet", "q", false, "print no progress except warnings and errors")
-	root.PersistentPreRun = func(*cobra.Command, []string) { p.Open() }
+	root.PersistentPreRun = func(c *cobra.Command, _ []string) {
+		*p.output = c.Flag("output").Value.String() // of BindOutput, if the command has it
+		p.Open()
+	}
+}
+
+// BindOutput binds --output of a command that has more formats than the others. A format other than text and wide is
+// for programs: the command writes it to Out, without escapes.
+func (p *Printer) BindOutput(c *cobra.Command, usage string, formats ...string) *string {
+	return EnumFlag(c, "output", "o", usage, formats...)
 }
 
 // Open prepares the printer for the formats that were requested.
@@ -63,7 +72,7 @@ func (p *Printer) Open() {
 	p.progress = p.openProgress()
 	p.page = p.newPage(p.Out)
 	p.Err = p.newPage(p.Err)
-	if !p.JSON {
+	if p.isText() {
 		p.Out = p.page
 	}
 	p.Sink = report.Sinks{p.progress, &p.Recorder, report.SystemdNotifier{}}
@@ -71,6 +80,9 @@ func (p *Printer) Open() {
 		logRequests(p.Err)
 	}
 }
+
+// isText reports whether the output is for people.
+func (p *Printer) isText() bool { return *p.output == "text" || *p.output == "wide" }
 
 // progressSink is a Sink for progress. Stop ends what it prints repeatedly.
 type progressSink interface {
@@ -88,7 +100,7 @@ func (p *Printer) openProgress() progressSink {
 		level = slog.LevelDebug
 	}
 	stream := p.Out
-	if p.JSON {
+	if !p.isText() {
 		stream = p.Err
 	}
 	heartbeat := &report.Heartbeat{First: time.Minute, Interval: 10 * time.Minute}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/fleet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+)
+
+// connectFleet prepares the connection to the hosted cluster.
+func connectFleet(cluster *clusterFlags, stdin io.Reader) (fleet.Client, error) {
+	kubeconfig, err := cluster.read(stdin)
+	if err != nil {
+		return fleet.Client{}, err
+	}
+	conn, _, err := kube.ConnectContext(kubeconfig)
+	return fleet.Client{Conn: conn}, err
+}
+
+// checkNodeNames checks that arguments can be the names of nodes, and not a part of a path.
+func checkNodeNames(names []string) error {
+	for _, name := range names {
+		if err := enrollment.CheckNodeName(name); err != nil {
+			return usageError("%w", err)
+		}
+	}
+	return nil
+}
+
+// completeFrom completes arguments with names of the hosted cluster, each once, if the cluster responds quickly.
+func completeFrom(
+	cluster *clusterFlags, list func(fleet.Client, context.Context) ([]string, error),
+) cobra.CompletionFunc {
+	const timeout = 2 * time.Second
+	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		client, err := connectFleet(cluster, c.InOrStdin())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(c.Context(), timeout)
+		defer cancel()
+		names, _ := list(client, ctx) // without a list, the name is not completed
+		return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(args, name) }),
+			cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build controlplane
+
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+)
+
+// hostedCluster is a real API server.
+type hostedCluster struct {
+	admin kubernetes.Interface
+}
+
+// startHostedCluster starts an API server without the API of NodeEnrollments.
+func startHostedCluster(t *testing.T) *hostedCluster {
+	t.Helper()
+	plane, err := bed.Start(t.Context(), bed.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	kubetest.Plane = plane
+	withoutKubeconfig(t)
+	return &hostedCluster{admin: kubetest.AdminClient(t)}
+}
+
+// kubeconfig writes a kubeconfig and returns its path. change modifies it.
+func (*hostedCluster) kubeconfig(t *testing.T, change func(*api.Cluster, *api.AuthInfo)) string {
+	t.Helper()
+	file, err := clientcmd.LoadFromFile(kubetest.Plane.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current := file.Contexts[file.CurrentContext]
+	change(file.Clusters[current.Cluster], file.AuthInfos[current.AuthInfo])
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*file, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// as returns the path of a kubeconfig of a user.
+func (h *hostedCluster) as(t *testing.T, user string) string {
+	t.Helper()
+	return h.kubeconfig(t, func(_ *api.Cluster, credential *api.AuthInfo) { credential.Impersonate = user })
+}
+
+// unreachable returns the path of a kubeconfig of a server that does not listen.
+func (h *hostedCluster) unreachable(t *testing.T) string {
+	t.Helper()
+	return h.kubeconfig(t, func(cluster *api.Cluster, _ *api.AuthInfo) { cluster.Server = "https://127.0.0.1:1" })
+}
+
+// grant grants a user the permissions of a command.
+func (h *hostedCluster) grant(t *testing.T, user string, permissions []permission) {
+	t.Helper()
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
+	for _, p := range permissions {
+		name, group, _ := strings.Cut(p.resource, ".")
+		rule := rbacv1.PolicyRule{Verbs: strings.Split(p.verbs, ","), APIGroups: []string{group}, Resources: []string{name}}
+		meta := metav1.ObjectMeta{GenerateName: user + "-"}
+		rbac := h.admin.RbacV1()
+		var err error
+		if p.namespace != "" {
+			var role *rbacv1.Role
+			role, err = rbac.Roles(p.namespace).Create(t.Context(),
+				&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{})
+			if err == nil {
+				_, err = rbac.RoleBindings(p.namespace).Create(t.Context(), &rbacv1.RoleBinding{
+					ObjectMeta: meta, Subjects: subjects,
+					RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+				}, metav1.CreateOptions{})
+			}
+		} else {
+			var role *rbacv1.ClusterRole
+			role, err = rbac.ClusterRoles().Create(t.Context(),
+				&rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{})
+			if err == nil {
+				_, err = rbac.ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+					ObjectMeta: meta, Subjects: subjects,
+					RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+				}, metav1.CreateOptions{})
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// exec runs a command as an administrator.
+func (*hostedCluster) exec(t *testing.T, args ...string) clitest.Result {
+	t.Helper()
+	return runCommandLine(t, append(args, "--kubeconfig", kubetest.Plane.Kubeconfig)...)
+}
+
+// await runs a command as a user until it succeeds. The authorizer of the API server needs a moment for new rights.
+func (h *hostedCluster) await(t *testing.T, user string, args ...string) clitest.Result {
+	t.Helper()
+	kubeconfig := h.as(t, user)
+	var got clitest.Result
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		got = runCommandLine(t, append(args, "--kubeconfig", kubeconfig)...)
+		if got.Code == 0 || time.Now().After(deadline) {
+			return got
+		}
+	}
+}
+
+// enroll creates a join token and its NodeEnrollment. change modifies the object; it can be nil.
+func (h *hostedCluster) enroll(t *testing.T, node string, change func(*v1alpha1.NodeEnrollment)) *enrollment.Token {
+	t.Helper()
+	token, record, err := enrollment.New(enrollment.Options{
+		NodeName: node, ClusterCA: csrtest.ClusterCA(t), Lifetime: 24 * time.Hour,
+	}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := record.Object()
+	if err != nil {
+		t.Fatal(err)
+	}
+	object.Spec.NodePool = "workers"
+	if change != nil {
+		change(object)
+	}
+	h.post(t, object)
+	return token
+}
+
+const enrollmentsPath = "/apis/hcp-node-agent.io/v1alpha1/nodeenrollments"
+
+func (h *hostedCluster) post(t *testing.T, object *v1alpha1.NodeEnrollment) {
+	t.Helper()
+	status := object.Status
+	body, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := h.admin.Discovery().RESTClient().Post().AbsPath(enrollmentsPath)
+	if err := request.Body(body).SetHeader("Content-Type", "application/json").Do(t.Context()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	h.patchStatus(t, object.Name, status)
+}
+
+// patchStatus writes the status of a NodeEnrollment as the controller does.
+func (h *hostedCluster) patchStatus(t *testing.T, node string, status v1alpha1.NodeEnrollmentStatus) {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"status": status})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = h.admin.Discovery().RESTClient().Patch("application/merge-patch+json").
+		AbsPath(enrollmentsPath, node, "status").Body(body).Do(t.Context()).Error()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// object returns a NodeEnrollment, and false if it does not exist.
+func (h *hostedCluster) object(t *testing.T, node string) (*v1alpha1.NodeEnrollment, bool) {
+	t.Helper()
+	body, err := h.admin.Discovery().RESTClient().Get().AbsPath(enrollmentsPath, node).Do(t.Context()).Raw()
+	if err != nil {
+		return nil, false
+	}
+	object := &v1alpha1.NodeEnrollment{}
+	if err := json.Unmarshal(body, object); err != nil {
+		t.Fatal(err)
+	}
+	return object, true
+}
+
+// kubectl runs the real kubectl as an administrator and returns its output.
+func kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	bin, err := bed.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), filepath.Join(bin, "kubectl"),
+		append(args, "--kubeconfig", kubetest.Plane.Kubeconfig)...)
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %q: %v: %s", args, err, output)
+	}
+	return string(output)
+}
+
+// recorder collects the output of a command that runs.
+type recorder struct {
+	mutex sync.Mutex
+	out   strings.Builder
+}
+
+func newRecorder() *recorder { return &recorder{} }
+
+func (r *recorder) Write(text []byte) (int, error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.out.Write(text)
+}
+
+func (r *recorder) text() string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.out.String()
+}
+
+// await waits until the output contains a text.
+func (r *recorder) await(t *testing.T, text string) {
+	t.Helper()
+	kubetest.WaitUntil(t, text+" in the output", func() bool { return strings.Contains(r.text(), text) })
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build controlplane
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
+)
+
+func TestControlPlaneFleet(t *testing.T) {
+	h := startHostedCluster(t)
+	t.Run("without the API", h.testWithoutAPI)
+	if err := rights.Grant(t.Context(), h.admin, "crd.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("nodes", h.testNodes)
+}
+
+// fleetCommands are command lines for a node.
+func fleetCommands(node string) [][]string {
+	return [][]string{{"nodes"}, {"nodes", node}, {"nodes", "--watch"}}
+}
+
+func (h *hostedCluster) testWithoutAPI(t *testing.T) {
+	for _, args := range fleetCommands("worker-1") {
+		got := h.exec(t, args...)
+		if got.Code != report.Refused || !strings.Contains(got.Err, " does not serve nodeenrollments.hcp-node-agent.io: "+
+			"the API of NodeEnrollments is not installed") || !strings.Contains(got.Err, "\noc --kubeconfig hosted.kubeconfig apply -f deploy/crd.yaml\n") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+}
+
+// testFailures checks the failures that all commands have.
+func (h *hostedCluster) testFailures(t *testing.T) {
+	for _, args := range fleetCommands("worker-1") {
+		forbidden := runCommandLine(t, append(args, "--kubeconfig", h.as(t, "nobody"))...)
+		if forbidden.Code != report.CredentialRefused || !strings.Contains(forbidden.Err, ": no permission: ") ||
+			!strings.Contains(forbidden.Err, "\noc create clusterrole hcp-node-") {
+			t.Errorf("%q, forbidden: %+v", args, forbidden)
+		}
+		unreachable := runCommandLine(t, append(args, "--kubeconfig", h.unreachable(t))...)
+		if unreachable.Code != report.Failed || !strings.Contains(unreachable.Err, "127.0.0.1:1 refused the connection") {
+			t.Errorf("%q, unreachable: %+v", args, unreachable)
+		}
+	}
+}
+
+func at(after time.Duration) *metav1.Time {
+	at := metav1.NewTime(time.Now().Add(after))
+	return &at
+}
+
+func (h *hostedCluster) testNodes(t *testing.T) {
+	if got := h.exec(t, "nodes"); got.Code != report.Success || got.Out != "" || got.Err != "no NodeEnrollment was found\n" {
+		t.Errorf("no NodeEnrollments: %+v", got)
+	}
+	h.enroll(t, "worker-2", func(object *v1alpha1.NodeEnrollment) {
+		object.Labels = map[string]string{"site": "a"}
+		object.Spec.Addresses = []string{"192.0.2.2", "2001:db8::/64"}
+		object.Status = v1alpha1.NodeEnrollmentStatus{
+			Phase: v1alpha1.PhaseFailed, Reason: "kubelet \x1b[2Jis down: " + strings.Repeat("a", 60), Release: "4.20.3",
+			ConfigHash: "844282c1", HostClass: "rhcos", MachineID: "0123456789abcdef0123456789abcdef",
+			CertificateExpires: at(87*24*time.Hour + time.Hour), LastReport: at(-15 * time.Minute),
+		}
+	})
+	h.enroll(t, "worker-1", func(object *v1alpha1.NodeEnrollment) {
+		object.Spec.NodePool = "gpu"
+		object.Status.Phase = v1alpha1.PhasePending
+	})
+	csrtest.CreateNode(t, "worker-2")
+	csrtest.CreateNode(t, "alone")
+	h.checkTables(t)
+	h.checkObjects(t)
+	h.checkWatch(t)
+	h.testFailures(t)
+
+	h.grant(t, "lister", nodesPermissions())
+	if got := h.await(t, "lister", "nodes", "worker-1"); got.Code != report.Success {
+		t.Errorf("with the documented permissions: %+v", got)
+	}
+	if got := h.await(t, "lister", "nodes"); !strings.HasPrefix(got.Err, "1 Node has no NodeEnrollment: alone\n") {
+		t.Errorf("with the documented permissions: %+v", got)
+	}
+	h.grant(t, "enrollments-only", nodesPermissions()[:1])
+	if got := h.await(t, "enrollments-only", "nodes"); got.Code != report.Success || got.Err != "" {
+		t.Errorf("without the permission for Nodes: %+v", got)
+	}
+}
+
+func (h *hostedCluster) checkTables(t *testing.T) {
+	t.Helper()
+	cause := "kubelet [2Jis down: " + strings.Repeat("a", 40) + "…"
+	first := []string{"worker-1", "Pending", "gpu"}
+	second := []string{"worker-2", "Failed", "4.20.3", "workers", "87d", "15m", cause}
+	head := []string{"NAME", "PHASE", "RELEASE", "NODEPOOL", "CERTIFICATE", "REPORTED", "REASON"}
+	for line, want := range map[string][][]string{
+		"":                                 {head, first, second},
+		"worker-2":                         {head, second},
+		"worker-2 worker-1":                {head, first, second},
+		"-l site=a":                        {head, second},
+		"--phase failed,Lost":              {head, second},
+		"--nodepool gpu":                   {head, first},
+		"--nodepool gpu --phase Ready":     nil,
+		"worker-1 --nodepool workers":      nil,
+		"-o name":                          {{"nodeenrollment.hcp-node-agent.io/worker-1"}, {"nodeenrollment.hcp-node-agent.io/worker-2"}},
+		"worker-1 worker-1 -o name":        {{"nodeenrollment.hcp-node-agent.io/worker-1"}},
+		"-l site=b -o name":                nil,
+		"--phase Pending,Failed -l site=a": {head, second},
+	} {
+		got := h.exec(t, append([]string{"nodes"}, strings.Fields(line)...)...)
+		if diff := cmp.Diff(want, table(got.Out)); diff != "" || got.Code != report.Success {
+			t.Errorf("nodes %s: code %d, %s (-want +got):\n%s", line, got.Code, got.Err, diff)
+		}
+	}
+	wide := h.exec(t, "nodes", "worker-2", "-o", "wide")
+	if want := []string{
+		"844282c1", "rhcos", "192.0.2.2,2001:db8::/64", "0123456789abcdef0123456789abcdef", "23h",
+	}; !strings.Contains(strings.Join(strings.Fields(wide.Out), " "), strings.Join(want, " ")) {
+		t.Errorf("%+v", wide)
+	}
+	missing := h.exec(t, "nodes", "worker-2", "worker-9")
+	if len(table(missing.Out)) != 2 || missing.Code != report.Usage ||
+		!strings.Contains(missing.Err, "no NodeEnrollment exists for worker-9") {
+		t.Errorf("a name that does not exist: %+v", missing)
+	}
+	// The table is that of oc get.
+	get := regexp.MustCompile(`(?m)^worker-1 +Pending +gpu`)
+	if got := kubectl(t, "get", "hne"); !get.MatchString(got) {
+		t.Errorf("kubectl get: %s", got)
+	}
+}
+
+// table returns the cells of a table. The cells of a column are separated by at least two spaces.
+func table(text string) [][]string {
+	var rows [][]string
+	for line := range strings.Lines(text) {
+		rows = append(rows, regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(line), -1))
+	}
+	return rows
+}
+
+func (h *hostedCluster) checkObjects(t *testing.T) {
+	t.Helper()
+	list := clitest.DecodeDocument(t, h.exec(t, "nodes", "-o", "json").Out)
+	if items, _ := list["items"].([]any); list["kind"] != "List" || len(items) != 2 {
+		t.Errorf("the list is %v", list)
+	}
+	object := clitest.DecodeDocument(t, h.exec(t, "nodes", "worker-1", "-o", "json").Out)
+	metadata, _ := object["metadata"].(map[string]any)
+	if object["kind"] != "NodeEnrollment" || metadata["name"] != "worker-1" || metadata["managedFields"] != nil {
+		t.Errorf("the object is %v", object)
+	}
+	empty := clitest.DecodeDocument(t, h.exec(t, "nodes", "-l", "site=b", "-o", "json").Out)
+	if items, isList := empty["items"].([]any); !isList || len(items) != 0 {
+		t.Errorf("an empty list is %v", empty)
+	}
+	if got := h.exec(t, "nodes", "-o", "yaml").Out; !strings.Contains(got, "\n- apiVersion: hcp-node-agent.io/v1alpha1\n") {
+		t.Errorf("YAML: %s", got)
+	}
+	failure := clitest.DecodeDocument(t, h.exec(t, "nodes", "worker-9", "-o", "json").Out)
+	if failure["kind"] != "Failure" || failure["exitCode"] != float64(report.Usage) {
+		t.Errorf("the failure is %v", failure)
+	}
+}
+
+func (h *hostedCluster) checkWatch(t *testing.T) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	out, done := newRecorder(), make(chan report.Code)
+	go func() {
+		done <- run(ctx, []string{"nodes", "--watch", "--kubeconfig", kubetest.Plane.Kubeconfig},
+			cli.Streams{Out: out, Err: &bytes.Buffer{}})
+	}()
+	out.await(t, "worker-2  ")
+	for n := range 3 {
+		reason := fmt.Sprintf("change-%d", n)
+		h.patchStatus(t, "worker-1", v1alpha1.NodeEnrollmentStatus{Phase: v1alpha1.PhaseEnrolled, Reason: reason})
+		out.await(t, reason)
+	}
+	stop()
+	if code := <-done; code != report.Interrupted {
+		t.Errorf("exit code %d", code)
+	}
+	if strings.Count(out.text(), "NAME") != 1 || strings.Count(out.text(), "worker-2") != 1 {
+		t.Errorf("printed:\n%s", out.text())
+	}
+	h.patchStatus(t, "worker-1", v1alpha1.NodeEnrollmentStatus{Phase: v1alpha1.PhasePending})
+}

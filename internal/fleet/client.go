@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Client reads and deletes what belongs to the nodes of a hosted cluster.
+type Client struct{ Conn *kube.Conn }
+
+// Namespace contains the ServiceAccounts of the enrollments.
+const Namespace = "hcp-node-admin"
+
+// kind is a kind of object that belongs to a node.
+type kind struct {
+	Name, resource string
+	path           []string // of its objects
+}
+
+func nodeEnrollments() kind {
+	version := v1alpha1.GroupVersion
+	return kind{
+		Name: "NodeEnrollment", resource: "nodeenrollments." + version.Group,
+		path: []string{"/apis", version.Group, version.Version, "nodeenrollments"},
+	}
+}
+
+func nodes() kind {
+	return kind{Name: "Node", resource: "nodes", path: []string{"/api/v1/nodes"}}
+}
+
+func serviceAccounts() kind {
+	return kind{
+		Name: "ServiceAccount", resource: "serviceaccounts",
+		path: []string{"/api/v1/namespaces", Namespace, "serviceaccounts"},
+	}
+}
+
+// objectPath returns the path of one object.
+func (k kind) objectPath(name string) []string { return append(k.path[:len(k.path):len(k.path)], name) }
+
+// send sends a request within kube.RequestTimeout and returns the body of the response.
+func send(ctx context.Context, request *rest.Request) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
+	defer cancel()
+	result := request.Do(ctx)
+	if err := result.Error(); err != nil { // Raw returns less about an error
+		return nil, err
+	}
+	return result.Raw()
+}
+
+// find decodes an object into a value. It returns false if the object does not exist.
+func (c Client) find(ctx context.Context, k kind, name string, into any) (exists bool, err error) {
+	err = c.Conn.Client.GetJSON(ctx, into, k.objectPath(name)...)
+	switch {
+	case err == nil:
+		return true, nil
+	case isMissingObject(err):
+		return false, nil
+	}
+	return false, c.explain(ctx, err, "get", k)
+}
+
+// delete deletes an object unless it differs from what was read. It returns false if the object does not exist.
+func (c Client) delete(ctx context.Context, k kind, name string, read metav1.Preconditions) (existed bool, err error) {
+	options, err := json.Marshal(metav1.DeleteOptions{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: &read,
+	})
+	if err != nil {
+		return false, fmt.Errorf("encoding the options of a deletion: %w", err)
+	}
+	_, err = send(ctx, c.Conn.Client.RESTClient().Delete().AbsPath(k.objectPath(name)...).
+		SetHeader("Content-Type", "application/json").Body(options))
+	switch {
+	case err == nil:
+		return true, nil
+	case isMissingObject(err):
+		return false, nil
+	case apierrors.IsConflict(err):
+		return false, err
+	}
+	return false, c.explain(ctx, err, "delete", k)
+}
+
+// preconditions returns the UID that was read.
+func preconditions(uid types.UID) metav1.Preconditions { return metav1.Preconditions{UID: &uid} }
+
+// isMissingObject reports whether an object does not exist, whereas its resource does. A server without the resource
+// returns status 404 without a Status object.
+func isMissingObject(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
+}
+
+// explain returns the error of a request, with a remedy for the administrator of the hosted cluster.
+func (c Client) explain(ctx context.Context, err error, verb string, k kind) error {
+	doing := fmt.Sprintf("%s %s of %s", progressive[verb], k.resource, c.Conn.Server)
+	var status apierrors.APIStatus
+	switch {
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return report.Fail(report.Interrupted, "", "interrupted: %w", err)
+	case !errors.As(err, &status):
+		return c.Conn.Explain(ctx, err).Failure(doing)
+	case apierrors.IsUnauthorized(err):
+		return report.Fail(report.CredentialRefused, "# log in to the hosted cluster again, for example with oc login",
+			"%s: the credential of the kubeconfig is rejected (HTTP 401)", doing)
+	case apierrors.IsForbidden(err):
+		return report.Fail(report.CredentialRefused, grantRemedy(verb, k), "%s: no permission: %w", doing, err)
+	case apierrors.IsNotFound(err):
+		return report.Fail(report.Refused, "# select the hosted cluster with --context or --kubeconfig, or install the "+
+			"API there:\noc --kubeconfig hosted.kubeconfig apply -f deploy/crd.yaml",
+			"%s does not serve %s: the API of NodeEnrollments is not installed, or it is not the hosted cluster",
+			c.Conn.Server, k.resource)
+	}
+	return report.Fail(report.Failed, "oc get --raw /readyz # prints whether the API server is ready", "%s: %w",
+		doing, err)
+}
+
+// progressive maps verbs to the form in messages.
+var progressive = map[string]string{
+	"get": "getting", "list": "listing", "watch": "watching", "delete": "deleting",
+}
+
+// grantRemedy returns the commands that grant a permission.
+func grantRemedy(verb string, k kind) report.Remedy {
+	role := "hcp-node-" + verb + "-" + k.path[len(k.path)-1]
+	if k.path[0] != serviceAccounts().path[0] {
+		return report.Remedyf("# an administrator of the hosted cluster grants the permission to USER:\n"+
+			"oc create clusterrole %[1]s --verb=%[2]s --resource=%[3]s\n"+
+			"oc create clusterrolebinding %[1]s --clusterrole=%[1]s --user=USER", role, verb, k.resource)
+	}
+	return report.Remedyf("# an administrator of the hosted cluster grants the permission to USER:\n"+
+		"oc -n %[1]s create role %[2]s --verb=%[3]s --resource=%[4]s\n"+
+		"oc -n %[1]s create rolebinding %[2]s --role=%[2]s --user=USER", Namespace, role, verb, k.resource)
+}
