@@ -61,6 +61,7 @@ func documentKinds() []cli.DocumentKind {
 		cli.NewDocumentKind(programName, "UserDataResult", "user-data", userDataDocument{}),
 		cli.NewDocumentKind(programName, "JoinTokens", "token create", tokensDocument{}),
 		cli.NewDocumentKind(programName, "JoinTokenSummary", "token show", tokenDocument{}),
+		cli.NewDocumentKind(programName, "NodeDescription", "describe", descriptionDocument{}),
 		cli.NewDocumentKind(programName, "ApproverEvent", "approve", eventDocument{}),
 	)
 }

@@ -52,3 +52,13 @@ func completeFrom(
 			cobra.ShellCompDirectiveNoFileComp
 	}
 }
+
+// completeOne completes the first argument only.
+func completeOne(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(c, args, text)
+	}
+}

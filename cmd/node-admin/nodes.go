@@ -16,11 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/fleet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
 // nodesOptions are the flags of nodes.
@@ -69,7 +67,7 @@ error, if list nodes is permitted.` + describePermissions(nodesPermissions()),
 	flags.StringSliceVar(&o.selected.Phases, "phase", nil, "only nodes in this `PHASE`; can be repeated")
 	flags.StringVar(&o.selected.NodePool, "nodepool", "", "only nodes of the NodePool `NAME`")
 	flags.BoolVarP(&o.watch, "watch", "w", false, "print changes until stopped")
-	cli.CompleteFlag(c, "phase", cli.CompleteList(phases()))
+	cli.CompleteFlag(c, "phase", cli.CompleteList(fleet.Phases()))
 	cli.CompleteFlag(c, "nodepool", completeFrom(&o.cluster, fleet.Client.NodePools))
 	c.ValidArgsFunction = completeFrom(&o.cluster, fleet.Client.NodeNames)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -90,21 +88,16 @@ func nodesPermissions() []permission {
 	}
 }
 
-func phases() []string {
-	return schema.Strings(v1alpha1.PhasePending, v1alpha1.PhaseEnrolled, v1alpha1.PhaseJoined, v1alpha1.PhaseReady,
-		v1alpha1.PhaseUpgrading, v1alpha1.PhaseDrifted, v1alpha1.PhaseFailed, v1alpha1.PhaseLost)
-}
-
 func (o *nodesOptions) check() error {
 	for i, phase := range o.selected.Phases {
 		known := ""
-		for _, one := range phases() {
+		for _, one := range fleet.Phases() {
 			if strings.EqualFold(one, phase) {
 				known = one
 			}
 		}
 		if known == "" {
-			return usageError("--phase: %q is none of %s", phase, strings.Join(phases(), ", "))
+			return usageError("--phase: %q is none of %s", phase, strings.Join(fleet.Phases(), ", "))
 		}
 		o.selected.Phases[i] = known
 	}

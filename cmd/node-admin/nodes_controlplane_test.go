@@ -32,11 +32,14 @@ func TestControlPlaneFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("nodes", h.testNodes)
+	csrtest.CreateNode(t, "alone")
+	t.Run("describe", h.testDescribe)
+	t.Run("failures", h.testFailures)
 }
 
 // fleetCommands are command lines for a node.
 func fleetCommands(node string) [][]string {
-	return [][]string{{"nodes"}, {"nodes", node}, {"nodes", "--watch"}}
+	return [][]string{{"nodes"}, {"nodes", node}, {"nodes", "--watch"}, {"describe", node}}
 }
 
 func (h *hostedCluster) testWithoutAPI(t *testing.T) {
@@ -91,7 +94,6 @@ func (h *hostedCluster) testNodes(t *testing.T) {
 	h.checkTables(t)
 	h.checkObjects(t)
 	h.checkWatch(t)
-	h.testFailures(t)
 
 	h.grant(t, "lister", nodesPermissions())
 	if got := h.await(t, "lister", "nodes", "worker-1"); got.Code != report.Success {

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build controlplane
+
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+)
+
+const hostileText = "\x1b[2J\x1b]0;title\x07\r\nok \u009b31m\u202e"
+
+func (h *hostedCluster) testDescribe(t *testing.T) {
+	token := h.enroll(t, "described", func(object *v1alpha1.NodeEnrollment) {
+		object.Spec.Addresses = []string{"192.0.2.7"}
+		object.Status = v1alpha1.NodeEnrollmentStatus{
+			Phase: v1alpha1.PhaseFailed, Reason: "kubelet stopped", BoundKey: "SHA256:00", BoundAt: at(-time.Hour),
+			Conditions: []metav1.Condition{{
+				Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "NodeNotReady", Message: hostileText,
+				LastTransitionTime: *at(-2 * time.Hour),
+			}},
+		}
+	})
+	csrtest.CreateNode(t, "described", "192.0.2.7")
+	h.patchNode(t, "described", map[string]any{
+		"metadata": map[string]any{"annotations": map[string]string{
+			v1alpha1.AnnotationState:  "Degraded",
+			v1alpha1.AnnotationReason: strings.Repeat(hostileText, 8000), // 192 KB
+		}},
+		"spec": map[string]any{"unschedulable": true},
+	})
+	client, _ := csrtest.SubmitWithToken(t, token)
+	serving := csrtest.ServingRequest{Node: "described", Addresses: []string{"192.0.2.7"}}.Submit(t)
+	h.createEvent(t, "Node", "described", "Rebooted", hostileText, time.Now().Add(-time.Hour))
+	h.createEvent(t, "NodeEnrollment", "described", "NodeFailed", "kubelet stopped", time.Now().Add(-time.Minute))
+	h.createEvent(t, "Pod", "described", "Killing", "another object", time.Now())
+
+	got := h.exec(t, "describe", "described")
+	at := 0
+	for _, want := range []string{
+		"Name:               described\nPhase:              Failed\n", "Reason:             kubelet stopped\n",
+		"\nEnrollment:\n", "  Token expires:    ", "  Addresses:        192.0.2.7\n", "  Bound key:        SHA256:00\n",
+		"  Ready:            False since 120m: NodeNotReady: [2J]0;title  ok 31m\n",
+		"\nNode:\n", "  Addresses:        Hostname=described, InternalIP=192.0.2.7\n", "  Cordoned:         yes\n",
+		"\nAgent, as the node itself reports:\n  State:            Degraded\n  Reason:           [2J]0;title  ok 31m",
+		"\nCSRs:\n", "\nEvents:\n", "  60m    Warning  Rebooted: [2J]0;title  ok 31m\n",
+		"  60s    Warning  NodeFailed: kubelet stopped\n",
+		"\nNext:\n  - the node is Failed: kubelet stopped\n# remedy: on the host\nhcp-node-agent doctor\n",
+		"\noc adm uncordon described\n",
+	} {
+		found := strings.Index(got.Out[at:], want)
+		if found < 0 {
+			t.Fatalf("%q is not printed, or not in this order: %+v\n%s", want, got, got.Out)
+		}
+		at += found
+	}
+	for _, want := range []string{ // the CSRs are of the same second
+		"\nhcp-node-admin approve --node described --fingerprint SHA256:",
+		"\nhcp-node-admin approve --node described --address 192.0.2.7\n",
+	} {
+		if !strings.Contains(got.Out, want) {
+			t.Errorf("%q is not printed: %s", want, got.Out)
+		}
+	}
+	if len(got.Out) > 8000 || strings.ContainsAny(got.Out, "\x1b\x07\r\u009b\u202e") || !strings.Contains(got.Out, serving) ||
+		!strings.Contains(got.Out, client+": client, Pending, age ") ||
+		strings.Contains(got.Out, "another object") {
+		t.Errorf("%d bytes: %q", len(got.Out), got.Out)
+	}
+	h.checkDescription(t, client)
+	h.checkDescribePermissions(t)
+}
+
+func (h *hostedCluster) checkDescription(t *testing.T, client string) {
+	t.Helper()
+	out := h.exec(t, "describe", "described", "-o", "json").Out
+	document := clitest.DecodeDocument(t, out)
+	csrs, _ := document["csrs"].([]any)
+	events, _ := document["events"].([]any)
+	if document["kind"] != "NodeDescription" || len(csrs) != 2 || len(events) != 2 || strings.Contains(out, `\u001b`) ||
+		!strings.Contains(out, client) {
+		t.Errorf("the document is %s", out)
+	}
+	unknown := h.exec(t, "describe", "worker-9")
+	if unknown.Code != report.Usage || !strings.Contains(unknown.Err, "neither a NodeEnrollment nor a Node worker-9 exists") {
+		t.Errorf("unknown node: %+v", unknown)
+	}
+	alone := h.exec(t, "describe", "alone", "-o", "json")
+	if alone.Code != report.Success || !strings.Contains(alone.Out, "the Node has no NodeEnrollment") {
+		t.Errorf("a Node without a NodeEnrollment: %+v", alone)
+	}
+	// The schema of the API accepts a key that is none.
+	h.enroll(t, "invalid", func(object *v1alpha1.NodeEnrollment) {
+		object.Spec.PublicKey = "-----BEGIN PUBLIC KEY-----\nedited\x1b[2J\n-----END PUBLIC KEY-----\n"
+	})
+	invalid := h.exec(t, "describe", "invalid")
+	if invalid.Code != report.Success || !strings.Contains(invalid.Out, "\n  Invalid:          publicKey: ") {
+		t.Errorf("an invalid NodeEnrollment: %+v", invalid)
+	}
+	if wrong := admin().ValidateDocuments(t, out, alone.Out, h.exec(t, "describe", "invalid", "-o", "json").Out); wrong != "" {
+		t.Error(wrong)
+	}
+}
+
+func (h *hostedCluster) checkDescribePermissions(t *testing.T) {
+	t.Helper()
+	h.grant(t, "describer", describeNodePermissions())
+	kubetest.WaitUntil(t, "all permissions", func() bool {
+		return !strings.Contains(h.await(t, "describer", "describe", "described").Out, "not shown")
+	})
+	h.grant(t, "least-describer", describeNodePermissions()[:1])
+	got := h.await(t, "least-describer", "describe", "described")
+	for _, resource := range []string{"nodes", "certificatesigningrequests", "events"} {
+		if !strings.Contains(got.Out, "not shown: "+resource+", which the credential must not read\n") {
+			t.Errorf("without permissions: %+v", got)
+		}
+	}
+	if strings.Contains(got.Out, "does not exist") || strings.Contains(got.Out, "Events:") {
+		t.Errorf("without permissions: %+v", got)
+	}
+}
+
+func (h *hostedCluster) patchNode(t *testing.T, name string, patch map[string]any) {
+	t.Helper()
+	body, err := json.Marshal(patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.admin.CoreV1().Nodes().Patch(t.Context(), name, types.MergePatchType, body, metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *hostedCluster) createEvent(t *testing.T, kind, name, reason, message string, last time.Time) {
+	t.Helper()
+	_, err := h.admin.CoreV1().Events("default").Create(t.Context(), &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{GenerateName: name + "-"},
+		InvolvedObject: corev1.ObjectReference{Kind: kind, Name: name},
+		Reason:         reason, Message: message, Type: corev1.EventTypeWarning,
+		LastTimestamp: metav1.NewTime(last),
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

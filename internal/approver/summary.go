@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approver
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
+)
+
+// CSRState is the state of a CSR in one word.
+type CSRState string
+
+// States of a CSR.
+const (
+	CSRPending  CSRState = "Pending"
+	CSRApproved CSRState = "Approved" // the certificate is not issued yet
+	CSRIssued   CSRState = "Issued"
+	CSRDenied   CSRState = "Denied"
+	CSRFailed   CSRState = "Failed"
+)
+
+// Enum returns all states.
+func (CSRState) Enum() []string {
+	return schema.Strings(CSRPending, CSRApproved, CSRIssued, CSRDenied, CSRFailed)
+}
+
+// CSRSummary describes a CSR of a node for people. The requestor has chosen its texts.
+type CSRSummary struct {
+	Name      string    `json:"name" doc:"name of the CSR"`
+	Signer    string    `json:"signer" doc:"signer of the certificate"`
+	Requestor string    `json:"requestor" doc:"user who submitted the CSR"`
+	State     CSRState  `json:"state" doc:"state of the CSR"`
+	Reason    string    `json:"reason,omitempty" doc:"reason of the approval, denial or failure"`
+	Created   time.Time `json:"created" doc:"time at which the CSR was submitted"`
+	Key       string    `json:"key,omitempty" doc:"fingerprint of its public key; absent if the request is invalid"`
+	Addresses []string  `json:"addresses,omitempty" doc:"addresses that the certificate would contain"`
+}
+
+// IsServing reports whether the CSR is for a serving certificate.
+func (s CSRSummary) IsServing() bool { return s.Signer == certificatesv1.KubeletServingSignerName }
+
+// maxSummaries limits the CSRs of one node that are kept. Any user of a bootstrap kubeconfig can create any number.
+const maxSummaries = 50
+
+// SummarizeCSRs returns the newest CSRs that concern a node: those with its name, those that it has submitted, and
+// those with the ID of its join token. They are sorted by time, the oldest first.
+func SummarizeCSRs(ctx context.Context, client *kube.Client, node, tokenID string) ([]CSRSummary, error) {
+	var all []CSRSummary
+	for _, signer := range []string{
+		certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName,
+	} {
+		options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
+		_, err := connection{client: client}.eachPage(ctx, options, func(page []kube.CSR) error {
+			for n := range page {
+				concerns := ConcernsOf(&page[n])
+				if concerns.Node == node || concerns.Requestor == node || tokenID != "" && concerns.TokenID == tokenID {
+					all = append(all, summarize(&page[n]))
+				}
+			}
+			all = newest(all)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// newest returns the newest CSRs of a list, sorted by time.
+func newest(all []CSRSummary) []CSRSummary {
+	slices.SortFunc(all, func(a, b CSRSummary) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
+	})
+	return all[max(0, len(all)-maxSummaries):]
+}
+
+func summarize(csr *kube.CSR) CSRSummary {
+	request := parseCSR(csr)
+	summary := CSRSummary{
+		Name: truncateTo(maxNodeNameLength, csr.Name), Signer: csr.Spec.SignerName,
+		Requestor: truncateTo(maxNodeNameLength, csr.Spec.Username),
+		State:     CSRPending, Created: csr.CreationTimestamp.UTC(), Key: request.fingerprint,
+	}
+	const maxAddresses = 64
+	for _, address := range request.addresses[:min(len(request.addresses), maxAddresses)] {
+		summary.Addresses = append(summary.Addresses, address.String())
+	}
+	for _, condition := range csr.Status.Conditions {
+		summary.State, summary.Reason = CSRState(condition.Type), truncate(condition.Reason)
+	}
+	if len(csr.Status.Certificate) > 0 {
+		summary.State = CSRIssued
+	}
+	return summary
+}
+
+// PendingCSRs returns the CSRs of a list that are pending.
+func PendingCSRs(all []CSRSummary) []CSRSummary {
+	return slices.DeleteFunc(slices.Clone(all), func(csr CSRSummary) bool { return csr.State != CSRPending })
+}
