@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/fleet"
@@ -23,6 +24,13 @@ func connectFleet(cluster *clusterFlags, stdin io.Reader) (fleet.Client, error) 
 	}
 	conn, _, err := kube.ConnectContext(kubeconfig)
 	return fleet.Client{Conn: conn}, err
+}
+
+// objectPrinter returns a printer of objects in a format of kubectl: json, yaml or name.
+func objectPrinter(format string) printers.ResourcePrinter {
+	return map[string]printers.ResourcePrinter{
+		"json": &printers.JSONPrinter{}, "yaml": &printers.YAMLPrinter{}, "name": &printers.NamePrinter{},
+	}[format]
 }
 
 // checkNodeNames checks that arguments can be the names of nodes, and not a part of a path.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command hcp-node-admin enrolls nodes in an OpenShift hosted cluster: it creates join tokens and
-// approves the CSRs of nodes.
+// Command hcp-node-admin enrolls nodes in an OpenShift hosted cluster, approves their CSRs, shows their state, and lets
+// them be upgraded.
 package main
 
 import (
 	"context"
 	"os"
 	"path/filepath"
+	_ "time/tzdata" // time zones of windows; the image of the controller has none
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"

@@ -56,6 +56,9 @@ func TestInvalidCommandLines(t *testing.T) {
 			"hcp-node-admin approve --help\n",
 		"user-data": "hcp-node-admin user-data: the name of one NodePool is required\n" +
 			"see: hcp-node-admin user-data --help\n",
+		"upgrade": "hcp-node-admin upgrade: the name of one NodePool is required\nsee: hcp-node-admin upgrade --help\n",
+		"upgrade a --pause --resume": "hcp-node-admin upgrade: if any flags in the group [pause resume stop] are set none " +
+			"of the others can be; [pause resume] were all set\nsee: hcp-node-admin upgrade --help\n",
 		"user-data a b": "hcp-node-admin user-data: the name of one NodePool is required\n" +
 			"see: hcp-node-admin user-data --help\n",
 		"user-data a --format none": "hcp-node-admin user-data: --format: invalid value \"none\": must be one of ignition, " +

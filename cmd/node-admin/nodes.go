@@ -174,9 +174,7 @@ func (o *nodesOptions) printer(w io.Writer) func(fleet.Table) error {
 		table := printers.NewTablePrinter(printers.PrintOptions{Wide: isWide})
 		return func(t fleet.Table) error { return table.PrintObj(t.Printable(time.Now(), isWide), w) }
 	}
-	objects := map[string]printers.ResourcePrinter{
-		"json": &printers.JSONPrinter{}, "yaml": &printers.YAMLPrinter{}, "name": &printers.NamePrinter{},
-	}[*o.output]
+	objects := objectPrinter(*o.output)
 	// As kubectl does, one object that was requested by name is no list, and those of a watch are not either.
 	isList := !o.watch && len(o.selected.Names) != 1 && *o.output != "name"
 	return func(t fleet.Table) error {

@@ -22,7 +22,8 @@ kubectl: oc hcp-node COMMAND.`,
 			"      --address 192.0.2.7 --kubeconfig hosted.kubeconfig")
 	cli.AddGroup(root, "cluster", "Cluster commands:", newUserDataCommand(p),
 		cli.NewParentCommand("token", "Create and print join tokens", newTokenCreateCommand(p), newTokenShowCommand(p)),
-		newNodesCommand(p), newDescribeCommand(p), newApproveCommand(p), newControllerCommand(p))
+		newNodesCommand(p), newDescribeCommand(p), newUpgradeCommand(p),
+		newApproveCommand(p), newControllerCommand(p))
 	cli.AddGroup(root, otherGroup, "Other commands:", cli.NewVersionCommand(p), cli.NewDocsCommand(p, docs))
 	cli.CompleteRoot(root, p, otherGroup, nil)
 	return root

@@ -54,9 +54,13 @@ func (p *Printer) BindFlags(root *cobra.Command) {
 	// The empty pair of backquotes removes the placeholder "count".
 	p.verbose = flags.CountP("verbose", "v", "``"+p.Program.Verbose+"; -vv also every request to the API server")
 	p.quiet = flags.BoolP("quiet", "q", false, "print no progress except warnings and errors")
-	root.PersistentPreRun = func(c *cobra.Command, _ []string) {
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		if err := c.ValidateFlagGroups(); err != nil { // cobra itself would report it after Open, as a failure
+			return err
+		}
 		*p.output = c.Flag("output").Value.String() // of BindOutput, if the command has it
 		p.Open()
+		return nil
 	}
 }
 

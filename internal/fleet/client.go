@@ -132,6 +132,7 @@ func (c Client) explain(ctx context.Context, err error, verb string, k kind) err
 // progressive maps verbs to the form in messages.
 var progressive = map[string]string{
 	"get": "getting", "list": "listing", "watch": "watching", "delete": "deleting",
+	"create": "creating", "update": "updating",
 }
 
 // grantRemedy returns the commands that grant a permission.

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/fleet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/rollout"
+)
+
+// upgradeOptions are the flags of upgrade.
+type upgradeOptions struct {
+	cluster                clusterFlags
+	pause, resume, stop    bool
+	maxUnavailable, canary string
+	window, timeZone       string
+	windowDuration         time.Duration
+	maxFailures            int32
+	slotTimeout            time.Duration
+	retried, ended         []string
+	output                 *string
+	isSet                  func(name string) bool
+}
+
+func newUpgradeCommand(p *cli.Printer) *cobra.Command {
+	var o upgradeOptions
+	c := &cobra.Command{
+		Use:         "upgrade NODEPOOL",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.Interrupted),
+		Short:       "Let the controller upgrade the nodes of a NodePool",
+		Long: `Upgrade creates or changes the NodeRollout of a NodePool in the hosted cluster,
+and prints its state. From then on, the controller gives nodes whose
+configuration differs from that of the NodePool a slot, one after the other, and
+the agent of a node with a slot upgrades the node: also after a change of the
+NodePool in the future, and back to a former release.
+
+A node is drained before its upgrade. If the upgrade fails, the agent restores
+the node, and the rollout stops after --max-failures nodes. A failed upgrade is
+repeated only with --retry.
+
+The controller must publish the user data of the NodePool (controller install
+--publish).` + describePermissions(upgradePermissions()),
+		Example: "  hcp-node-admin upgrade workers\n" +
+			"  hcp-node-admin upgrade workers --max-unavailable 10% \\\n" +
+			"      --window '0 1 * * SAT' --window-duration 4h\n" +
+			"  hcp-node-admin upgrade workers --pause\n" +
+			"  hcp-node-admin upgrade workers --retry worker-7.example.com",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("the name of one NodePool is required")
+			}
+			return nil
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	o.addFlags(flags)
+	o.output = p.BindOutput(c, "output `FORMAT`: text; json or yaml, the NodeRollout; or name", "text", "json", "yaml",
+		"name")
+	c.MarkFlagsMutuallyExclusive("pause", "resume", "stop")
+	c.ValidArgsFunction = completeOne(completeFrom(&o.cluster, fleet.Client.NodePools))
+	cli.CompleteFlag(c, "retry", completeFrom(&o.cluster, fleet.Client.NodeNames))
+	cli.CompleteFlag(c, "end-slot", completeFrom(&o.cluster, fleet.Client.NodeNames))
+	o.isSet = flags.Changed
+	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args[0]) }
+	return c
+}
+
+func (o *upgradeOptions) addFlags(flags *pflag.FlagSet) {
+	o.cluster.add(flags, ", or - for standard input")
+	flags.StringVar(&o.maxUnavailable, "max-unavailable", "",
+		"`NUMBER` or percentage of nodes that may be unavailable at a time (default that of the NodePool, else 1)")
+	flags.BoolVar(&o.pause, "pause", false, "give no more slots; upgrades in progress are completed")
+	flags.BoolVar(&o.resume, "resume", false, "continue after --pause")
+	flags.StringVar(&o.canary, "canary", "", "label `SELECTOR` of the Nodes that are upgraded before all others")
+	flags.StringVar(&o.window, "window", "",
+		"give slots only in a window that opens by this `SCHEDULE`, the five fields of cron; \"\" removes it")
+	flags.DurationVar(&o.windowDuration, "window-duration", 0, "`DURATION` of the window")
+	flags.StringVar(&o.timeZone, "time-zone", "", "time `ZONE` of the schedule (default UTC)")
+	flags.Int32Var(&o.maxFailures, "max-failures", 0, "`NUMBER` of nodes that may fail before the rollout stops")
+	flags.DurationVar(&o.slotTimeout, "slot-timeout", 0,
+		"`DURATION` after which an upgrade that has not ended counts as failed; 0 for never")
+	flags.StringArrayVar(&o.retried, "retry", nil, "upgrade this `NODE` again, whose upgrade failed; can be repeated")
+	flags.StringArrayVar(&o.ended, "end-slot", nil,
+		"count the upgrade of this `NODE` as failed, because the node is lost; can be repeated")
+	flags.BoolVar(&o.stop, "stop", false, "delete the NodeRollout: nodes are upgraded by hand again")
+}
+
+func upgradePermissions() []permission {
+	const resource = "noderollouts.hcp-node-agent.io"
+	return []permission{
+		{verbs: "get,create,update", resource: resource},
+		{verbs: "update", resource: "noderollouts/status.hcp-node-agent.io", purpose: "for --retry and --end-slot"},
+		{verbs: "delete", resource: resource, purpose: "for --stop"},
+	}
+}
+
+// change returns the change of the specification. It fails if a flag is not valid.
+func (o *upgradeOptions) change() (func(*v1alpha1.NodeRolloutSpec), error) {
+	var changes []func(*v1alpha1.NodeRolloutSpec)
+	add := func(flag string, change func(*v1alpha1.NodeRolloutSpec)) {
+		if o.isSet(flag) {
+			changes = append(changes, change)
+		}
+	}
+	canary, err := metav1.ParseToLabelSelector(o.canary)
+	if err != nil {
+		return nil, usageError("--canary: %w", err)
+	}
+	window := &v1alpha1.MaintenanceWindow{
+		Schedule: o.window, Duration: metav1.Duration{Duration: o.windowDuration}, TimeZone: o.timeZone,
+	}
+	switch {
+	case o.window == "" && (o.timeZone != "" || o.windowDuration != 0):
+		return nil, usageError("--window-duration and --time-zone require --window")
+	case o.window == "":
+		window = nil
+	default:
+		if _, err := rollout.NewWindow(o.window, o.timeZone, o.windowDuration); err != nil {
+			return nil, usageError("--window: %w", err)
+		}
+	}
+	add("max-unavailable", func(spec *v1alpha1.NodeRolloutSpec) {
+		spec.MaxUnavailable = nil
+		if o.maxUnavailable != "" {
+			spec.MaxUnavailable = ptr.To(intstr.Parse(o.maxUnavailable))
+		}
+	})
+	add("pause", func(spec *v1alpha1.NodeRolloutSpec) { spec.Paused = o.pause })
+	add("resume", func(spec *v1alpha1.NodeRolloutSpec) { spec.Paused = !o.resume })
+	add("canary", func(spec *v1alpha1.NodeRolloutSpec) {
+		spec.Canary = nil
+		if o.canary != "" {
+			spec.Canary = canary
+		}
+	})
+	add("window", func(spec *v1alpha1.NodeRolloutSpec) { spec.Window = window })
+	add("max-failures", func(spec *v1alpha1.NodeRolloutSpec) { spec.MaxFailures = o.maxFailures })
+	add("slot-timeout", func(spec *v1alpha1.NodeRolloutSpec) {
+		spec.SlotTimeout = nil
+		if o.slotTimeout > 0 {
+			spec.SlotTimeout = &metav1.Duration{Duration: o.slotTimeout}
+		}
+	})
+	return func(spec *v1alpha1.NodeRolloutSpec) {
+		for _, change := range changes {
+			change(spec)
+		}
+	}, nil
+}
+
+func (o *upgradeOptions) run(ctx context.Context, p *cli.Printer, nodePool string) error {
+	change, err := o.change()
+	if err != nil {
+		return err
+	}
+	client, err := connectFleet(&o.cluster, p.In)
+	if err != nil {
+		return err
+	}
+	if o.stop {
+		if _, err := client.StopRollout(ctx, nodePool); err != nil {
+			return err
+		}
+		return p.Document(nil, func(w *report.Page) {
+			w.Item("", "the nodes of NodePool "+nodePool+" are upgraded by hand again")
+		})
+	}
+	if len(o.retried)+len(o.ended) > 0 {
+		if err := client.Release(ctx, nodePool, o.retried, o.ended); err != nil {
+			return err
+		}
+	}
+	object, err := client.ChangeRollout(ctx, nodePool, change)
+	if err != nil {
+		return err
+	}
+	if *o.output != "text" {
+		return objectPrinter(*o.output).PrintObj(object, p.Out)
+	}
+	return p.Document(object, func(w *report.Page) { printRollout(w, object) })
+}
+
+// printRollout prints the state of a rollout, and how its failures are continued.
+func printRollout(w *report.Page, object *v1alpha1.NodeRollout) {
+	status := object.Status
+	if status.Config == "" && status.Waiting == "" {
+		w.Item("", "the controller has not reported about NodePool "+object.Name+" yet")
+		w.Printf("\noc get noderollout %s --watch\n", object.Name)
+		return
+	}
+	w.Item("", fmt.Sprintf("NodePool %s: release %s, configuration %s", object.Name, status.Release, status.Config))
+	w.Item("", fmt.Sprintf("%d nodes: %d updated, %d unavailable, %d failed", status.Nodes, status.Updated,
+		status.Unavailable, status.Failed))
+	for _, slot := range status.Slots {
+		w.Item("", fmt.Sprintf("%s may upgrade since %s", slot.Node, duration.HumanDuration(time.Since(slot.Given.Time))))
+	}
+	if status.Waiting != "" {
+		w.Item("", "waiting: "+report.EscapeLine(status.Waiting))
+	}
+	for _, failure := range status.Failures {
+		w.Item("", fmt.Sprintf("%s failed: %s", failure.Node, report.EscapeLine(failure.Reason)))
+	}
+	if len(status.Failures) > 0 {
+		w.Printf("\n# when the cause is removed:\nhcp-node-admin upgrade %s --retry %s\n", object.Name,
+			report.ShellWord(status.Failures[0].Node))
+	}
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build controlplane
+
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const rolloutsPath = "/apis/hcp-node-agent.io/v1alpha1/noderollouts"
+
+// rollout returns a NodeRollout, nil if it does not exist.
+func (h *hostedCluster) rollout(t *testing.T, nodePool string) *v1alpha1.NodeRollout {
+	t.Helper()
+	body, err := h.admin.Discovery().RESTClient().Get().AbsPath(rolloutsPath, nodePool).Do(t.Context()).Raw()
+	if err != nil {
+		return nil
+	}
+	object := &v1alpha1.NodeRollout{}
+	if err := json.Unmarshal(body, object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// setRolloutStatus writes the status of a NodeRollout as the controller does.
+func (h *hostedCluster) setRolloutStatus(t *testing.T, nodePool string, status v1alpha1.NodeRolloutStatus) {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"status": status})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.admin.Discovery().RESTClient().Patch("application/merge-patch+json").
+		AbsPath(rolloutsPath, nodePool, "status").Body(body).Do(t.Context()).Error(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *hostedCluster) testUpgrade(t *testing.T) {
+	if got := h.exec(t, "upgrade", "workers"); got.Code != report.Success ||
+		got.Out != "the controller has not reported about NodePool workers yet\n\noc get noderollout workers --watch\n" {
+		t.Errorf("new: %+v", got)
+	}
+	h.testRolloutSpec(t)
+	h.testRolloutStatus(t)
+	h.grant(t, "upgrader", upgradePermissions())
+	if got := h.await(t, "upgrader", "upgrade", "workers", "--pause"); got.Code != report.Success {
+		t.Errorf("with the documented permissions: %+v", got)
+	}
+	if got := h.await(t, "upgrader", "upgrade", "workers", "--retry", "worker-1"); got.Code != report.Success {
+		t.Errorf("with the documented permissions, --retry: %+v", got)
+	}
+	for range 2 { // the second time, there is none
+		got := h.await(t, "upgrader", "upgrade", "workers", "--stop")
+		if got.Out != "the nodes of NodePool workers are upgraded by hand again\n" || h.rollout(t, "workers") != nil {
+			t.Errorf("--stop: %+v", got)
+		}
+	}
+	if got := h.exec(t, "upgrade", "workers", "--retry", "worker-1"); got.Code != report.Usage ||
+		!strings.Contains(got.Err, "no NodeRollout workers exists") {
+		t.Errorf("--retry without a NodeRollout: %+v", got)
+	}
+}
+
+// testRolloutSpec changes one setting after the other; each leaves the others.
+func (h *hostedCluster) testRolloutSpec(t *testing.T) {
+	window := &v1alpha1.MaintenanceWindow{
+		Schedule: "0 1 * * SAT", Duration: metav1.Duration{Duration: 4 * time.Hour}, TimeZone: "Europe/Prague",
+	}
+	want := v1alpha1.NodeRolloutSpec{}
+	for _, step := range []struct {
+		args   []string
+		change func()
+	}{
+		{[]string{"--max-unavailable", "10%"}, func() { want.MaxUnavailable = ptr.To(intstr.FromString("10%")) }},
+		{[]string{"--pause"}, func() { want.Paused = true }},
+		{
+			[]string{"--window", "0 1 * * SAT", "--window-duration", "4h", "--time-zone", "Europe/Prague"},
+			func() { want.Window = window },
+		},
+		{[]string{"--canary", "site=a"}, func() {
+			want.Canary = &metav1.LabelSelector{MatchLabels: map[string]string{"site": "a"}}
+		}},
+		{[]string{"--max-failures", "2", "--slot-timeout", "90m"}, func() {
+			want.MaxFailures, want.SlotTimeout = 2, &metav1.Duration{Duration: 90 * time.Minute}
+		}},
+		{nil, func() {}},
+		{[]string{"--resume", "--window", "", "--canary", "", "--max-unavailable", "3", "--slot-timeout", "0"}, func() {
+			want = v1alpha1.NodeRolloutSpec{MaxUnavailable: ptr.To(intstr.FromInt32(3)), MaxFailures: 2}
+		}},
+	} {
+		step.change()
+		if got := h.exec(t, append([]string{"upgrade", "workers"}, step.args...)...); got.Code != report.Success {
+			t.Errorf("%q: %+v", step.args, got)
+		}
+		if diff := cmp.Diff(want, h.rollout(t, "workers").Spec); diff != "" {
+			t.Errorf("%q: spec (-want +got):\n%s", step.args, diff)
+		}
+	}
+	before := h.rollout(t, "workers").ResourceVersion
+	for _, args := range [][]string{
+		{"--max-unavailable", "0"}, {"--max-unavailable", "many"}, {"--max-failures", "-1"}, {"--canary", "a in"},
+		{"--window", "0 1 * *", "--window-duration", "4h"}, {"--window", "0 1 * * SAT"}, {"--time-zone", "UTC"},
+		{"--window", "0 1 * * SAT", "--window-duration", "4h", "--time-zone", "Nowhere/City"}, {"--pause", "--resume"},
+		{"--retry", "worker-9"}, {"--end-slot", "worker-9"},
+	} {
+		if got := h.exec(t, append([]string{"upgrade", "workers"}, args...)...); got.Code != report.Usage {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	if h.rollout(t, "workers").ResourceVersion != before {
+		t.Error("a refused command has changed the NodeRollout")
+	}
+}
+
+func (h *hostedCluster) testRolloutStatus(t *testing.T) {
+	given := metav1.NewMicroTime(time.Now().Add(-10 * time.Minute))
+	h.setRolloutStatus(t, "workers", v1alpha1.NodeRolloutStatus{
+		Config: "844282c1", Release: "4.21.3", Nodes: 4, Updated: 1, Unavailable: 1, Failed: 2, Waiting: "the window is closed",
+		Slots: []v1alpha1.UpgradeSlot{{Node: "worker-3", Config: "844282c1", Given: given}},
+		Failures: []v1alpha1.UpgradeFailure{
+			{Node: "worker-1", Config: "844282c1", Reason: "no space \x1b[2J", At: metav1.Now()},
+			{Node: "worker-2", Config: "844282c1", Reason: "no network", At: metav1.Now()},
+		},
+	})
+	const want = `NodePool workers: release 4.21.3, configuration 844282c1
+4 nodes: 1 updated, 1 unavailable, 2 failed
+worker-3 may upgrade since 10m
+waiting: the window is closed
+worker-1 failed: no space \x1b[2J
+worker-2 failed: no network
+
+# when the cause is removed:
+hcp-node-admin upgrade workers --retry worker-1
+`
+	got := h.exec(t, "upgrade", "workers")
+	if diff := cmp.Diff(want, got.Out); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	if got := h.exec(t, "upgrade", "workers", "--output", "name"); got.Out != "noderollout.hcp-node-agent.io/workers\n" {
+		t.Errorf("--output name: %+v", got)
+	}
+	if got := h.exec(t, "upgrade", "workers", "--retry", "worker-2", "--end-slot", "worker-3"); got.Code != report.Success {
+		t.Errorf("--retry and --end-slot: %+v", got)
+	}
+	status := h.rollout(t, "workers").Status
+	if len(status.Slots) != 0 || len(status.Failures) != 2 || status.Failures[0].Node != "worker-1" ||
+		status.Failures[1].Node != "worker-3" || status.Failures[1].Config != "844282c1" {
+		t.Errorf("the status is %+v", status)
+	}
+}

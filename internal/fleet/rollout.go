@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func nodeRollouts() kind {
+	version := v1alpha1.GroupVersion
+	return kind{
+		Name: "NodeRollout", resource: "noderollouts." + version.Group,
+		path: []string{"/apis", version.Group, version.Version, "noderollouts"},
+	}
+}
+
+// ChangeRollout changes the specification of a NodePool's NodeRollout, and creates it if it does not exist.
+func (c Client) ChangeRollout(
+	ctx context.Context, nodePool string, change func(*v1alpha1.NodeRolloutSpec),
+) (*v1alpha1.NodeRollout, error) {
+	var object *v1alpha1.NodeRollout
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		object = &v1alpha1.NodeRollout{}
+		exists, err := c.find(ctx, nodeRollouts(), nodePool, object)
+		if err != nil {
+			return err
+		}
+		before := object.DeepCopy()
+		change(&object.Spec)
+		if !exists {
+			object.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: nodeRollouts().Name}
+			object.Name = nodePool
+			return c.write(ctx, "create", "", object)
+		}
+		if specEqual(before, object) {
+			return nil
+		}
+		return c.write(ctx, "update", "", object)
+	})
+	return object, err
+}
+
+// specEqual reports whether two NodeRollouts have the same specification, as the API server gets it.
+func specEqual(a, b *v1alpha1.NodeRollout) bool {
+	before, errBefore := json.Marshal(a.Spec)
+	after, errAfter := json.Marshal(b.Spec)
+	return errBefore == nil && errAfter == nil && string(before) == string(after)
+}
+
+// Release removes nodes from the failures of a NodeRollout, so that they are upgraded again, and ends slots of nodes.
+// A node that is not in the list is an error, and nothing is changed.
+func (c Client) Release(ctx context.Context, nodePool string, retried, ended []string) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		object := &v1alpha1.NodeRollout{}
+		exists, err := c.find(ctx, nodeRollouts(), nodePool, object)
+		if err != nil {
+			return err
+		}
+		if !exists {
+			return report.Fail(report.Usage, "oc get noderollouts # lists all", "no NodeRollout %s exists", nodePool)
+		}
+		status := &object.Status
+		for _, node := range retried {
+			at := slices.IndexFunc(status.Failures, func(one v1alpha1.UpgradeFailure) bool { return one.Node == node })
+			if at < 0 {
+				return report.Fail(report.Usage, report.Remedyf("hcp-node-admin upgrade %s # lists the failures", nodePool),
+					"no failed upgrade of node %s is recorded", node)
+			}
+			status.Failures = slices.Delete(status.Failures, at, at+1)
+		}
+		for _, node := range ended {
+			at := slices.IndexFunc(status.Slots, func(one v1alpha1.UpgradeSlot) bool { return one.Node == node })
+			if at < 0 {
+				return report.Fail(report.Usage, report.Remedyf("hcp-node-admin upgrade %s # lists the slots", nodePool),
+					"node %s has no slot", node)
+			}
+			slot := status.Slots[at]
+			status.Slots = slices.Delete(status.Slots, at, at+1)
+			// Without this record, the controller would give the node another slot at once.
+			status.Failures = append(status.Failures, v1alpha1.UpgradeFailure{
+				Node: node, Config: slot.Config, Reason: "its slot was ended by an administrator", At: metav1.Now(),
+			})
+		}
+		return c.write(ctx, "update", "status", object)
+	})
+}
+
+// StopRollout deletes the NodeRollout of a NodePool. It returns false if it does not exist.
+func (c Client) StopRollout(ctx context.Context, nodePool string) (existed bool, err error) {
+	return c.delete(ctx, nodeRollouts(), nodePool, metav1.Preconditions{})
+}
+
+// write creates or updates a NodeRollout, or a subresource of it. The object gets the response.
+func (c Client) write(ctx context.Context, verb, subresource string, object *v1alpha1.NodeRollout) error {
+	content, err := json.Marshal(object)
+	if err != nil {
+		return fmt.Errorf("encoding NodeRollout %s: %w", object.Name, err)
+	}
+	k := nodeRollouts()
+	request := c.Conn.Client.RESTClient().Post().AbsPath(k.path...)
+	if verb == "update" {
+		path := k.objectPath(object.Name)
+		if subresource != "" {
+			path = append(path, subresource)
+		}
+		request = c.Conn.Client.RESTClient().Put().AbsPath(path...)
+	}
+	response, err := send(ctx, request.SetHeader("Content-Type", "application/json").Body(content))
+	switch {
+	case apierrors.IsConflict(err):
+		return err
+	case apierrors.IsInvalid(err):
+		return report.Fail(report.Usage, "", "NodeRollout %s: %w", object.Name, err)
+	case err != nil:
+		return c.explain(ctx, err, verb, k)
+	}
+	if err := json.Unmarshal(response, object); err != nil {
+		return fmt.Errorf("decoding NodeRollout %s: %w", object.Name, err)
+	}
+	return nil
+}
