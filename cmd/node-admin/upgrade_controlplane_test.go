@@ -19,12 +19,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const rolloutsPath = "/apis/hcp-node-agent.io/v1alpha1/noderollouts"
+const rolloutPath = "/apis/hcp-node-agent.io/v1alpha1/noderollouts/workers"
 
-// rollout returns a NodeRollout, nil if it does not exist.
-func (h *hostedCluster) rollout(t *testing.T, nodePool string) *v1alpha1.NodeRollout {
+// rollout returns the NodeRollout, nil if it does not exist.
+func (h *hostedCluster) rollout(t *testing.T) *v1alpha1.NodeRollout {
 	t.Helper()
-	body, err := h.admin.Discovery().RESTClient().Get().AbsPath(rolloutsPath, nodePool).Do(t.Context()).Raw()
+	body, err := h.admin.Discovery().RESTClient().Get().AbsPath(rolloutPath).Do(t.Context()).Raw()
 	if err != nil {
 		return nil
 	}
@@ -35,15 +35,15 @@ func (h *hostedCluster) rollout(t *testing.T, nodePool string) *v1alpha1.NodeRol
 	return object
 }
 
-// setRolloutStatus writes the status of a NodeRollout as the controller does.
-func (h *hostedCluster) setRolloutStatus(t *testing.T, nodePool string, status v1alpha1.NodeRolloutStatus) {
+// setRolloutStatus writes the status of the NodeRollout as the controller does.
+func (h *hostedCluster) setRolloutStatus(t *testing.T, status v1alpha1.NodeRolloutStatus) {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"status": status})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := h.admin.Discovery().RESTClient().Patch("application/merge-patch+json").
-		AbsPath(rolloutsPath, nodePool, "status").Body(body).Do(t.Context()).Error(); err != nil {
+		AbsPath(rolloutPath, "status").Body(body).Do(t.Context()).Error(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -64,7 +64,7 @@ func (h *hostedCluster) testUpgrade(t *testing.T) {
 	}
 	for range 2 { // the second time, there is none
 		got := h.await(t, "upgrader", "upgrade", "workers", "--stop")
-		if got.Out != "the nodes of NodePool workers are upgraded by hand again\n" || h.rollout(t, "workers") != nil {
+		if got.Out != "the nodes of NodePool workers are upgraded by hand again\n" || h.rollout(t) != nil {
 			t.Errorf("--stop: %+v", got)
 		}
 	}
@@ -105,31 +105,39 @@ func (h *hostedCluster) testRolloutSpec(t *testing.T) {
 		if got := h.exec(t, append([]string{"upgrade", "workers"}, step.args...)...); got.Code != report.Success {
 			t.Errorf("%q: %+v", step.args, got)
 		}
-		if diff := cmp.Diff(want, h.rollout(t, "workers").Spec); diff != "" {
+		if diff := cmp.Diff(want, h.rollout(t).Spec); diff != "" {
 			t.Errorf("%q: spec (-want +got):\n%s", step.args, diff)
 		}
 	}
-	before := h.rollout(t, "workers").ResourceVersion
+	before := h.rollout(t).ResourceVersion
 	for _, args := range [][]string{
-		{"--max-unavailable", "0"}, {"--max-unavailable", "many"}, {"--max-failures", "-1"}, {"--canary", "a in"},
-		{"--window", "0 1 * *", "--window-duration", "4h"}, {"--window", "0 1 * * SAT"}, {"--time-zone", "UTC"},
-		{"--window", "0 1 * * SAT", "--window-duration", "4h", "--time-zone", "Nowhere/City"}, {"--pause", "--resume"},
-		{"--retry", "worker-9"}, {"--end-slot", "worker-9"},
+		{"--max-unavailable", "0"},
+		{"--max-unavailable", "many"},
+		{"--max-failures", "-1"},
+		{"--canary", "a in"},
+		{"--window", "0 1 * *", "--window-duration", "4h"},
+		{"--window", "0 1 * * SAT"},
+		{"--time-zone", "UTC"},
+		{"--window", "0 1 * * SAT", "--window-duration", "4h", "--time-zone", "Nowhere/City"},
+		{"--pause", "--resume"},
+		{"--retry", "worker-9"},
+		{"--end-slot", "worker-9"},
 	} {
 		if got := h.exec(t, append([]string{"upgrade", "workers"}, args...)...); got.Code != report.Usage {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
-	if h.rollout(t, "workers").ResourceVersion != before {
+	if h.rollout(t).ResourceVersion != before {
 		t.Error("a refused command has changed the NodeRollout")
 	}
 }
 
 func (h *hostedCluster) testRolloutStatus(t *testing.T) {
 	given := metav1.NewMicroTime(time.Now().Add(-10 * time.Minute))
-	h.setRolloutStatus(t, "workers", v1alpha1.NodeRolloutStatus{
-		Config: "844282c1", Release: "4.21.3", Nodes: 4, Updated: 1, Unavailable: 1, Failed: 2, Waiting: "the window is closed",
-		Slots: []v1alpha1.UpgradeSlot{{Node: "worker-3", Config: "844282c1", Given: given}},
+	h.setRolloutStatus(t, v1alpha1.NodeRolloutStatus{
+		Config: "844282c1", Release: "4.21.3", Nodes: 4, Updated: 1, Unavailable: 1, Failed: 2,
+		Waiting: "the window is closed",
+		Slots:   []v1alpha1.UpgradeSlot{{Node: "worker-3", Config: "844282c1", Given: given}},
 		Failures: []v1alpha1.UpgradeFailure{
 			{Node: "worker-1", Config: "844282c1", Reason: "no space \x1b[2J", At: metav1.Now()},
 			{Node: "worker-2", Config: "844282c1", Reason: "no network", At: metav1.Now()},
@@ -155,7 +163,7 @@ hcp-node-admin upgrade workers --retry worker-1
 	if got := h.exec(t, "upgrade", "workers", "--retry", "worker-2", "--end-slot", "worker-3"); got.Code != report.Success {
 		t.Errorf("--retry and --end-slot: %+v", got)
 	}
-	status := h.rollout(t, "workers").Status
+	status := h.rollout(t).Status
 	if len(status.Slots) != 0 || len(status.Failures) != 2 || status.Failures[0].Node != "worker-1" ||
 		status.Failures[1].Node != "worker-3" || status.Failures[1].Config != "844282c1" {
 		t.Errorf("the status is %+v", status)

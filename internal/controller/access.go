@@ -12,7 +12,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -29,15 +28,6 @@ import (
 type accessReconciler struct {
 	client client.Client
 }
-
-// hasNodePool selects the objects of published user data.
-var hasNodePool = func() labels.Selector {
-	selector, err := labels.Parse(v1alpha1.LabelNodePool)
-	if err != nil {
-		panic(err)
-	}
-	return selector
-}()
 
 func addAccessController(m manager.Manager) error {
 	byNodePool := handler.EnqueueRequestsFromMapFunc(nodePoolOf)

@@ -75,7 +75,8 @@ func TestControlPlaneAccessToUserData(t *testing.T) {
 	awaitAccess(t, "access of the host", host, "accessed", true)
 	awaitAccess(t, "no access to another NodePool", host, "other", false)
 	awaitAccess(t, "no access of the node", node, "accessed", false)
-	if _, err := host.CoreV1().Secrets(v1alpha1.Namespace).List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+	_, err := host.CoreV1().Secrets(v1alpha1.Namespace).List(t.Context(), metav1.ListOptions{})
+	if !apierrors.IsForbidden(err) {
 		t.Errorf("the host may list Secrets: %v", err)
 	}
 

@@ -48,13 +48,13 @@ func TestObserveReport(t *testing.T) {
 	at := func(after time.Duration) string { return report.Timestamp(now.Add(after)) }
 	const noReport = "Unknown NoReport"
 	for _, test := range []struct {
-		name                         string
-		ready                        corev1.ConditionStatus
-		since                        time.Duration // of the last change of Ready
-		annotations                  map[string]string
-		phase                        v1alpha1.Phase
-		reason                       string
-		upToDate, drifted, expiring_ string
+		name                        string
+		ready                       corev1.ConditionStatus
+		since                       time.Duration // of the last change of Ready
+		annotations                 map[string]string
+		phase                       v1alpha1.Phase
+		reason                      string
+		upToDate, drifted, expiring string
 	}{
 		{"no report", "True", 0, nil, "Ready", "", noReport, noReport, noReport},
 		{
@@ -63,39 +63,48 @@ func TestObserveReport(t *testing.T) {
 			"Ready", "", "True SameConfiguration", "False HostMatches", "False Valid",
 		},
 		{
-			"outdated", "True", 0, map[string]string{state: "Healthy", config: "old", expires: at(71 * time.Hour)},
+			"outdated", "True", 0,
+			map[string]string{state: "Healthy", config: "old", expires: at(71 * time.Hour)},
 			"Ready", "", "False OtherConfiguration", "False HostMatches", "True ExpiresSoon",
 		},
 		{
-			"expired", "True", 0, map[string]string{state: "Healthy", expires: at(-time.Second)},
+			"expired", "True", 0,
+			map[string]string{state: "Healthy", expires: at(-time.Second)},
 			"Ready", "", noReport, "False HostMatches", "True Expired",
 		},
 		{
-			"degraded", "True", 0, map[string]string{state: "Degraded", reason: "br-ex has no address"},
+			"degraded", "True", 0,
+			map[string]string{state: "Degraded", reason: "br-ex has no address"},
 			"Ready", "br-ex has no address", noReport, "False HostMatches", noReport,
 		},
 		{
-			"drifted", "True", 0, map[string]string{state: "Drifted", reason: "/etc/x differs"},
+			"drifted", "True", 0,
+			map[string]string{state: "Drifted", reason: "/etc/x differs"},
 			"Drifted", "/etc/x differs", noReport, "True HostDiffers", noReport,
 		},
 		{
-			"silent agent", "True", 0, map[string]string{reported: at(-31 * time.Minute), state: "Healthy"},
+			"silent agent", "True", 0,
+			map[string]string{reported: at(-31 * time.Minute), state: "Healthy"},
 			"Ready", "the agent has not reported since " + at(-31*time.Minute), noReport, "False HostMatches", noReport,
 		},
 		{
-			"upgrading", "True", 0, map[string]string{state: "Upgrading", reason: "draining"},
+			"upgrading", "True", 0,
+			map[string]string{state: "Upgrading", reason: "draining"},
 			"Upgrading", "draining", noReport, "False HostMatches", noReport,
 		},
 		{
-			"upgrading and rebooting", "Unknown", 29 * time.Minute, map[string]string{state: "Upgrading", reason: "rebooting"},
+			"upgrading and rebooting", "Unknown", 29 * time.Minute,
+			map[string]string{state: "Upgrading", reason: "rebooting"},
 			"Upgrading", "rebooting", noReport, "False HostMatches", noReport,
 		},
 		{
-			"lost in an upgrade", "Unknown", 31 * time.Minute, map[string]string{state: "Upgrading", reason: "rebooting"},
+			"lost in an upgrade", "Unknown", 31 * time.Minute,
+			map[string]string{state: "Upgrading", reason: "rebooting"},
 			"Lost", "", noReport, "False HostMatches", noReport,
 		},
 		{
-			"not ready after a healthy report", "False", 0, map[string]string{state: "Healthy"},
+			"not ready after a healthy report", "False", 0,
+			map[string]string{state: "Healthy"},
 			"Failed", "", noReport, "False HostMatches", noReport,
 		},
 		{
@@ -104,11 +113,13 @@ func TestObserveReport(t *testing.T) {
 			"Failed", "the upgrade failed: no space", noReport, "False HostMatches", noReport,
 		},
 		{
-			"failed upgrade without a reason", "True", 0, map[string]string{v1alpha1.AnnotationFailedSlot: "1"},
+			"failed upgrade without a reason", "True", 0,
+			map[string]string{v1alpha1.AnnotationFailedSlot: "1"},
 			"Failed", "the upgrade failed: no reason is reported", noReport, noReport, noReport,
 		},
 		{
-			"unknown state", "True", 0, map[string]string{state: "Perfect", reported: "yesterday", expires: "never", config: "a b"},
+			"unknown state", "True", 0,
+			map[string]string{state: "Perfect", reported: "yesterday", expires: "never", config: "a b"},
 			"Ready", "", noReport, "False HostMatches", noReport,
 		},
 	} {
@@ -123,7 +134,7 @@ func TestObserveReport(t *testing.T) {
 		for kind, want := range map[string]string{
 			v1alpha1.ConditionUpToDate:            test.upToDate,
 			v1alpha1.ConditionDrifted:             test.drifted,
-			v1alpha1.ConditionCertificateExpiring: test.expiring_,
+			v1alpha1.ConditionCertificateExpiring: test.expiring,
 		} {
 			condition := meta.FindStatusCondition(status.Conditions, kind)
 			if condition == nil || string(condition.Status)+" "+condition.Reason != want {

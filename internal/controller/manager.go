@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
@@ -68,6 +69,10 @@ func newScheme() *runtime.Scheme {
 
 // newManager prepares a manager without controllers.
 func newManager(options Options, leaderElection bool) (manager.Manager, error) {
+	hasNodePool, err := labels.Parse(v1alpha1.LabelNodePool)
+	if err != nil {
+		return nil, err
+	}
 	published := cache.ByObject{
 		Namespaces: map[string]cache.Config{v1alpha1.Namespace: {}}, Label: hasNodePool,
 	}
@@ -133,6 +138,7 @@ func addControllers(m manager.Manager, hashes []enrollment.Hash) error {
 	}
 	return cmp.Or(
 		addCSRController(m, hashes), addStatusController(m), addAccessController(m), addRolloutController(m),
+		addNodeSettingsController(m),
 		m.AddReadyzCheck("cache", isSynced), m.AddHealthzCheck("ping", healthz.Ping),
 	)
 }

@@ -5,9 +5,7 @@
 package controller
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -25,135 +23,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
-// publish creates the Secret with the user data of a NodePool, or changes its configuration.
-func publish(t *testing.T, nodePool, config string) {
-	t.Helper()
-	admin := adminClient(t)
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret(nodePool),
-			Labels:      map[string]string{v1alpha1.LabelNodePool: nodePool},
-			Annotations: map[string]string{v1alpha1.AnnotationPoolConfig: config, v1alpha1.AnnotationPoolRelease: "4.21.3"},
-		},
-		StringData: map[string]string{v1alpha1.UserDataKey: "{}"},
-	}
-	if err := admin.Create(t.Context(), secret); err == nil {
-		t.Cleanup(func() {
-			if err := admin.Delete(context.Background(), secret); err != nil {
-				t.Error(err)
-			}
-		})
-		return
-	}
-	if err := admin.Update(t.Context(), secret); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// joinPool creates nodes of a NodePool that have joined, are Ready and have a configuration.
-func joinPool(t *testing.T, nodePool, config string, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		_, object := newEnrollment(t, name, csrtest.ClusterCA(t))
-		object.Spec.NodePool = nodePool
-		create(t, object)
-		before := object.DeepCopy()
-		object.Status.BoundKey = "SHA256:" + strings.Repeat("0", 64)
-		if err := adminClient(t).Status().Patch(t.Context(), object, client.MergeFrom(before)); err != nil {
-			t.Fatal(err)
-		}
-		csrtest.CreateNode(t, name)
-		setReady(t, name, corev1.ConditionTrue, "KubeletReady", "")
-		reportAs(t, name, map[string]string{v1alpha1.AnnotationCurrentConfig: config})
-	}
-}
-
-// reportAs writes annotations of a Node with the credential of the node, as its agent does.
-func reportAs(t *testing.T, name string, annotations map[string]string) {
-	t.Helper()
-	nodes := csrtest.NodeClient(t, name).CoreV1().Nodes()
-	node, err := nodes.Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := node.DeepCopy()
-	for key, value := range annotations {
-		metav1.SetMetaDataAnnotation(&node.ObjectMeta, key, value)
-	}
-	patch := client.MergeFrom(before)
-	data, err := patch.Data(node)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := nodes.Patch(t.Context(), name, patch.Type(), data, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// createRollout creates a NodeRollout, and deletes it after the test.
-func createRollout(t *testing.T, nodePool string, spec v1alpha1.NodeRolloutSpec) *v1alpha1.NodeRollout {
-	t.Helper()
-	admin := adminClient(t)
-	object := &v1alpha1.NodeRollout{ObjectMeta: metav1.ObjectMeta{Name: nodePool}, Spec: spec}
-	if err := admin.Create(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := admin.Delete(context.Background(), object); client.IgnoreNotFound(err) != nil {
-			t.Error(err)
-		}
-	})
-	return object
-}
-
-func getRollout(t *testing.T, nodePool string) *v1alpha1.NodeRollout {
-	t.Helper()
-	object := &v1alpha1.NodeRollout{}
-	if err := adminClient(t).Get(t.Context(), client.ObjectKey{Name: nodePool}, object); err != nil {
-		t.Fatal(err)
-	}
-	return object
-}
-
-// awaitRollout waits until the status of a NodeRollout is as wanted. Its slots are described by the names of the nodes.
-func awaitRollout(t *testing.T, nodePool, want string) v1alpha1.NodeRolloutStatus {
-	t.Helper()
-	var status v1alpha1.NodeRolloutStatus
-	got := ""
-	for deadline := time.Now().Add(30 * time.Second); got != want; time.Sleep(50 * time.Millisecond) {
-		status = getRollout(t, nodePool).Status
-		got = fmt.Sprintf("%d nodes, %d updated, %d unavailable, %d failed", status.Nodes, status.Updated,
-			status.Unavailable, status.Failed)
-		for _, slot := range status.Slots {
-			got += ", slot of " + slot.Node
-		}
-		if status.Waiting != "" {
-			got += ": " + status.Waiting
-		}
-		if got != want && time.Now().After(deadline) {
-			t.Fatalf("the rollout is %q (%+v), want %q", got, status, want)
-		}
-	}
-	return status
-}
-
-// permissionOf returns the configuration and the slot that a Node may use, after it has one or none as wanted.
-func permissionOf(t *testing.T, name string, has bool) (config, slot string) {
-	t.Helper()
-	kubetest.WaitUntil(t, "the permission of "+name, func() bool {
-		node := &corev1.Node{}
-		if err := adminClient(t).Get(t.Context(), client.ObjectKey{Name: name}, node); err != nil {
-			t.Fatal(err)
-		}
-		config, slot = node.Annotations[v1alpha1.AnnotationDesiredConfig], node.Annotations[v1alpha1.AnnotationSlot]
-		return (config != "") == has && (slot != "") == has
-	})
-	return config, slot
-}
-
 // The nodes are upgraded one after the other; a failure stops the rollout until a person removes it.
 func TestControlPlaneRollout(t *testing.T) {
-	joinPool(t, "rolled", "old", "rolled-1", "rolled-2", "rolled-3")
+	joinPool(t, "rolled", "rolled-1", "rolled-2", "rolled-3")
 	createRollout(t, "rolled", v1alpha1.NodeRolloutSpec{})
 	c := startController(t)
 	awaitRollout(t, "rolled", "3 nodes, 0 updated, 0 unavailable, 0 failed: the user data of the NodePool is not published")
@@ -233,7 +105,7 @@ func checkUpgradeEvents(t *testing.T, wanted map[string][]string) {
 
 // Without a NodeRollout a node keeps no permission.
 func TestControlPlaneDeletedRollout(t *testing.T) {
-	joinPool(t, "deleted", "old", "deleted-1")
+	joinPool(t, "deleted", "deleted-1")
 	publish(t, "deleted", "new")
 	object := createRollout(t, "deleted", v1alpha1.NodeRolloutSpec{})
 	startController(t)
@@ -246,7 +118,7 @@ func TestControlPlaneDeletedRollout(t *testing.T) {
 
 // A node that reports falsely gets no other node upgraded, and takes no slot away.
 func TestControlPlaneRolloutWithLyingNode(t *testing.T) {
-	joinPool(t, "lied", "old", "lied-1", "lied-2")
+	joinPool(t, "lied", "lied-1", "lied-2")
 	publish(t, "lied", "new")
 	createRollout(t, "lied", v1alpha1.NodeRolloutSpec{Paused: true})
 	startController(t)
@@ -290,7 +162,7 @@ func startRollout(t *testing.T) (*rolloutReconciler, *hookedClient) {
 // Two replicas that both work decide at the same time. Only one slot is given.
 func TestControlPlaneRolloutWithTwoReplicas(t *testing.T) {
 	names := []string{"twice-1", "twice-2", "twice-3", "twice-4"}
-	joinPool(t, "twice", "old", names...)
+	joinPool(t, "twice", names...)
 	publish(t, "twice", "new")
 	two := intstr.FromInt32(2)
 	createRollout(t, "twice", v1alpha1.NodeRolloutSpec{MaxUnavailable: &two})
@@ -327,7 +199,7 @@ func TestControlPlaneRolloutWithTwoReplicas(t *testing.T) {
 
 // A controller that is stopped after it has recorded a slot has not told the node. The next one does.
 func TestControlPlaneRolloutAfterStop(t *testing.T) {
-	joinPool(t, "stopped", "old", "stopped-1")
+	joinPool(t, "stopped", "stopped-1")
 	publish(t, "stopped", "new")
 	createRollout(t, "stopped", v1alpha1.NodeRolloutSpec{})
 	r, hooked := startRollout(t)

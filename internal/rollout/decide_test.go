@@ -57,15 +57,18 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			"a percentage is rounded down", pool(func(p *Pool) { p.MaxUnavailable = intstr.FromString("67%") }),
-			available("a", "b", "c"), Decision{Give: []string{"a", "b"}, Waiting: "at most 2 of the nodes may be unavailable"},
+			available("a", "b", "c"),
+			Decision{Give: []string{"a", "b"}, Waiting: "at most 2 of the nodes may be unavailable"},
 		},
 		{
 			"a percentage of less than one node", pool(func(p *Pool) { p.MaxUnavailable = intstr.FromString("10%") }),
-			available("a"), Decision{Give: []string{"a"}},
+			available("a"),
+			Decision{Give: []string{"a"}},
 		},
 		{
 			"a number that is none", pool(func(p *Pool) { p.MaxUnavailable = intstr.FromString("many") }), available("a"),
-			Decision{Waiting: `maxUnavailable of the NodePool: invalid value for IntOrString: invalid type: string is not a percentage`},
+			Decision{Waiting: "maxUnavailable of the NodePool: invalid value for IntOrString: " +
+				"invalid type: string is not a percentage"},
 		},
 		{
 			"another node is unavailable", pool(unchanged),
@@ -108,11 +111,13 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			"a failure is tolerated, but not retried", pool(func(p *Pool) { p.MaxFailures = 1 }),
-			with(available("a", "b"), 0, func(node *Node) { node.Failed = "new" }), Decision{Give: []string{"b"}},
+			with(available("a", "b"), 0, func(node *Node) { node.Failed = "new" }),
+			Decision{Give: []string{"b"}},
 		},
 		{
 			"a failure of a former configuration", pool(unchanged),
-			with(available("a"), 0, func(node *Node) { node.Failed = "former" }), Decision{Give: []string{"a"}},
+			with(available("a"), 0, func(node *Node) { node.Failed = "former" }),
+			Decision{Give: []string{"a"}},
 		},
 		{
 			"a slot lasts too long", pool(func(p *Pool) { p.SlotTimeout = time.Hour }),

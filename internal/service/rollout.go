@@ -83,9 +83,9 @@ func (r *rollout) wait() {
 }
 
 // mayPrepare reports whether the preparation of a configuration is due. It is done once, after a random delay.
-func (r *rollout) mayPrepare(config string, now time.Time) bool {
-	if r.prepared != config {
-		r.prepared, r.prepareAt = config, now.Add(rand.N(maxPrepareDelay)) //nolint:gosec // no secret
+func (r *rollout) mayPrepare(hash string, now time.Time) bool {
+	if r.prepared != hash {
+		r.prepared, r.prepareAt = hash, now.Add(rand.N(maxPrepareDelay)) //nolint:gosec // no secret
 	}
 	if r.prepareAt.IsZero() || now.Before(r.prepareAt) {
 		return false
@@ -124,7 +124,7 @@ func (m *nodeMonitor) checkRollout(ctx context.Context) ([]report.Finding, error
 }
 
 // start begins an upgrade or its preparation in the background.
-func (m *nodeMonitor) start(secret, config string, isUpgrade bool) {
+func (m *nodeMonitor) start(secret, hash string, isUpgrade bool) {
 	ended := make(chan struct{})
 	m.rollout.running, m.rollout.isUpgrade = ended, isUpgrade
 	m.rollout.progress.set("")
@@ -132,7 +132,7 @@ func (m *nodeMonitor) start(secret, config string, isUpgrade bool) {
 	m.rollout.begin(func(ctx context.Context) {
 		defer m.requestCheck("")
 		defer close(ended)
-		userData, err := publishedUserData(ctx, client.Conn.Client, secret, config)
+		userData, err := publishedUserData(ctx, client.Conn.Client, secret, hash)
 		if err == nil {
 			err = m.rollout.upgrade(ctx, userData, isUpgrade)
 		}

@@ -249,8 +249,11 @@ func TestCloseAttempt(t *testing.T) {
 		attempt joinstate.Attempt
 		want    joinstate.Attempt
 	}{
-		"none":      {joinstate.Attempt{}, joinstate.Attempt{}},
-		"succeeded": {joinstate.Attempt{Slot: "7", Config: "11", Begun: begun}, joinstate.Attempt{Slot: "7", Config: "11", Begun: begun}},
+		"none": {joinstate.Attempt{}, joinstate.Attempt{}},
+		"succeeded": {
+			joinstate.Attempt{Slot: "7", Config: "11", Begun: begun},
+			joinstate.Attempt{Slot: "7", Config: "11", Begun: begun},
+		},
 		"not begun": {joinstate.Attempt{Slot: "7", Config: "22", Begun: begun}, joinstate.Attempt{
 			Slot: "7", Config: "22", Begun: begun, Failure: "the upgrade was interrupted before it changed the host",
 		}},

@@ -3,6 +3,7 @@
 package v1alpha1
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -78,12 +79,45 @@ type NodeEnrollmentSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	NodePool string `json:"nodePool,omitempty"`
 
+	// Labels are set on the Node, also those that a kubelet must not set. A label that is removed here remains on the Node.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Taints are set on the Node. A taint that is removed here remains on the Node.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Taints []NodeTaint `json:"taints,omitempty"`
+
 	// Reinstall decides whether the host may join although its Node exists, because the host was reinstalled. A Node
 	// that is Ready is never replaced.
 	//
 	// +optional
 	// +kubebuilder:default=Refuse
 	Reinstall ReinstallPolicy `json:"reinstall,omitempty"`
+}
+
+// NodeTaint is a taint of a Node.
+type NodeTaint struct {
+	// Key is the key of the taint.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	Key string `json:"key"`
+
+	// Value is the value of the taint.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Value string `json:"value,omitempty"`
+
+	// Effect is what the taint means for pods that do not tolerate it.
+	//
+	// +kubebuilder:validation:Enum=NoSchedule;PreferNoSchedule;NoExecute
+	Effect corev1.TaintEffect `json:"effect"`
 }
 
 // ReinstallPolicy decides what happens if a host joins whose Node exists.
