@@ -214,7 +214,7 @@ func (h cutHost) check(t *testing.T, verb, output string) {
 			t.Errorf("the host boots as a node and keeps its token and join token: %q", left)
 		}
 	case verb == "join" && decision == "joining" && !complete:
-		j, err := prepareJoin(inputs.Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
+		j, err := prepareJoin(t.Context(), inputs.Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
 		if err != nil || !has(joinstate.PayloadFile) || j.Run.State.LastStep != "schedulable" {
 			t.Errorf("the join cannot be resumed: %v", err)
 		}

@@ -56,19 +56,19 @@ func Join(ctx context.Context, options inputs.Options) (bool, error) {
 	if options.Stdin != nil {
 		options.Stdin = io.TeeReader(options.Stdin, &read)
 	}
-	j, err := prepareJoin(options)
+	ctx, cancel := options.Config.WithTimeout(ctx)
+	defer cancel()
+	j, err := prepareJoin(ctx, options)
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := j.Run.Config.WithTimeout(ctx)
-	defer cancel()
 	m, lock, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return false, err
 	}
 	if lock.Waited {
 		options.Stdin = &read
-		j, err = prepareJoin(options)
+		j, err = prepareJoin(ctx, options)
 	}
 	changed := false
 	if err == nil {
@@ -124,7 +124,7 @@ func (j *Flow) removeRecords() {
 }
 
 // prepareJoin reads the inputs of a run. It changes nothing.
-func prepareJoin(options inputs.Options) (*Flow, error) {
+func prepareJoin(ctx context.Context, options inputs.Options) (*Flow, error) {
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func prepareJoin(options inputs.Options) (*Flow, error) {
 		j.Run.Config.Timeout = options.Config.Timeout
 	}
 	j.Run.Config = inputs.MergeSaved(j.Run.Config, state)
-	if j.Run.Inputs, err = inputs.Read(options, state); err != nil {
+	if j.Run.Inputs, err = inputs.Read(ctx, options, state); err != nil {
 		return nil, err
 	}
 	j.Run.Config = inputs.MergeJoinToken(j.Run.Config, j.Run.Inputs.JoinToken)

@@ -38,7 +38,7 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	if err := joinstate.Write(dir, left); err != nil {
 		t.Fatal(err)
 	}
-	j, err := prepareJoin(inputs.Options{StateDir: dir, Config: config.Join{UserData: userData}})
+	j, err := prepareJoin(t.Context(), inputs.Options{StateDir: dir, Config: config.Join{UserData: userData}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ import (
 func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	userData := flowtest.EncodeUserData(t, "token.example.com", "clusters/token", "33")
-	in, err := inputs.Read(inputs.Options{
+	in, err := inputs.Read(t.Context(), inputs.Options{
 		Config: config.Join{
 			JoinToken: flowtest.WriteTempFile(t, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, userData, 0)),
 		},
@@ -48,7 +48,7 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	again, err := inputs.Read(inputs.Options{StateDir: dir, Resume: true}, j.Run.State)
+	again, err := inputs.Read(t.Context(), inputs.Options{StateDir: dir, Resume: true}, j.Run.State)
 	if err != nil || again.JoinToken == nil || again.JoinToken.ID != in.JoinToken.ID || again.JoinToken.UserData != nil ||
 		again.UserData.NodePool() != "clusters/token" {
 		t.Errorf("resumed with %v, user data %v, %v", again.JoinToken, again.UserData, err)

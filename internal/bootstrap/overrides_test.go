@@ -67,7 +67,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 		[]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/c","contents":{"source":"`+server.URL+
 			`/c"}}]}}`))
 	userData := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
-	in, err := inputs.Read(inputs.Options{
+	in, err := inputs.Read(t.Context(), inputs.Options{
 		Config:   config.Join{UserData: userData, IgnitionOverrides: []string{site}},
 		StateDir: t.TempDir(),
 	}, joinstate.State{})

@@ -62,7 +62,7 @@ func TestRemediesOfARefusedFirstJoinCanBeRun(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: remedy %q (-want +got):\n%s", place, printed, diff)
 			}
-			if _, err := inputs.Read(inputs.Options{Config: got, StateDir: failed.dir}, joinstate.State{}); err != nil {
+			if _, err := inputs.Read(t.Context(), inputs.Options{Config: got, StateDir: failed.dir}, joinstate.State{}); err != nil {
 				t.Errorf("%s: remedy %q: %v", place, printed, err)
 			}
 		}
@@ -137,7 +137,7 @@ func refuseJoin(t *testing.T, given config.Join, remedy report.Remedy) refusedJo
 	t.Helper()
 	recorder := &report.Recorder{}
 	options := inputs.Options{Config: given, StateDir: t.TempDir(), Sink: recorder}
-	in, err := inputs.Read(options, joinstate.State{})
+	in, err := inputs.Read(t.Context(), options, joinstate.State{})
 	flowtest.NoError(t, err)
 	j := NewFlow(
 		plan.Run{Config: given, Dir: options.StateDir, Sink: recorder, Inputs: in},

@@ -71,7 +71,7 @@ func openRecordedJoin(ctx context.Context, options inputs.Options) (*Flow, error
 		m.Close()
 		return nil, err
 	}
-	j, err := prepareJoin(options)
+	j, err := prepareJoin(ctx, options)
 	if err != nil {
 		m.Close()
 		return nil, err

@@ -37,9 +37,10 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 	d := &diagnostics{run: plan.Run{Dir: options.StateDir}, now: time.Now()}
 	d.run.State, d.stateErr = joinstate.Read(d.run.Dir)
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
+	options.Offline = true
 	d.run.Config = inputs.MergeSaved(options.Config, d.run.State)
 	if options.Config.UserData != "" || options.Config.Endpoint != "" || d.run.State.Exists() {
-		d.run.Inputs, d.inputErr = inputs.Read(options, d.run.State)
+		d.run.Inputs, d.inputErr = inputs.Read(ctx, options, d.run.State)
 	}
 	if !d.run.State.Exists() {
 		d.run.State.SetSource(d.run.Inputs.UserData)

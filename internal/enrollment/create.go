@@ -31,6 +31,7 @@ type Options struct {
 	Labels    []string
 	Taints    []string
 	UserData  []byte        // nil for none
+	Cluster   *Cluster      // nil for none; excludes UserData
 	Lifetime  time.Duration // 0: DefaultLifetime, or MaxUserDataLifetime with user data
 }
 
@@ -66,6 +67,7 @@ func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
 		Labels:   desired.Labels,
 		Taints:   desired.Taints,
 		UserData: desired.UserData,
+		Cluster:  desired.Cluster,
 		key:      private,
 	}
 	e := &Enrollment{Terms: terms, Addresses: desired.Addresses, key: public}

@@ -20,7 +20,7 @@ import (
 )
 
 // Maximum sizes of the documents in bytes. A token has about four hundred bytes, and several
-// thousand with user data.
+// thousand with user data or a cluster.
 const (
 	maxTokenBytes      = 256 << 10
 	maxEnrollmentBytes = 16 << 10
@@ -39,6 +39,7 @@ type document struct {
 	Taints     []string  `json:"taints,omitempty"`     // of a token
 	UserData   string    `json:"userData,omitempty"`   // of a token
 	PrivateKey string    `json:"privateKey,omitempty"` // of a token, PEM
+	Cluster    *Cluster  `json:"cluster,omitempty"`    // of a token
 }
 
 // ParseToken parses and validates a token. It does not check the expiry.
@@ -62,6 +63,9 @@ func parseToken(content []byte) (*Token, error) {
 	if d.UserData != "" {
 		t.UserData = []byte(d.UserData)
 	}
+	if t.Cluster, err = d.cluster(); err != nil {
+		return nil, err
+	}
 	if t.key, err = parsePrivateKey(d.PrivateKey); err != nil {
 		return nil, fmt.Errorf("privateKey: %w", err)
 	}
@@ -82,9 +86,9 @@ func parseEnrollment(content []byte) (*Enrollment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.PrivateKey != "" || d.UserData != "" || d.Labels != nil || d.Taints != nil {
-		return nil, errors.New("privateKey, userData, labels and taints are fields of a join token; an enrollment " +
-			"must not contain secrets")
+	if d.PrivateKey != "" || d.UserData != "" || d.Labels != nil || d.Taints != nil || d.Cluster != nil {
+		return nil, errors.New("privateKey, userData, cluster, labels and taints are fields of a join token; an " +
+			"enrollment must not contain secrets")
 	}
 	e := &Enrollment{Terms: terms}
 	if e.key, err = parsePublicKey(d.PublicKey); err != nil {

@@ -14,13 +14,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Token is a join token, the part for the host. Its key and its user data are secrets, which no
-// formatting verb prints.
+// Token is a join token, the part for the host. Its key, its user data and the credential of its cluster are secrets,
+// which no formatting verb prints.
 type Token struct {
 	Terms
 	Labels   []string // key=value, for the Node
 	Taints   []string // key=value:Effect or key:Effect, for the Node
 	UserData []byte   // the NodePool's user data; nil if it is passed separately
+	Cluster  *Cluster // where the host gets the user data; nil if it is passed separately
 
 	key ed25519.PrivateKey
 }
@@ -81,6 +82,8 @@ type Summary struct {
 	Labels      []string  `json:"labels,omitempty" doc:"labels for the Node as KEY=VALUE"`
 	Taints      []string  `json:"taints,omitempty" doc:"taints for the Node as KEY[=VALUE]:EFFECT"`
 	HasUserData bool      `json:"hasUserData" doc:"whether the join token contains the user data"`
+	Server      string    `json:"server,omitempty" doc:"URL of the hosted cluster from which the host gets the user data"`
+	Secret      string    `json:"secret,omitempty" doc:"name of the Secret with the user data"`
 }
 
 // ParseSummary parses a token or an enrollment and returns its public content.
@@ -108,6 +111,9 @@ func ParseSummary(content []byte, now time.Time) (Summary, error) {
 func (t *Token) Summarize(now time.Time) Summary {
 	summary := t.summarize(KindToken, t.key.Public(), now)
 	summary.Labels, summary.Taints, summary.HasUserData = t.Labels, t.Taints, t.UserData != nil
+	if t.Cluster != nil {
+		summary.Server, summary.Secret = t.Cluster.Server, t.Cluster.Secret
+	}
 	return summary
 }
 

@@ -24,11 +24,19 @@ func checkID(id string) error {
 // CheckNodeName returns an error if Kubernetes does not allow the name for a node. A node name is
 // also the value of a label, so it has at most 63 characters.
 func CheckNodeName(name string) error {
-	subdomain := regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
-	if len(name) > 63 || !subdomain.MatchString(name) {
+	if len(name) > 63 || !isSubdomain(name) {
 		return fmt.Errorf("%q is not a valid node name (at most 63 lowercase letters, digits, - and .)", shorten(name))
 	}
 	return nil
+}
+
+// maxSecretName is the maximum length of the name of a Secret.
+const maxSecretName = 253
+
+// isSubdomain reports whether text is a DNS subdomain (RFC 1123), without its limit of the length.
+func isSubdomain(text string) bool {
+	subdomain := regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
+	return subdomain.MatchString(text)
 }
 
 // CheckAddress returns an error if the address cannot identify a node.

@@ -24,7 +24,7 @@ func (t *Token) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("encoding the join token's key: %w", err)
 	}
 	d := t.document(KindToken)
-	d.Labels, d.Taints, d.UserData = t.Labels, t.Taints, string(t.UserData)
+	d.Labels, d.Taints, d.UserData, d.Cluster = t.Labels, t.Taints, string(t.UserData), t.Cluster
 	d.PrivateKey = encodePEM(privateKeyType, der)
 	return encode(d, "# Secret: any host with this file can join as node "+t.NodeName+".\n"+
 		"# Usage on the host: hcp-node-agent join --join-token FILE\n")

@@ -4,6 +4,7 @@ package inputs
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,9 +30,10 @@ type Inputs struct {
 
 // Read reads the user data, the values that replace parts of it, the
 // approver's kubeconfig, the join token and the Ignition overrides. It fails if
-// a first join has no user data.
-func Read(o Options, state joinstate.State) (Inputs, error) {
-	in, err := ReadOptional(o, state)
+// a first join has no user data. It blocks while it gets user data from the hosted
+// cluster of the join token.
+func Read(ctx context.Context, o Options, state joinstate.State) (Inputs, error) {
+	in, err := ReadOptional(ctx, o, state)
 	if err == nil && in.UserData == nil && !o.Resume && !state.Exists() {
 		err = report.Fail(report.Usage, ignition.UserDataRemedyFor(cmp.Or(o.Command, "join")),
 			"no user data was given: the file that HyperShift stores for each NodePool")
@@ -40,7 +42,7 @@ func Read(o Options, state joinstate.State) (Inputs, error) {
 }
 
 // ReadOptional is Read for a command that needs no user data.
-func ReadOptional(o Options, state joinstate.State) (Inputs, error) {
+func ReadOptional(ctx context.Context, o Options, state joinstate.State) (Inputs, error) {
 	var in Inputs
 	c := o.Config
 	if err := checkStandardInput(c); err != nil {
@@ -59,7 +61,7 @@ func ReadOptional(o Options, state joinstate.State) (Inputs, error) {
 		}
 	}
 	in.NewUserData = !o.Resume && (c.UserData != "" || c.Endpoint != "" || !state.Finished.IsZero())
-	in.UserData, err = readUserData(o, state, in.JoinToken)
+	in.UserData, err = readUserData(ctx, o, state, in.JoinToken)
 	return in, err
 }
 
@@ -67,10 +69,14 @@ func ReadOptional(o Options, state joinstate.State) (Inputs, error) {
 // an endpoint, then a join token. Otherwise it is that of the unfinished join; a finished join needs none. Single
 // values that are given in addition replace its values, except in a resumed run: the saved user data contains them,
 // and their files may no longer exist.
-func readUserData(o Options, state joinstate.State, token *enrollment.Token) (*ignition.UserData, error) {
+func readUserData(
+	ctx context.Context, o Options, state joinstate.State, token *enrollment.Token,
+) (*ignition.UserData, error) {
 	var raw []byte
 	var err error
 	switch c := o.Config; {
+	case isInCluster(o, state, token):
+		raw, err = getUserData(ctx, o.Sink, token)
 	case o.Resume:
 		raw, err = joinstate.LoadFile(o.StateDir, joinstate.UserDataFile)
 	case c.UserData != "":

@@ -106,7 +106,7 @@ func TestReadInputs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			in, err := Read(Options{
+			in, err := Read(t.Context(), Options{
 				Config:   test.config,
 				StateDir: dir,
 				Resume:   test.resume,
@@ -171,7 +171,7 @@ func TestReadInputsRefuses(t *testing.T) {
 		"endpoint without CA": {config.Join{Endpoint: "a.example.com"}, nil, "the CA of the ignition server", "ca.crt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Read(Options{Command: "plan", Config: test.config, StateDir: t.TempDir(), Stdin: test.stdin},
+			_, err := Read(t.Context(), Options{Command: "plan", Config: test.config, StateDir: t.TempDir(), Stdin: test.stdin},
 				joinstate.State{})
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage ||
 				!strings.Contains(string(report.RemedyOf(err)), test.remedy) {
@@ -182,7 +182,7 @@ func TestReadInputsRefuses(t *testing.T) {
 			}
 		})
 	}
-	_, err := Read(Options{Config: config.Join{UserData: "/gone/user-data.ign"}, StateDir: t.TempDir()}, joinstate.State{})
+	_, err := Read(t.Context(), Options{Config: config.Join{UserData: "/gone/user-data.ign"}, StateDir: t.TempDir()}, joinstate.State{})
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the cause is lost: %v", err)
 	}

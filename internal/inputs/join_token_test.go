@@ -126,7 +126,7 @@ func TestReadJoinToken(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			in, err := Read(Options{
+			in, err := Read(t.Context(), Options{
 				Config:   test.config,
 				StateDir: dir,
 				Resume:   test.resume,

@@ -18,6 +18,7 @@ type Options struct {
 	Resume   bool // resume the unfinished join with its recorded settings
 	StateDir string
 	Only     []string // the steps of a run that is no join; empty: all steps
+	Offline  bool     // use saved user data instead of that of the join token's cluster
 	Sink     report.Sink
 	Stdin    io.Reader
 

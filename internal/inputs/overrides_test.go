@@ -64,7 +64,7 @@ func TestReadOverrides(t *testing.T) {
 				flowtest.EncodeUserData(t, "kept.example.com", "clusters/kept", "22")); err != nil {
 				t.Fatal(err)
 			}
-			in, err := Read(Options{
+			in, err := Read(t.Context(), Options{
 				Config:   test.config,
 				StateDir: dir,
 				Resume:   test.resume,
@@ -104,7 +104,7 @@ func TestBadOverridesAreRefused(t *testing.T) {
 		"not even a dir": {[]string{t.TempDir()}, "--ignition-override"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Read(Options{
+			_, err := Read(t.Context(), Options{
 				Config:   config.Join{UserData: userData, IgnitionOverrides: test.names},
 				StateDir: t.TempDir(),
 				Stdin:    strings.NewReader(firstOverride),

@@ -59,7 +59,7 @@ func openReadOnly(ctx context.Context, options inputs.Options, needsUserData boo
 	if needsUserData && options.Payload == "" {
 		read = inputs.Read
 	}
-	if run.Inputs, err = read(options, run.State); err != nil {
+	if run.Inputs, err = read(ctx, options, run.State); err != nil {
 		return nil, err
 	}
 	run.Config = inputs.MergeJoinToken(run.Config, run.Inputs.JoinToken)

@@ -97,7 +97,7 @@ func resumeUpgrade(t *testing.T, dir string) error {
 		return nil
 	}
 	r := &run{node: bootstrap.NewFlow(plan.Run{Dir: dir, State: state}, nil)}
-	return r.installGeneration()
+	return r.installGeneration(t.Context())
 }
 
 // describeRecords returns the payloads in the records.

@@ -25,7 +25,7 @@ func prepare(ctx context.Context, m *machine.Machine, options Options) (*run, er
 		return nil, err
 	}
 	if options.HasInput && state.Upgrade != nil {
-		isSame, err := repeatsUpgrade(options, state)
+		isSame, err := repeatsUpgrade(ctx, options, state)
 		if err != nil {
 			return nil, err
 		}
@@ -61,10 +61,10 @@ func prepare(ctx context.Context, m *machine.Machine, options Options) (*run, er
 		if err := r.readDeployment(ctx, m); err != nil {
 			return nil, err
 		}
-		return r, r.installGeneration()
+		return r, r.installGeneration(ctx)
 	}
 	r.node.Run.Config = inputs.MergeSaved(options.Config, state)
-	if r.node.Run.Inputs, err = inputs.Read(options.Options, state); err != nil {
+	if r.node.Run.Inputs, err = inputs.Read(ctx, options.Options, state); err != nil {
 		return nil, err
 	}
 	if r.node.Run.Inputs.UserData == nil {
@@ -83,8 +83,8 @@ func prepare(ctx context.Context, m *machine.Machine, options Options) (*run, er
 
 // repeatsUpgrade reports whether the user data of this run is that of the unfinished upgrade: the command is then
 // repeated in order to resume it.
-func repeatsUpgrade(options Options, state joinstate.State) (bool, error) {
-	in, err := inputs.ReadOptional(options.Options, state)
+func repeatsUpgrade(ctx context.Context, options Options, state joinstate.State) (bool, error) {
+	in, err := inputs.ReadOptional(ctx, options.Options, state)
 	if err != nil || in.UserData == nil {
 		return false, err
 	}
@@ -112,13 +112,15 @@ func checkUpgradable(state joinstate.State, options Options) error {
 }
 
 // installGeneration makes the generation of an unfinished upgrade the current one, and reads its inputs.
-func (r *run) installGeneration() error {
+func (r *run) installGeneration(ctx context.Context) error {
 	if err := joinstate.InstallUpgrade(r.node.Run.Dir, r.state()); err != nil {
 		return err
 	}
 	r.node.Run.Config = r.state().Config
 	var err error
-	r.node.Run.Inputs, err = inputs.Read(inputs.Options{Config: r.node.Run.Config, Resume: true, StateDir: r.node.Run.Dir},
+	r.node.Run.Inputs, err = inputs.Read(ctx, inputs.Options{
+		Config: r.node.Run.Config, Resume: true, StateDir: r.node.Run.Dir,
+	},
 		*r.state())
 	return err
 }

@@ -166,7 +166,7 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	state, err := joinstate.Read(dir)
 	flowtest.NoError(t, err)
 	back := &run{mayRollBack: true, node: bootstrap.NewFlow(plan.Run{Dir: dir, State: state}, nil)}
-	flowtest.NoError(t, back.installGeneration())
+	flowtest.NoError(t, back.installGeneration(t.Context()))
 	check(joinstate.PhaseUpgrading, "A", "payload A", "4.20")
 	contents, err := joinstate.LoadSoftware(dir)
 	flowtest.NoError(t, err)
@@ -219,7 +219,7 @@ func TestSameUserDataRepeatsUpgrade(t *testing.T) {
 	flowtest.NoError(t, next.Save(dir, joinstate.NextFile))
 	for file, want := range map[string]bool{same: true, other: false} {
 		options := Options{Options: inputs.Options{StateDir: dir, Config: config.Join{UserData: file}}, HasInput: true}
-		if got, err := repeatsUpgrade(options, state); err != nil || got != want {
+		if got, err := repeatsUpgrade(t.Context(), options, state); err != nil || got != want {
 			t.Errorf("%s: repeats the upgrade: %t, %v; want %t", file, got, err, want)
 		}
 	}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Namespace is the namespace of a hosted cluster with the controller, the published user data, and the ServiceAccounts
+// of enrollments.
+const Namespace = "hcp-node-admin"
+
+// UserDataKey is the key of a published Secret with the user data.
+const UserDataKey = "user-data.ign"
+
+// LabelNodePool is the label of a published Secret with the name of its NodePool.
+const LabelNodePool = "hcp-node-agent.io/nodepool"
+
+// UserDataSecret returns the name of the Secret with the published user data of a NodePool. A Role and a RoleBinding of
+// this name permit its nodes to get the Secret.
+func UserDataSecret(nodePool string) string { return "user-data-" + nodePool }
+
+// ServiceAccount returns the name of the ServiceAccount with which the host of an enrollment gets the user data before
+// it has joined.
+func ServiceAccount(node string) string { return "node-" + node }
