@@ -89,7 +89,12 @@ func printToken(w io.Writer, t enrollment.Summary) {
 	}
 	row("labels", strings.Join(t.Labels, " "))
 	row("taints", strings.Join(t.Taints, " "))
-	if t.HasUserData {
+	switch {
+	case t.HasUserData:
 		row("user data", "included")
+	case t.Secret != "":
+		row("user data", "Secret "+t.Secret+" of "+t.Server)
+	case t.Kind == enrollment.KindToken:
+		row("user data", "not included")
 	}
 }
