@@ -12,13 +12,11 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/controller"
@@ -122,18 +120,7 @@ func (o controllerOptions) checkCluster(ctx context.Context, config *rest.Config
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
-	version := v1alpha1.GroupVersion
-	err = client.RESTClient().Get().AbsPath("/apis", version.Group, version.Version).Do(ctx).Error()
-	if apierrors.IsNotFound(err) {
-		return report.Fail(report.Refused, "oc --kubeconfig hosted.kubeconfig apply -f deploy/crd.yaml",
-			"%s does not serve %s, the API of NodeEnrollment", config.Host, version)
-	}
-	if err != nil {
-		return fmt.Errorf("checking the API of %s: %w", config.Host, err)
-	}
-	return nil
+	return approver.CheckEnrollmentAPI(ctx, client, config.Host)
 }
 
 // newLogger returns a logger for a program that runs until it is stopped.

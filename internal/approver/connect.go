@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -123,18 +124,50 @@ func (a *Approver) checkHostedCluster(ctx context.Context) error {
 
 // CheckHostedCluster returns an error if a client is one of a management cluster.
 func CheckHostedCluster(ctx context.Context, client *kube.Client, server string) error {
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
-	err := client.RESTClient().Get().AbsPath("/apis", hyperShiftGroup).Do(ctx).Error()
-	switch {
-	case apierrors.IsNotFound(err), apierrors.IsForbidden(err): // ClusterRole system:discovery, which can be removed
-		return nil
-	case err != nil:
+	isManagement, err := IsManagementCluster(ctx, client)
+	if err != nil {
 		return fmt.Errorf("checking whether %s is a hosted cluster: %w", server, err)
+	}
+	if !isManagement {
+		return nil
 	}
 	return report.Fail(report.Refused, kube.AdminKubeconfigCommand+
 		" # on the management cluster; then create the approver's kubeconfig with hosted.kubeconfig\n"+
 		"oc delete -f deploy/approver-rbac.yaml # on the management cluster, if you have created the permissions there",
 		"%s is a management cluster, which serves %s; the approver needs a kubeconfig of the hosted cluster "+
 			"(--allow-management-cluster approves nodes of the management cluster itself)", server, hyperShiftGroup)
+}
+
+// IsManagementCluster reports whether a cluster serves the API of HyperShift.
+func IsManagementCluster(ctx context.Context, client *kube.Client) (bool, error) {
+	isServed, err := isServed(ctx, client, hyperShiftGroup)
+	if apierrors.IsForbidden(err) { // ClusterRole system:discovery, which can be removed
+		err = nil
+	}
+	return isServed, err
+}
+
+// CheckEnrollmentAPI returns an error if a cluster does not serve the API of NodeEnrollment.
+func CheckEnrollmentAPI(ctx context.Context, client *kube.Client, server string) error {
+	version := v1alpha1.GroupVersion
+	isServed, err := isServed(ctx, client, version.Group, version.Version)
+	if err != nil {
+		return fmt.Errorf("checking the API of %s: %w", server, err)
+	}
+	if !isServed {
+		return report.Fail(report.Refused, "oc --kubeconfig hosted.kubeconfig apply -f deploy/crd.yaml",
+			"%s does not serve %s, the API of NodeEnrollment", server, version)
+	}
+	return nil
+}
+
+// isServed reports whether a cluster serves an API group, or a version of it.
+func isServed(ctx context.Context, client *kube.Client, path ...string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
+	defer cancel()
+	err := client.RESTClient().Get().AbsPath(append([]string{"/apis"}, path...)...).Do(ctx).Error()
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -5,6 +5,7 @@ package kube
 import (
 	"fmt"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -14,6 +15,18 @@ import (
 // also with a command that obtains the credential. It returns the namespace of the context, or "default", and sends no
 // request.
 func ConnectContext(kubeconfig []byte) (conn *Conn, namespace string, err error) {
+	config, namespace, err := ParseContext(kubeconfig)
+	if err != nil {
+		return nil, "", err
+	}
+	if conn, err = Connect(config, nil); err != nil {
+		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	return conn, namespace, nil
+}
+
+// ParseContext returns the client configuration of ConnectContext.
+func ParseContext(kubeconfig []byte) (config *rest.Config, namespace string, err error) {
 	const remedy = "oc config view --minify # prints the selected context"
 	client, err := clientcmd.NewClientConfigFromBytes(kubeconfig)
 	if err != nil {
@@ -22,13 +35,9 @@ func ConnectContext(kubeconfig []byte) (conn *Conn, namespace string, err error)
 	if namespace, _, err = client.Namespace(); err != nil {
 		return nil, "", report.Fail(report.Usage, remedy, "reading the kubeconfig: %w", err)
 	}
-	config, err := client.ClientConfig()
-	if err != nil {
+	if config, err = client.ClientConfig(); err != nil {
 		return nil, "", report.Fail(report.Usage, remedy, "reading the kubeconfig: %w", err)
 	}
 	config.UserAgent = "hcp-node-admin"
-	if conn, err = Connect(config, nil); err != nil {
-		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	return conn, namespace, nil
+	return config, namespace, nil
 }

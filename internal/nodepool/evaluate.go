@@ -46,6 +46,28 @@ func (f *findings) addUnlessTrue(
 
 // Evaluate returns the findings about a NodePool at a time. A problem means that a host cannot join with its user data.
 func (f *Facts) Evaluate(now time.Time) []report.Finding {
+	all := f.evaluateObjects()
+	if len(all) > 0 {
+		return all
+	}
+	f.checkHostedCluster(&all)
+	f.checkConditions(&all)
+	f.checkSkew(&all)
+	f.checkUserData(&all, now)
+	f.addNotes(&all)
+	return all
+}
+
+// CheckEnrollable returns the failure for a NodePool that hosts can never join, whatever its user data is.
+func (f *Facts) CheckEnrollable() error {
+	if refusal := report.Refusal(f.evaluateObjects()); refusal != nil {
+		return report.Fail(report.CodeOf(refusal), report.RemedyOf(refusal), "%s: %w", f, refusal)
+	}
+	return nil
+}
+
+// evaluateObjects returns the problem of a NodePool that hosts can never join.
+func (f *Facts) evaluateObjects() findings {
 	var all findings
 	pool := &f.NodePool
 	listPools := report.Remedyf("oc -n %s get nodepools -o custom-columns=NAME:.metadata.name,"+
@@ -59,12 +81,6 @@ func (f *Facts) Evaluate(now time.Time) []report.Finding {
 	case f.HostedCluster == nil:
 		all.add(report.SeverityProblem, "hosted-cluster", fmt.Sprintf("HostedCluster %s of the NodePool does not exist",
 			pool.Spec.ClusterName), report.Remedyf("oc -n %s get hostedclusters", pool.Namespace))
-	default:
-		f.checkHostedCluster(&all)
-		f.checkConditions(&all)
-		f.checkSkew(&all)
-		f.checkUserData(&all, now)
-		f.addNotes(&all)
 	}
 	return all
 }

@@ -65,6 +65,34 @@ func TestCloudInitKeepsTheUserData(t *testing.T) {
 	}
 }
 
+// The input of a host contains its join token instead of the user data.
+func TestFormatsWithJoinToken(t *testing.T) {
+	const token = "# URL\nnodeName: worker-7\nprivateKey: |\n  REPOSITORY\n"
+	var document struct {
+		Hostname, FQDN string
+		Files          []struct {
+			Path, Permissions, Content string
+		} `yaml:"write_files"`
+	}
+	cloudInit := CloudInit.RenderToken([]byte(token), "worker-7", "https://packages.example.com")
+	if err := yaml.Unmarshal(cloudInit, &document); err != nil {
+		t.Fatal(err)
+	}
+	if file := document.Files[0]; file.Content != token || file.Path != "/etc/hcp-node-agent/node.token" ||
+		file.Permissions != "0600" || document.Hostname != "worker-7" || document.FQDN != "worker-7" {
+		t.Errorf("cloud-init: %+v", document)
+	}
+	kickstart := string(Kickstart.RenderToken([]byte(token), "worker-7", ""))
+	if !strings.Contains(kickstart, "umask 077\ncat >/etc/hcp-node-agent/node.token <<'JOIN_TOKEN'\n"+token+"JOIN_TOKEN\n") {
+		t.Errorf("kickstart:\n%s", kickstart)
+	}
+	for _, text := range []string{string(cloudInit), kickstart} {
+		if strings.Contains(text, "user-data") || strings.Contains(text, "_") && strings.Contains(text, "_OF_") {
+			t.Errorf("the input contains a placeholder or user data:\n%s", text)
+		}
+	}
+}
+
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "user-data.ign")

@@ -25,8 +25,23 @@ func (f Format) Render(userData []byte, repository string) []byte {
 	if f == Ignition {
 		return userData
 	}
+	return f.render(string(userData), repository, strings.NewReplacer("NAME_OF_THE_HOST", "", "SECRET_OF_THE_HOST",
+		"the NodePool's user data", "FILE_NAME", "user-data.ign", "END_OF_FILE", "USER_DATA"))
+}
+
+// RenderToken returns the join token of a node in the format, which is not Ignition. Its host needs no other input if
+// the join token contains user data, or the cluster from which the host gets the user data. cloud-init also sets the
+// name of the host, for which the join token is valid. The result is a secret.
+func (f Format) RenderToken(token []byte, node, repository string) []byte {
+	return f.render(string(token), repository, strings.NewReplacer("NAME_OF_THE_HOST",
+		"hostname: "+node+"\nfqdn: "+node+"\n", "SECRET_OF_THE_HOST", "the join token of the host", "FILE_NAME",
+		"node.token", "END_OF_FILE", "JOIN_TOKEN"))
+}
+
+// render returns the template of the format with a secret.
+func (f Format) render(secret, repository string, names *strings.Replacer) []byte {
 	template, inInput, inSystem := kickstart, kickstartRepository, kickstartRepositoryFile
-	content := strings.TrimRight(string(userData), "\n")
+	content := strings.TrimRight(secret, "\n")
 	if f == CloudInit {
 		template, inInput = cloudInit, cloudInitRepository
 		content = strings.ReplaceAll(content, "\n", "\n      ")
@@ -34,22 +49,22 @@ func (f Format) Render(userData []byte, repository string) []byte {
 	if repository == "" {
 		inInput, inSystem = "", ""
 	}
-	template = strings.NewReplacer("REPOSITORY_FILE", inSystem, "REPOSITORY", inInput).Replace(template)
+	template = strings.NewReplacer("REPOSITORY_FILE", inSystem, "REPOSITORY", inInput).Replace(names.Replace(template))
 	return []byte(strings.NewReplacer("URL", strings.TrimRight(repository, "/"),
-		"CONTENT-OF-THE-USER-DATA", content).Replace(template))
+		"CONTENT-OF-THE-SECRET", content).Replace(template))
 }
 
 // The templates are those of examples/cloud-init/first-boot.yaml and examples/kickstart/post.ks.
 const (
 	cloudInit = `#cloud-config
-# Installs the agent and writes the NodePool's user data. The service joins when
+# Installs the agent and writes SECRET_OF_THE_HOST. The service joins when
 # cloud-init has finished. It retries until network, token and approvals are available,
 # and resumes after a reboot. Progress: systemctl status hcp-node-agent
-REPOSITORYwrite_files:
-  - path: /etc/hcp-node-agent/user-data.ign
+NAME_OF_THE_HOSTREPOSITORYwrite_files:
+  - path: /etc/hcp-node-agent/FILE_NAME
     permissions: '0600'
     content: |
-      CONTENT-OF-THE-USER-DATA
+      CONTENT-OF-THE-SECRET
 packages:
   - hcp-node-agent
 runcmd:
@@ -75,9 +90,9 @@ hcp-node-agent
 REPOSITORY_FILE# The package enables the service, which joins at boot with this file. Everyone who can
 # read the kickstart file can read the token in it.
 umask 077
-cat >/etc/hcp-node-agent/user-data.ign <<'USER_DATA'
-CONTENT-OF-THE-USER-DATA
-USER_DATA
+cat >/etc/hcp-node-agent/FILE_NAME <<'END_OF_FILE'
+CONTENT-OF-THE-SECRET
+END_OF_FILE
 %end
 `
 	kickstartRepository = ` The repo command applies to the installation only:

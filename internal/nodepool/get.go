@@ -29,6 +29,15 @@ const (
 // Secrets of the hosted control plane, each by name. It fails if the NodePool does not exist; Facts.Evaluate reports
 // other missing objects.
 func Get(ctx context.Context, conn *kube.Conn, namespace, name string) (*Facts, error) {
+	f, err := GetObjects(ctx, conn, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.GetSecrets(ctx, conn)
+}
+
+// GetObjects gathers the facts about a NodePool that are not secret, as Get does.
+func GetObjects(ctx context.Context, conn *kube.Conn, namespace, name string) (*Facts, error) {
 	f := &Facts{}
 	err := conn.Client.GetJSON(ctx, &f.NodePool, api, "namespaces", namespace, "nodepools", name)
 	if isMissingObject(err) {
@@ -45,15 +54,42 @@ func Get(ctx context.Context, conn *kube.Conn, namespace, name string) (*Facts, 
 	case !isMissingObject(err):
 		return nil, explain(ctx, conn, err, hostedClusters, namespace)
 	}
+	return f, nil
+}
+
+// GetSecrets adds the user data and its token to the facts of GetObjects.
+func (f *Facts) GetSecrets(ctx context.Context, conn *kube.Conn) error {
 	secret, err := f.getSecret(ctx, conn, "user-data")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if secret != nil {
 		f.UserData = secret.Data["value"]
 	}
 	f.Token, err = f.getSecret(ctx, conn, "token")
-	return f, err
+	return err
+}
+
+// GetKubeconfig returns the administrator's kubeconfig of the NodePool's hosted cluster. It is in the Secret that
+// HyperShift names in the status of the HostedCluster, which must exist.
+func (f *Facts) GetKubeconfig(ctx context.Context, conn *kube.Conn) ([]byte, error) {
+	cluster := f.HostedCluster
+	remedy := report.Remedyf("oc -n %s get hostedcluster %s -o jsonpath='{.status.kubeconfig.name}' # pass another "+
+		"kubeconfig with --hosted-kubeconfig", cluster.Namespace, cluster.Name)
+	if cluster.Status.Kubeconfig == nil || cluster.Status.Kubeconfig.Name == "" {
+		return nil, report.Fail(report.Refused, remedy, "HyperShift has not published the kubeconfig of HostedCluster %s yet",
+			cluster.Name)
+	}
+	name := cluster.Status.Kubeconfig.Name
+	secret, err := conn.Client.Secrets(cluster.Namespace).Find(ctx, name)
+	if err != nil {
+		return nil, explain(ctx, conn, err, "secrets", cluster.Namespace)
+	}
+	if secret == nil || len(secret.Data["kubeconfig"]) == 0 {
+		return nil, report.Fail(report.Refused, remedy, "Secret %s in namespace %s does not exist or has no key kubeconfig",
+			name, cluster.Namespace)
+	}
+	return secret.Data["kubeconfig"], nil
 }
 
 // getSecret returns a Secret of the NodePool's configuration, nil if it does not exist.

@@ -58,6 +58,8 @@ type HostedCluster struct {
 		Services []Service `json:"services"`
 	} `json:"spec"`
 	Status struct {
+		Kubeconfig *corev1.LocalObjectReference `json:"kubeconfig"` // Secret with the administrator's kubeconfig
+
 		IgnitionEndpoint string             `json:"ignitionEndpoint"`
 		Conditions       []metav1.Condition `json:"conditions"`
 		Version          struct {
