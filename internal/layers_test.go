@@ -25,7 +25,7 @@ var layers = []layer{
 	{"commands", "cmd/node-admin cmd/node-agent"},
 	{"flows that run other flows", "service"},
 	{"a flow with the steps of a join", "upgrade"},
-	{"flows", "bootstrap cli controller doctor image leave maintenance publisher status"},
+	{"flows", "bootstrap cli controller doctor enroll image leave maintenance publisher status"},
 	{"plan", "plan"},
 	{"parts of several flows", "autojoin fleet nodecheck nodepool payload"},
 	{"inputs of a command, and the opened host", "inputs machine"},

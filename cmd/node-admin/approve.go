@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -57,7 +58,7 @@ rights that approve needs).`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&o.enrollmentDir, "enrollments", "",
-		"`DIR` with NAME.enrollment files; reread when it changes")
+		"`DIR` with manifests of NodeEnrollments, NAME.yaml; reread when it changes")
 	flags.BoolVar(&o.watch, "watch", false, "approve new CSRs until stopped")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "",
 		"with --watch: serve /readyz and /livez over HTTP at `ADDRESS`, such as :8080")
@@ -210,4 +211,16 @@ func eventText(recorded approver.Event) string {
 		text += "; " + recorded.Remedy.Inline()
 	}
 	return strings.ReplaceAll(text, "\n", " ")
+}
+
+func parseAddresses(texts []string) ([]netip.Prefix, error) {
+	var addresses []netip.Prefix
+	for _, text := range texts {
+		address, err := enrollment.ParseAddress(text)
+		if err != nil {
+			return nil, err
+		}
+		addresses = append(addresses, address)
+	}
+	return addresses, nil
 }

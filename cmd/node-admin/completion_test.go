@@ -13,17 +13,17 @@ import (
 func expectedCompletions() clitest.Completions {
 	return clitest.Completions{
 		InAllShells: map[string][]string{
-			"":                                     admin().FirstWords(),
-			"help tok":                             {"token"},
-			"token ":                               {"create", "show"},
-			"token c":                              {"create"},
-			"-o json token c":                      {"create"},
-			"token show us":                        {"user-data.ign"},
-			"token create --output-dir enrollment": {"enrollments"},
-			"token create --for ":                  {"rhcos"},
-			"approve --enrollments ":               {"enrollments"},
-			"approve --wa":                         {"--watch"},
-			"join":                                 {},
+			"":                               admin().FirstWords(),
+			"help tok":                       {"token"},
+			"token ":                         {"revoke", "show"},
+			"token r":                        {"revoke"},
+			"-o json token r":                {"revoke"},
+			"token show us":                  {"user-data.ign"},
+			"enroll --output-dir enrollment": {"enrollments"},
+			"enroll --format ign":            {"ignition"},
+			"approve --enrollments ":         {"enrollments"},
+			"approve --wa":                   {"--watch"},
+			"join":                           {},
 		},
 		InFish: map[string][]string{"approve --enrollments ": {"enrollments", "script", "user-data.ign"}},
 	}

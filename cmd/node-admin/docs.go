@@ -21,7 +21,7 @@ func docs() cli.Docs {
 					{"~/.kube/config", "kubeconfig, if neither --kubeconfig nor KUBECONFIG is given"},
 					{"user-data.ign", "user data of a NodePool, which is a secret"},
 					{"NAME.token", "join token of a node, which is a secret"},
-					{"NAME.enrollment", "enrollment of a node, for the approver"},
+					{"NAME.yaml", "manifest of a NodeEnrollment, which is public"},
 					{"/etc/hcp-node-admin", "kubeconfig and enrollments of the approver; readable only by root"},
 					{"/usr/lib/systemd/system/hcp-node-admin-approver.service", "runs approve --watch as a service"},
 					{"/usr/share/doc/hcp-node-admin/deploy", "manifests, such as the rights that approve needs"},
@@ -48,7 +48,7 @@ func pluginPage() cli.ManPage {
 				{"/usr/bin/oc_complete-hcp_node, /usr/bin/kubectl_complete-hcp_node", "complete its command lines"},
 			}},
 			{Title: "Examples", Text: "    oc hcp-node user-data workers --namespace clusters\n" +
-				"    oc hcp-node token create --node worker-7.example.com --address 192.0.2.7\n" +
+				"    oc hcp-node enroll -n clusters workers worker-7.example.com=192.0.2.7\n" +
 				"    oc hcp-node approve --enrollments enrollments --watch"},
 		},
 		SeeAlso: []string{"oc(1)", "kubectl(1)", "hcp-node-admin(8)"},
@@ -59,9 +59,10 @@ func pluginPage() cli.ManPage {
 func documentKinds() []cli.DocumentKind {
 	return append(cli.CommonDocuments(),
 		cli.NewDocumentKind(programName, "UserDataResult", "user-data", userDataDocument{}),
-		cli.NewDocumentKind(programName, "JoinTokens", "token create", tokensDocument{}),
+		cli.NewDocumentKind(programName, "EnrollResult", "enroll", enrollDocument{}),
 		cli.NewDocumentKind(programName, "JoinTokenSummary", "token show", tokenDocument{}),
 		cli.NewDocumentKind(programName, "NodeDescription", "describe", descriptionDocument{}),
+		cli.NewDocumentKind(programName, "RevokeResult", "token revoke", revokeDocument{}),
 		cli.NewDocumentKind(programName, "ApproverEvent", "approve", eventDocument{}),
 	)
 }

@@ -46,9 +46,9 @@ func TestInvalidCommandLines(t *testing.T) {
 		"token mint": "hcp-node-admin token: unknown command \"mint\"\nsee: hcp-node-admin token --help\n",
 		"token sow": "hcp-node-admin token: unknown command \"sow\"; did you mean show?\nsee: hcp-node-admin " +
 			"token --help\n",
-		"token show": "hcp-node-admin token show: one file is required: NAME.token or NAME.enrollment\n" +
+		"token show": "hcp-node-admin token show: one file is required: NAME.token or NAME.yaml\n" +
 			"see: hcp-node-admin token show --help\n",
-		"token show a b": "hcp-node-admin token show: one file is required: NAME.token or NAME.enrollment\n" +
+		"token show a b": "hcp-node-admin token show: one file is required: NAME.token or NAME.yaml\n" +
 			"see: hcp-node-admin token show --help\n",
 		"join":            "hcp-node-admin: unknown command \"join\"\nsee: hcp-node-admin --help\n",
 		"--enrollments x": "hcp-node-admin: unknown flag: --enrollments\nsee: hcp-node-admin --help\n",
@@ -80,7 +80,7 @@ func TestInvalidCommandLines(t *testing.T) {
 	})
 }
 
-func TestHelp(t *testing.T) { admin().CheckHelp(t, "token", "create") }
+func TestHelp(t *testing.T) { admin().CheckHelp(t, "enroll") }
 
 func TestHelpOfEveryCommand(t *testing.T) { admin().CheckHelpOfEveryCommand(t) }
 
@@ -99,7 +99,8 @@ func TestSchemasFollowTheContract(t *testing.T) { admin().CheckSchemaContract(t)
 func TestFailuresPrintTheirDocument(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	admin().CheckFailures(t, [][]string{
-		{"token", "create", "--node", "worker-7"},
+		{"enroll", "--offline", "workers", "worker-7"},
+		{"token", "revoke", "worker-7", "--kubeconfig", none},
 		{"token", "show", none},
 		{"token", "show"},
 		{"approve"},
@@ -126,10 +127,10 @@ func TestSchemasAcceptPrintedDocuments(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	admin().CheckPrintedDocuments(t, [][]string{
 		{"version"},
-		{"token", "create", "--node", "worker-7", "--ca", ca, "--output-dir", dir, "--address", "192.0.2.7"},
-		{"token", "create", "--node", "worker-7", "--ca", ca, "--output-dir", dir},
-		{"token", "show", in("worker-7.token")},
-		{"token", "show", in("worker-7.enrollment")},
+		{"enroll", "--offline", "workers", "worker-7=192.0.2.7", "--ca", ca, "--output-dir", dir},
+		{"enroll", "--offline", "workers", "worker-7", "--ca", ca, "--output-dir", dir},
+		{"token", "show", in("tokens/worker-7.token")},
+		{"token", "show", in("enrollments/worker-7.yaml")},
 		{"token", "show", in("none")},
 	})
 }

@@ -40,12 +40,12 @@ func TestPluginNamesItself(t *testing.T) {
 	empty := writeTestFile(t, t.TempDir(), "empty.token", "")
 	for _, file := range []string{"kubectl-hcp_node", "oc-hcp_node"} {
 		for want, args := range map[string][]string{
-			"Usage:\n  oc hcp-node token create [flags]\n":               {"token", "create", "--help"},
-			"\n  oc hcp-node token show worker-7.token\n":                {"token", "show", "--help"},
-			"\nSee: oc hcp-node COMMAND --help\n":                        {"--help"},
-			"oc hcp-node approve: exactly one of ":                       {"approve"},
-			"\nsee: oc hcp-node approve --help\n":                        {"approve"},
-			"\noc hcp-node token create --node NAME --kubeconfig FILE\n": {"token", "show", empty},
+			"Usage:\n  oc hcp-node enroll NODEPOOL (NODE":       {"enroll", "--help"},
+			"\n  oc hcp-node token show worker-7.token\n":       {"token", "show", "--help"},
+			"\nSee: oc hcp-node COMMAND --help\n":               {"--help"},
+			"oc hcp-node approve: exactly one of ":              {"approve"},
+			"\nsee: oc hcp-node approve --help\n":               {"approve"},
+			"\noc hcp-node enroll -n NAMESPACE NODEPOOL NODE\n": {"token", "show", empty},
 		} {
 			got := runPlugin(t, file, args...)
 			if !strings.Contains(got, want) || strings.Contains(got, programName+" token") {
@@ -58,8 +58,8 @@ func TestPluginNamesItself(t *testing.T) {
 // oc and kubectl run the script with the words after the name of the plugin, and read cobra's list of completions.
 func TestPluginCompletion(t *testing.T) {
 	for want, args := range map[string][]string{
-		"create\tCreate join tokens": {"token", ""},
-		"--enrollments\t":            {"approve", "--enr"},
+		"revoke\tRevoke the join tokens": {"token", "r"},
+		"--enrollments\t":                {"approve", "--enr"},
 	} {
 		if got := runPlugin(t, "oc_complete-hcp_node", args...); !strings.HasPrefix(got, want) ||
 			!strings.Contains(got, "\n:") {

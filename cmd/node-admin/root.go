@@ -14,14 +14,14 @@ func newRootCommand(p *cli.Printer) *cobra.Command {
 	root := cli.NewRootCommand(p, "Enroll nodes in a Hosted Control Plane cluster",
 		`hcp-node-admin runs where an OpenShift Hosted Control Plane (HyperShift)
 cluster is administered, not on its nodes. It gets the user data of NodePools,
-creates the join tokens with which hcp-node-agent joins hosts, and approves the
-CSRs of these nodes. Installed as kubectl-hcp_node it is also a plugin of oc and
-kubectl: oc hcp-node COMMAND.`,
+enrolls hosts, which hcp-node-agent then joins, approves their CSRs, shows their
+state, and lets them be upgraded. Installed as kubectl-hcp_node it is also a
+plugin of oc and kubectl: oc hcp-node COMMAND.`,
 		"  hcp-node-admin user-data workers --namespace clusters\n"+
-			"  hcp-node-admin token create --node worker-7.example.com \\\n"+
-			"      --address 192.0.2.7 --kubeconfig hosted.kubeconfig")
-	cli.AddGroup(root, "cluster", "Cluster commands:", newUserDataCommand(p),
-		cli.NewParentCommand("token", "Create and print join tokens", newTokenCreateCommand(p), newTokenShowCommand(p)),
+			"  hcp-node-admin enroll -n clusters workers \\\n"+
+			"      worker-7.example.com=192.0.2.7")
+	cli.AddGroup(root, "cluster", "Cluster commands:", newUserDataCommand(p), newEnrollCommand(p),
+		cli.NewParentCommand("token", "Print and revoke join tokens", newTokenShowCommand(p), newTokenRevokeCommand(p)),
 		newNodesCommand(p), newDescribeCommand(p), newUpgradeCommand(p),
 		newApproveCommand(p), newControllerCommand(p))
 	cli.AddGroup(root, otherGroup, "Other commands:", cli.NewVersionCommand(p), cli.NewDocsCommand(p, docs))

@@ -32,7 +32,7 @@ func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 		Example:     "  hcp-node-admin token show worker-7.token",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return errors.New("one file is required: NAME.token or NAME.enrollment")
+				return errors.New("one file is required: NAME.token or NAME.yaml")
 			}
 			return nil
 		},
@@ -59,7 +59,7 @@ func readTokenSummary(path string) (enrollment.Summary, error) {
 		return shown, fmt.Errorf("%s: %w", path, err)
 	case err != nil:
 		return shown, report.Fail(report.Usage,
-			"hcp-node-admin token create --node NAME --kubeconfig FILE # creates a join token and its enrollment",
+			"hcp-node-admin enroll -n NAMESPACE NODEPOOL NODE # creates a join token",
 			"%s: %w", path, err)
 	}
 	return shown, nil

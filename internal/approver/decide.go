@@ -113,8 +113,8 @@ func decideClient(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision 
 		return d
 	case bound != "" && bound != d.Key:
 		d.Reason = fmt.Sprintf("join token %s was already used with another key (%s)", id, bound)
-		d.Remedy = report.Remedy("hcp-node-admin token create --node " + d.Node + " --kubeconfig FILE # if the " +
-			"machine was reinstalled; otherwise find out which host has the join token")
+		d.Remedy = report.Remedy("hcp-node-admin token revoke " + d.Node + " --kubeconfig FILE # if the machine was " +
+			"reinstalled, then enroll it again; otherwise find out which host has the join token")
 		return d
 	case bound == "" && facts.UsageRecordsFull:
 		d.Outcome, d.Reason, d.Remedy = Ignored, "no further join token can be recorded as used: the ConfigMap of "+

@@ -130,8 +130,8 @@ func (n *NodeState) explainAnotherNode(name string, certificate *x509.Certificat
 	case !n.Exists:
 		// An administrator deleted the Node, and with it the permission to use its name.
 		return "Node " + name + " does not exist any more, so its previous client certificate proves nothing",
-			report.Remedy("hcp-node-admin token create --node " + name + " --kubeconfig FILE # if the machine must " +
-				"join again")
+			report.Remedy("hcp-node-admin token revoke " + name + " --kubeconfig FILE # if the machine must join again, " +
+				"then enroll it again")
 	case n.Created.After(latestRegistration(certificate)):
 		// Another machine has the name, or an administrator has created the Node for one.
 		return "Node " + name + " was created at " + report.Timestamp(n.Created) + ", so it is not the Node of the machine " +

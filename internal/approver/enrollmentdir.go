@@ -38,7 +38,7 @@ func (d *enrollmentDir) state() string {
 		fmt.Fprintln(&seen, ownershipOf(info))
 	}
 	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), enrollment.EnrollmentSuffix) {
+		if !isEnrollment(entry.Name()) {
 			continue
 		}
 		info, err := os.Stat(filepath.Join(d.path, entry.Name()))
@@ -49,6 +49,11 @@ func (d *enrollmentDir) state() string {
 		fmt.Fprintf(&seen, "%s %d %d %s\n", entry.Name(), info.Size(), info.ModTime().UnixNano(), ownershipOf(info))
 	}
 	return seen.String()
+}
+
+// isEnrollment reports whether a file is an enrollment.
+func isEnrollment(name string) bool {
+	return strings.HasSuffix(name, enrollment.EnrollmentSuffix) || strings.HasSuffix(name, enrollment.OldEnrollmentSuffix)
 }
 
 func (d *enrollmentDir) hasChanged() bool { return d.state() != d.lastState }
@@ -69,7 +74,7 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 	from := map[string]string{} // token ID to file name
 	var list []*enrollment.Enrollment
 	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), enrollment.EnrollmentSuffix) {
+		if !isEnrollment(entry.Name()) {
 			continue
 		}
 		path := filepath.Join(d.path, entry.Name())

@@ -54,24 +54,24 @@ func TestEnrollmentDirectory(t *testing.T) {
 	if enrollments, problems := d.load(); enrollments.Len() != 0 || len(problems) != 0 {
 		t.Errorf("an empty directory has %d enrollments and %v", enrollments.Len(), problems)
 	}
-	put("one.enrollment", encoded(one))
+	put("one.yaml", encoded(one))
 	put("README", []byte("not an enrollment"))
 	check("one", 1)
-	put("broken.enrollment", []byte("x"))
-	if err := os.Mkdir(filepath.Join(dir, "dir.enrollment"), 0o700); err != nil {
+	put("broken.yaml", []byte("x"))
+	if err := os.Mkdir(filepath.Join(dir, "dir.yaml"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	put("two.enrollment", encoded(two))
-	enrollments := check("broken ones beside good ones", 2, "broken.enrollment: reading the enrollment",
-		"dir.enrollment: it is not a file")
+	enrollments := check("broken ones beside good ones", 2, "broken.yaml: reading the enrollment",
+		"dir.yaml: it is not a file")
 	if enrollments.byID[two.ID] == nil || len(enrollments.byNode["worker-1"]) != 1 {
 		t.Errorf("%+v", enrollments)
 	}
-	put("huge.enrollment", make([]byte, 1<<20))
-	put("same.enrollment", encoded(one))
-	check("one enrollment twice", 1, "broken.enrollment", "dir.enrollment",
-		"huge.enrollment: reading the enrollment: the file is larger than 16 KiB",
-		"one.enrollment and same.enrollment are enrollments of the same join token")
+	put("huge.yaml", make([]byte, 1<<20))
+	put("same.yaml", encoded(one))
+	check("one enrollment twice", 1, "broken.yaml", "dir.yaml",
+		"huge.yaml: reading the enrollment: the file is larger than 16 KiB",
+		"one.yaml and same.yaml are enrollments of the same join token")
 	chmod := func(path string, mode os.FileMode) {
 		t.Helper()
 		if err := os.Chmod(path, mode); err != nil {
@@ -80,7 +80,7 @@ func TestEnrollmentDirectory(t *testing.T) {
 	}
 	chmod(filepath.Join(dir, "two.enrollment"), 0o664)
 	chmod(dir, 0o777)
-	check("writable by others", 1, "can write to "+dir+" (owner", "broken", "dir", "huge", "one.enrollment and",
+	check("writable by others", 1, "can write to "+dir+" (owner", "broken", "dir", "huge", "one.yaml and",
 		"two.enrollment (owner")
 	d.path = filepath.Join(dir, "gone")
 	check("no directory", 0, "reading the directory of enrollments")

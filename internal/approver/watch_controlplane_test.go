@@ -112,8 +112,8 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("Watch() = %v", err)
 	}
-	if count("READY") != 1 || warned("broken.enrollment: reading the enrollment") != 1 {
-		t.Errorf("READY %d times, the broken enrollment %d times", count("READY"), warned("broken.enrollment"))
+	if count("READY") != 1 || warned("broken.yaml: reading the enrollment") != 1 {
+		t.Errorf("READY %d times, the broken enrollment %d times", count("READY"), warned("broken.yaml"))
 	}
 	seen := map[string]int{}
 	for _, recorded := range s.allEvents() {

@@ -59,4 +59,6 @@ func (d document) cluster() (*Cluster, error) {
 }
 
 // isNoTokenRune reports whether a rune cannot be part of a bearer token in an HTTP header.
-func isNoTokenRune(r rune) bool { return r > unicode.MaxASCII || unicode.IsSpace(r) || !unicode.IsPrint(r) }
+func isNoTokenRune(r rune) bool {
+	return r > unicode.MaxASCII || unicode.IsSpace(r) || !unicode.IsPrint(r)
+}

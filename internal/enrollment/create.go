@@ -30,9 +30,12 @@ type Options struct {
 	Addresses []netip.Prefix
 	Labels    []string
 	Taints    []string
+	NodePool  string        // "" if unknown
 	UserData  []byte        // nil for none
 	Cluster   *Cluster      // nil for none; excludes UserData
 	Lifetime  time.Duration // 0: DefaultLifetime, or MaxUserDataLifetime with user data
+
+	ReplacesNode bool // as in Enrollment
 }
 
 // New creates a join token with a new key, and its enrollment.
@@ -48,7 +51,7 @@ func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	public, private, err := ed25519.GenerateKey(rand.Reader)
+	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, nil, fmt.Errorf("generating a key: %w", err)
 	}
@@ -70,8 +73,16 @@ func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
 		Cluster:  desired.Cluster,
 		key:      private,
 	}
-	e := &Enrollment{Terms: terms, Addresses: desired.Addresses, key: public}
+	e := t.Enrollment(desired)
 	return t, e, checkRoundTrip(t, e)
+}
+
+// Enrollment returns the enrollment of the token, with the settings of options that the token does not contain.
+func (t *Token) Enrollment(options Options) *Enrollment {
+	return &Enrollment{
+		Terms: t.Terms, Addresses: options.Addresses, NodePool: options.NodePool, ReplacesNode: options.ReplacesNode,
+		key: t.key.Public().(ed25519.PublicKey),
+	}
 }
 
 // check checks what an administrator specifies, for messages that do not mention a token.

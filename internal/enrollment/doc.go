@@ -4,8 +4,8 @@
 // approval. Each token has two files.
 //
 // The token file is for the host. It holds an Ed25519 private key and is therefore a secret. The
-// enrollment file is for the approver. It holds the public key, the node's name and the addresses
-// that the node may have, and no secret.
+// enrollment is a NodeEnrollment, an object of the hosted cluster, or its manifest. It holds the public
+// key, the node's name and the addresses that the node may have, and no secret.
 //
 // With the token's key, the host signs the cluster's CA, the token ID, the node's name and the
 // public key of its CSR. The signature is stored in annotations of the CSR, which can be set only
@@ -14,10 +14,10 @@ package enrollment
 
 import "github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 
-// Kind is the kind of a file. Both have the version of [report.APIVersion].
+// Kind is the kind of a file, with the version of [report.APIVersion].
 type Kind string
 
-// Kinds of files.
+// Kinds of files. KindEnrollment also stands for the manifest of a NodeEnrollment, which replaces files of this kind.
 const (
 	KindToken      Kind = "JoinToken"
 	KindEnrollment Kind = "Enrollment"
@@ -29,6 +29,7 @@ func (Kind) Enum() []string { return schema.Strings(KindToken, KindEnrollment) }
 // Suffixes of the file names.
 const (
 	TokenSuffix      = ".token"
-	EnrollmentSuffix = ".enrollment"
-	UserDataSuffix   = ".ign"
+	EnrollmentSuffix = ".yaml" // a manifest of a NodeEnrollment
+	// OldEnrollmentSuffix is the suffix of enrollments in the format of KindEnrollment, which are still read.
+	OldEnrollmentSuffix = ".enrollment"
 )

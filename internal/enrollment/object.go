@@ -4,13 +4,33 @@ package enrollment
 
 import (
 	"crypto/x509"
+	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
+
+const objectKind = "NodeEnrollment"
+
+// parseObject returns the enrollment in the manifest of a NodeEnrollment.
+func parseObject(encoded []byte) (*Enrollment, error) {
+	object := &v1alpha1.NodeEnrollment{}
+	err := report.DecodeFields(encoded, object)
+	switch {
+	case report.CodeOf(err) == report.Refused:
+		return nil, err
+	case err != nil:
+		return nil, errors.New("a value has the wrong type")
+	case object.APIVersion != v1alpha1.GroupVersion.String():
+		return nil, report.RefuseFormat("the file is a NodeEnrollment in version %q, not in version %s",
+			shorten(object.APIVersion), v1alpha1.GroupVersion)
+	}
+	return FromObject(object)
+}
 
 // FromObject returns the enrollment in a NodeEnrollment. It does not check the expiry.
 func FromObject(object *v1alpha1.NodeEnrollment) (*Enrollment, error) {
@@ -37,7 +57,7 @@ func (e *Enrollment) Object() (*v1alpha1.NodeEnrollment, error) {
 		return nil, fmt.Errorf("encoding the enrollment's key: %w", err)
 	}
 	object := &v1alpha1.NodeEnrollment{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NodeEnrollment"},
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: objectKind},
 		ObjectMeta: metav1.ObjectMeta{Name: e.NodeName},
 		Spec: v1alpha1.NodeEnrollmentSpec{
 			TokenID:   e.ID,

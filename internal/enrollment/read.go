@@ -16,6 +16,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -72,7 +73,8 @@ func parseToken(content []byte) (*Token, error) {
 	return t, errors.Join(checkList("labels", d.Labels, checkLabel), checkList("taints", d.Taints, checkTaint))
 }
 
-// ParseEnrollment parses and validates an enrollment. It does not check the expiry.
+// ParseEnrollment parses and validates the manifest of a NodeEnrollment, or a file of KindEnrollment. It does not check
+// the expiry.
 func ParseEnrollment(content []byte) (*Enrollment, error) {
 	e, err := parseEnrollment(content)
 	if err != nil {
@@ -82,6 +84,13 @@ func ParseEnrollment(content []byte) (*Enrollment, error) {
 }
 
 func parseEnrollment(content []byte) (*Enrollment, error) {
+	encoded, meta, err := decodeYAML(content, maxEnrollmentBytes)
+	switch {
+	case err != nil:
+		return nil, err
+	case meta.Kind == objectKind && path.Dir(meta.APIVersion) == v1alpha1.GroupVersion.Group:
+		return parseObject(encoded)
+	}
 	d, terms, err := parse(content, KindEnrollment, maxEnrollmentBytes)
 	if err != nil {
 		return nil, err
@@ -137,23 +146,9 @@ func (d document) terms() (t Terms, err error) {
 // key.
 func decodeDocument(content []byte, kind Kind, limit int) (document, error) {
 	var d document
-	if len(content) > limit {
-		return d, fmt.Errorf("the file is larger than %d KiB", limit>>10)
-	}
-	if len(bytes.TrimSpace(content)) == 0 {
-		return d, errors.New("the file is empty")
-	}
-	if hasMultipleDocuments(content) {
-		return d, errors.New("the file contains more than one YAML document")
-	}
-	encoded, err := yaml.YAMLToJSONStrict(content)
+	encoded, meta, err := decodeYAML(content, limit)
 	if err != nil {
-		return d, errors.New("the file is not valid YAML, or contains a field twice")
-	}
-	var meta report.TypeMeta
-	err = json.Unmarshal(encoded, &meta)
-	if err != nil {
-		return d, errors.New("the file is not a YAML document with kind and apiVersion")
+		return d, err
 	}
 	if err := checkKind(meta, kind); err != nil {
 		return d, err
@@ -165,11 +160,33 @@ func decodeDocument(content []byte, kind Kind, limit int) (document, error) {
 	return d, err
 }
 
+// decodeYAML returns a YAML document in JSON, with its kind and version.
+func decodeYAML(content []byte, limit int) (encoded []byte, meta report.TypeMeta, err error) {
+	switch {
+	case len(content) > limit:
+		return nil, meta, fmt.Errorf("the file is larger than %d KiB", limit>>10)
+	case len(bytes.TrimSpace(content)) == 0:
+		return nil, meta, errors.New("the file is empty")
+	case hasMultipleDocuments(content):
+		return nil, meta, errors.New("the file contains more than one YAML document")
+	}
+	if encoded, err = yaml.YAMLToJSONStrict(content); err != nil {
+		return nil, meta, errors.New("the file is not valid YAML, or contains a field twice")
+	}
+	if err = json.Unmarshal(encoded, &meta); err != nil {
+		return nil, meta, errors.New("the file is not a YAML document with kind and apiVersion")
+	}
+	return encoded, meta, nil
+}
+
 // checkKind returns an error unless meta is that of a document of a kind, in any version.
 func checkKind(meta report.TypeMeta, kind Kind) error {
 	switch {
 	case meta == report.TypeMeta{}:
 		return fmt.Errorf("the file is not of kind %s: it has neither kind nor apiVersion", kind)
+	case kind == KindToken && meta.Kind == objectKind:
+		return errors.New("the file is a NodeEnrollment, which is for the cluster; the node requires its join token, " +
+			"NAME.token")
 	case path.Dir(meta.APIVersion) != path.Dir(report.APIVersion):
 	case meta.Kind == string(kind):
 		return nil
@@ -178,7 +195,7 @@ func checkKind(meta report.TypeMeta, kind Kind) error {
 			"NAME.token")
 	case meta.Kind == string(KindToken):
 		return errors.New("the file is a join token, which is for the node; the approver requires its enrollment, " +
-			"NAME.enrollment")
+			"enrollments/NAME.yaml")
 	}
 	return fmt.Errorf("the file is of kind %q in version %q, not of kind %s in version %s",
 		shorten(meta.Kind), shorten(meta.APIVersion), kind, report.APIVersion)

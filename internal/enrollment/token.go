@@ -91,14 +91,12 @@ func ParseSummary(content []byte, now time.Time) (Summary, error) {
 	var head struct {
 		Kind Kind `json:"kind"`
 	}
-	if err := yaml.Unmarshal(content, &head); err == nil && head.Kind == KindEnrollment {
+	if err := yaml.Unmarshal(content, &head); err == nil && (head.Kind == KindEnrollment || head.Kind == objectKind) {
 		e, err := ParseEnrollment(content)
 		if err != nil {
 			return Summary{}, err
 		}
-		summary := e.summarize(KindEnrollment, e.key, now)
-		summary.Addresses = FormatAddresses(e.Addresses)
-		return summary, nil
+		return e.Summarize(now), nil
 	}
 	t, err := ParseToken(content)
 	if err != nil {
@@ -114,6 +112,13 @@ func (t *Token) Summarize(now time.Time) Summary {
 	if t.Cluster != nil {
 		summary.Server, summary.Secret = t.Cluster.Server, t.Cluster.Secret
 	}
+	return summary
+}
+
+// Summarize returns the content of the enrollment.
+func (e *Enrollment) Summarize(now time.Time) Summary {
+	summary := e.summarize(KindEnrollment, e.key, now)
+	summary.Addresses = FormatAddresses(e.Addresses)
 	return summary
 }
 

@@ -51,10 +51,11 @@ func TestWrittenFilesParseUnchanged(t *testing.T) {
 	} {
 		token, enrollment := newToken(t, desired)
 		dir := t.TempDir()
-		tokenPath, enrollmentPath, err := Write(dir, token, enrollment, nil)
-		if err != nil {
+		files := newFiles(t, dir, token, enrollment)
+		if err := Create(files...); err != nil {
 			t.Fatal(err)
 		}
+		tokenPath, enrollmentPath := Paths(dir, token.NodeName)
 		for path, mode := range map[string]os.FileMode{tokenPath: 0o600, enrollmentPath: 0o644} {
 			if info, err := os.Stat(path); err != nil || info.Mode()&^0o022 != mode {
 				t.Errorf("%s: %v, %v", path, info.Mode(), err)
@@ -81,10 +82,24 @@ func TestWrittenFilesParseUnchanged(t *testing.T) {
 			strings.Contains(string(readFile(t, enrollmentPath)), "CANARY") {
 			t.Errorf("%s: a secret is in the enrollment", name)
 		}
-		if _, _, err := Write(dir, token, enrollment, nil); !errors.Is(err, os.ErrExist) {
+		if err := Create(files...); !errors.Is(err, os.ErrExist) {
 			t.Errorf("%s: written over what is there: %v", name, err)
 		}
 	}
+}
+
+// newFiles returns the files of a token.
+func newFiles(t *testing.T, dir string, token *Token, enrollment *Enrollment) []File {
+	t.Helper()
+	public, err := EnrollmentFile(dir, enrollment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := TokenFile(dir, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []File{public, secret}
 }
 
 // plainToken is a Token without the methods that hide the secrets.
@@ -99,9 +114,9 @@ func readFile(t *testing.T, path string) []byte {
 	return content
 }
 
-func TestWriteRemovesOtherFilesIfOneExists(t *testing.T) {
+func TestCreateRemovesOtherFilesIfOneExists(t *testing.T) {
 	token, enrollment := newToken(t, fullOptions(t))
-	for _, suffix := range []string{TokenSuffix, UserDataSuffix} {
+	for _, suffix := range []string{TokenSuffix, ".ign"} {
 		dir := t.TempDir()
 		inTheWay := filepath.Join(dir, "tokens", token.NodeName+suffix)
 		if err := os.Mkdir(filepath.Dir(inTheWay), 0o700); err != nil {
@@ -110,12 +125,13 @@ func TestWriteRemovesOtherFilesIfOneExists(t *testing.T) {
 		if err := os.WriteFile(inTheWay, []byte("an earlier secret"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Write(dir, token, enrollment, []byte("{}")); !errors.Is(err, os.ErrExist) {
+		files := append(newFiles(t, dir, token, enrollment), File{Path: HostPath(dir, token.NodeName, ".ign")})
+		if err := Create(files...); !errors.Is(err, os.ErrExist) {
 			t.Errorf("%s: error %v", suffix, err)
 		}
-		files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
-		if err != nil || len(files) != 1 || string(readFile(t, inTheWay)) != "an earlier secret" {
-			t.Errorf("%s: the files are %q (%v), or the earlier file was replaced", suffix, files, err)
+		left, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+		if err != nil || len(left) != 1 || string(readFile(t, inTheWay)) != "an earlier secret" {
+			t.Errorf("%s: the files are %q (%v), or the earlier file was replaced", suffix, left, err)
 		}
 	}
 }

@@ -3,7 +3,6 @@
 package enrollment
 
 import (
-	"cmp"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -30,20 +29,18 @@ func (t *Token) Encode() ([]byte, error) {
 		"# Usage on the host: hcp-node-agent join --join-token FILE\n")
 }
 
-// Encode returns the YAML document of the enrollment.
+// Encode returns the manifest of the NodeEnrollment.
 func (e *Enrollment) Encode() ([]byte, error) {
-	der, err := x509.MarshalPKIXPublicKey(e.key)
+	object, err := e.Object()
 	if err != nil {
-		return nil, fmt.Errorf("encoding the enrollment's key: %w", err)
+		return nil, err
 	}
-	d := e.document(KindEnrollment)
-	d.PublicKey = encodePEM(publicKeyType, der)
-	if len(e.Addresses) > 0 {
-		addresses := FormatAddresses(e.Addresses)
-		d.Addresses = &addresses
+	body, err := yaml.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the NodeEnrollment: %w", err)
 	}
-	return encode(d, "# Not a secret. Allows the approver to admit node "+e.NodeName+
-		": hcp-node-admin approve --enrollments DIR\n")
+	return append([]byte("# Not a secret. Admits the host with the join token as node "+e.NodeName+": oc apply -f FILE\n"),
+		body...), nil
 }
 
 // encodeBoth encodes a token, which is a secret, and its enrollment.
@@ -80,65 +77,68 @@ func encodePEM(kind string, der []byte) string {
 }
 
 // Paths returns the paths of the token and of the enrollment of a node below dir. The directories differ, because the
-// tokens are secrets and the enrollments are for the approver.
+// tokens are secrets and the enrollments are public.
 func Paths(dir, node string) (token, enrollment string) {
-	return filepath.Join(dir, "tokens", node+TokenSuffix), filepath.Join(dir, "enrollments", node+EnrollmentSuffix)
+	return HostPath(dir, node, TokenSuffix), filepath.Join(dir, "enrollments", node+EnrollmentSuffix)
 }
 
-// UserDataPath returns the path of the user data with which a node enrolls at its first boot. It is beside the token,
-// which it contains.
-func UserDataPath(dir, node string) string { return filepath.Join(dir, "tokens", node+UserDataSuffix) }
+// HostPath returns the path of a file for the host of a node below dir: its token, or a file that contains the token.
+func HostPath(dir, node, suffix string) string { return filepath.Join(dir, "tokens", node+suffix) }
 
-// Write creates the files of a token and its enrollment below dir and returns their paths. Only the owner can read
-// the token file and its directory. userData is the content of the file at UserDataPath, which contains the token; nil
-// for none. Write fails if one of the files exists: the file can be the only copy of a token that a host waits with.
-// After an error none of the files exists that Write created.
-func Write(dir string, t *Token, e *Enrollment, userData []byte) (tokenPath, enrollmentPath string, err error) {
-	secret, public, err := encodeBoth(t, e)
-	if err != nil {
-		return "", "", err
-	}
-	tokenPath, enrollmentPath = Paths(dir, t.NodeName)
-	err = cmp.Or(os.MkdirAll(filepath.Dir(enrollmentPath), 0o750), os.MkdirAll(filepath.Dir(tokenPath), 0o700))
-	if err != nil {
-		return "", "", fmt.Errorf("creating the directories: %w", err)
-	}
-	files := []newFile{
-		{path: enrollmentPath, content: public, mode: 0o644},
-		{path: tokenPath, content: secret, mode: 0o600},
-	}
-	if userData != nil {
-		files = append(files, newFile{path: UserDataPath(dir, t.NodeName), content: userData, mode: 0o600})
-	}
+// A File is a file to create.
+type File struct {
+	Path     string
+	Content  []byte
+	IsSecret bool // only the owner can read the file and its directory
+}
+
+// TokenFile returns the file of a token below dir.
+func TokenFile(dir string, t *Token) (File, error) {
+	content, err := t.Encode()
+	path, _ := Paths(dir, t.NodeName)
+	return File{Path: path, Content: content, IsSecret: true}, err
+}
+
+// EnrollmentFile returns the file of an enrollment below dir.
+func EnrollmentFile(dir string, e *Enrollment) (File, error) {
+	content, err := e.Encode()
+	_, path := Paths(dir, e.NodeName)
+	return File{Path: path, Content: content}, err
+}
+
+// Create creates files and their directories. It fails if one of the files exists: the file can be the only copy of a
+// token that a host waits with. After an error none of the files exists that Create created.
+func Create(files ...File) error {
 	for i, file := range files {
-		if err := createFile(file); err != nil {
+		if err := file.create(); err != nil {
 			// An enrollment alone admits no node, but would make the next attempt fail.
 			for _, created := range files[:i] {
-				err = errors.Join(err, os.Remove(created.path))
+				err = errors.Join(err, os.Remove(created.Path))
 			}
-			return "", "", err
+			return err
 		}
 	}
-	return tokenPath, enrollmentPath, nil
+	return nil
 }
 
-type newFile struct {
-	path    string
-	content []byte
-	mode    os.FileMode
-}
-
-func createFile(f newFile) (err error) {
-	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.mode)
+func (f File) create() (err error) {
+	mode, dirMode := os.FileMode(0o644), os.FileMode(0o750)
+	if f.IsSecret {
+		mode, dirMode = 0o600, 0o700
+	}
+	if err := os.MkdirAll(filepath.Dir(f.Path), dirMode); err != nil {
+		return fmt.Errorf("creating the directory: %w", err)
+	}
+	file, err := os.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return fmt.Errorf("creating the file: %w", err)
 	}
-	_, err = file.Write(f.content)
+	_, err = file.Write(f.Content)
 	if err == nil {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", f.path, errors.Join(err, os.Remove(f.path)))
+		return fmt.Errorf("writing %s: %w", f.Path, errors.Join(err, os.Remove(f.Path)))
 	}
 	return nil
 }

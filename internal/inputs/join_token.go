@@ -14,11 +14,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// EnrollCommand returns the command that creates another join token for a node, or for NAME. A join token does not
+// EnrollCommand returns the commands that create another join token for a node, or for NAME. A join token does not
 // contain the node's addresses.
 func EnrollCommand(node string) report.Remedy {
-	return report.Remedyf("# create a new join token on a host with a kubeconfig of the cluster; the address is that of "+
-		"the node:\nhcp-node-admin token create --node %s --address ADDRESS --kubeconfig FILE", node)
+	return report.Remedyf("# create a new join token where the hosted cluster is administered; the address is that of the "+
+		"node:\nhcp-node-admin token revoke %[1]s --kubeconfig FILE\n"+
+		"hcp-node-admin enroll -n NAMESPACE NODEPOOL %[1]s=ADDRESS", node)
 }
 
 // readJoinToken returns the join token of this run, else the saved one of an

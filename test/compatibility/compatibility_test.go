@@ -31,7 +31,7 @@ import (
 // The directories of a release.
 const (
 	stateDir = "state" // the agent's state directory
-	adminDir = "admin" // what hcp-node-admin token create writes
+	adminDir = "admin" // what hcp-node-admin enroll writes
 )
 
 // Files of stateDir that other packages name.
@@ -187,7 +187,7 @@ func readDocument(t *testing.T, tree *hostfs.Tree, dir, state, name string) (any
 			return nil, err
 		}
 		return token.Summarize(time.Time{}), nil
-	case "worker-7.enrollment":
+	case "worker-7.yaml":
 		public, err := enrollment.ParseEnrollment(content)
 		if err != nil {
 			return nil, err

@@ -112,8 +112,11 @@ func writeTokens(t *testing.T, dir, state string) {
 		"publicKey": string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: encodedPublic})),
 	}))
 	flowtest.NoError(t, err)
-	_, _, err = enrollment.Write(dir, token, public, nil)
+	tokenFile, err := enrollment.TokenFile(dir, token)
 	flowtest.NoError(t, err)
+	enrollmentFile, err := enrollment.EnrollmentFile(dir, public)
+	flowtest.NoError(t, err)
+	flowtest.NoError(t, enrollment.Create(tokenFile, enrollmentFile))
 	flowtest.NoError(t, inputs.SaveJoinToken(state, token))
 }
 

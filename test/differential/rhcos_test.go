@@ -103,14 +103,14 @@ func newRHCOSHost(t *testing.T, pool *httptest.Server, flags ...string) rhcosHos
 		}
 	}
 	command := exec.Command("go", append([]string{
-		"run", "../../cmd/node-admin", "token", "create", "--node", "worker-7", "--ca", ca,
-		"--embed-user-data", input, "--for", "rhcos", "--output-dir", dir,
+		"run", "../../cmd/node-admin", "enroll", "--offline", "workers", "worker-7", "--ca", ca,
+		"--embed-user-data", input, "--format", "ignition", "--output-dir", dir,
 	}, flags...)...)
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("hcp-node-admin: %v\n%s", err, output)
 	}
 	tokenPath, _ := enrollment.Paths(dir, "worker-7")
-	host := rhcosHost{userData: readString(t, enrollment.UserDataPath(dir, "worker-7")), token: readString(t, tokenPath)}
+	host := rhcosHost{userData: readString(t, enrollment.HostPath(dir, "worker-7", ".ign")), token: readString(t, tokenPath)}
 	if _, found, err := v3_2.Parse([]byte(host.userData)); err != nil || len(found.Entries) > 0 {
 		t.Fatalf("Ignition's parser of spec 3.2: %v, %s", err, found)
 	}

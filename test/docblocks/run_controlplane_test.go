@@ -56,12 +56,7 @@ func TestControlPlaneShellBlocksRun(t *testing.T) {
 		t.Run(page, func(t *testing.T) {
 			dir := newDirectory(t, tools)
 			kubectl(t, tools, exampleCSR(t), "replace", "--force", "-f", "-") // pending
-			// The page starts with a running approver, which docs/run-approver.md deploys.
-			if page == "docs/many-hosts.md" {
-				kubectl(t, tools, "", "apply", "-f", "testdata/approver.yaml")
-				defer kubectl(t, tools, "", "delete", "-f", "testdata/approver.yaml")
-			}
-			if page == "README.md" { // the quick start gets it
+			if page == "README.md" {                                          // the quick start gets it
 				must(t, os.Remove(filepath.Join(dir, "user-data.ign")))
 			}
 			runPage(t, dir, tools, ofPage)
@@ -153,7 +148,7 @@ func newDirectory(t *testing.T, tools string) string {
 		kubetest.WriteFile(t, path, []byte(content))
 	}
 	command := exec.CommandContext(t.Context(), filepath.Join(tools, "hcp-node-admin"),
-		"token", "create", "--node", "worker-0", "--kubeconfig", "hosted.kubeconfig")
+		"enroll", "--offline", "workers", "worker-0", "--hosted-kubeconfig", "hosted.kubeconfig")
 	command.Dir = dir
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -54,7 +54,17 @@ hcp-node-admin() {
     'approve --node '*)
       check_options hcp-node-admin "$@"
       not_run 'its fingerprint is an example' ;;
-    # Once instead of forever. One API server plays the hosted and the management cluster.
+    # One API server plays the hosted and the management cluster, which enroll refuses. It has no Secrets of a NodePool.
+    'enroll -n '*)
+      check_options hcp-node-admin "$@"
+      shift 3
+      set -- --offline "${@/#--kubeconfig/--hosted-kubeconfig}"
+      [[ $* != *--format* ]] || set -- "$@" --embed-user-data user-data.ign
+      real hcp-node-admin enroll "$@" ;;
+    'token revoke '*)
+      check_options hcp-node-admin "$@"
+      not_run 'no NodeEnrollment exists' ;;
+    # Once instead of forever.
     approve*) real hcp-node-admin "${@/#--watch/--allow-management-cluster}" ;;
     *) real hcp-node-admin "$@" ;;
   esac

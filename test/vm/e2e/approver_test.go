@@ -26,22 +26,22 @@ func startApproverUnit(ctx context.Context, t *testing.T) {
 	mustOutput(ctx, t, `set -e
 		install -d -m 0755 /etc/hcp-node-admin/enrollments; mkdir -m 0700 /root/tokens
 		for node in worker-8 worker-9; do
-			hcp-node-admin token create --node $node --address 192.0.2.109 --output-dir /root/tokens \
-				--kubeconfig /etc/hcp-node-admin/approver.kubeconfig
+			hcp-node-admin enroll --offline workers $node=192.0.2.109 --output-dir /root/tokens \
+				--hosted-kubeconfig /etc/hcp-node-admin/approver.kubeconfig
 		done
-		install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/enrollments/worker-8.enrollment
+		install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/enrollments/worker-8.yaml
 		stat -c '%a %U' /etc/hcp-node-admin | grep -qx '700 root'
 		timeout 240 systemctl start hcp-node-admin-approver || { journalctl -u hcp-node-admin-approver -o cat >&2; false; }`)
 	await(ctx, t,
 		"systemctl is-active hcp-node-admin-approver && "+
 			"systemctl show -P StatusText hcp-node-admin-approver | grep '^enrollments: 1;'")
-	mustOutput(ctx, t, "install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/enrollments/worker-9.enrollment")
+	mustOutput(ctx, t, "install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/enrollments/worker-9.yaml")
 	await(ctx, t, "systemctl show -P StatusText hcp-node-admin-approver | grep '^enrollments: 2;'")
 
 	mustOutput(ctx, t, `set -e
 		test "$(stat -c %u /proc/$(systemctl show -P MainPID hcp-node-admin-approver))" != 0
 		for path in /etc/hcp-node-admin/enrollments /run/hcp-node-admin-approver/enrollments; do
-			if setpriv --reuid nobody --clear-groups cat $path/worker-8.enrollment; then
+			if setpriv --reuid nobody --clear-groups cat $path/worker-8.yaml; then
 				echo "all users can read $path" >&2; exit 1
 			fi
 		done

@@ -86,9 +86,8 @@ func createJoinToken(ctx context.Context, t *testing.T) {
 	createUsageRecords(ctx, t)
 	dir := t.TempDir()
 	kubeconfig := environment.ControlPlane.Kubeconfig
-	must(t, adminCommand(ctx, t, "token", "create", "--node", testenv.NodeName, "--address", "192.0.2.104", "--label",
-		"example.com/rack=7",
-		"--kubeconfig", kubeconfig, "--output-dir", dir).Run())
+	must(t, adminCommand(ctx, t, "enroll", "--offline", "workers", testenv.NodeName+"=192.0.2.104", "--label",
+		"example.com/rack=7", "--hosted-kubeconfig", kubeconfig, "--output-dir", dir).Run())
 	token, record := enrollment.Paths(dir, testenv.NodeName)
 	content, err := os.ReadFile(token)
 	must(t, err)

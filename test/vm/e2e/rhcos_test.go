@@ -99,13 +99,13 @@ func derivedUserData(ctx context.Context, t *testing.T) []byte {
 	plain := filepath.Join(dir, "user-data.ign")
 	must(t, os.WriteFile(plain, userData, 0o600))
 	kubeconfig := environment.ControlPlane.Kubeconfig
-	must(t, adminCommand(ctx, t, "token", "create", "--node", testenv.NodeName, "--address", uplinkAddress(ctx, t),
-		"--label", "example.com/rack=7", "--kubeconfig", kubeconfig, "--output-dir", dir, "--embed-user-data", plain,
-		"--for", "rhcos", "--agent-url", "http://127.0.0.1:8443/hcp-node-agent",
+	must(t, adminCommand(ctx, t, "enroll", "--offline", "workers", testenv.NodeName+"="+uplinkAddress(ctx, t),
+		"--label", "example.com/rack=7", "--hosted-kubeconfig", kubeconfig, "--output-dir", dir, "--embed-user-data", plain,
+		"--format", "ignition", "--agent-url", "http://127.0.0.1:8443/hcp-node-agent",
 		"--agent-sha512", hex.EncodeToString(sum[:])).Run())
 	_, record := enrollment.Paths(dir, testenv.NodeName)
 	startApprover(ctx, t, filepath.Dir(record))
-	derived, err := os.ReadFile(enrollment.UserDataPath(dir, testenv.NodeName))
+	derived, err := os.ReadFile(enrollment.HostPath(dir, testenv.NodeName, ".ign"))
 	must(t, err)
 	return derived
 }

@@ -29,25 +29,25 @@ func writeUserData(t *testing.T, dir string) (path, content string) {
 	return writeTestFile(t, dir, "user-data.ign", content), content
 }
 
-// tokenCommand returns a command line that creates join tokens below dir, with --ca.
-func tokenCommand(t *testing.T, dir string, args ...string) []string {
+// offlineCommand returns a command line that enrolls nodes below dir without a cluster.
+func offlineCommand(t *testing.T, dir string, args ...string) []string {
 	t.Helper()
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
-	return append([]string{"token", "create", "--ca", ca, "--output-dir", filepath.Join(dir, "out")}, args...)
+	return append([]string{"enroll", "--offline", "workers", "--ca", ca, "--output-dir", filepath.Join(dir, "out")}, args...)
 }
 
-func TestTokenCreateForRHCOS(t *testing.T) {
+func TestEnrollIgnition(t *testing.T) {
 	dir := t.TempDir()
 	userDataFile, userData := writeUserData(t, dir)
-	got := runCommandLine(t, tokenCommand(t, dir, "--node", "worker-7", "--embed-user-data", userDataFile,
-		"--for", "rhcos", "--agent-url", agentURL, "--agent-sha512", agentSum)...)
-	path := enrollment.UserDataPath(filepath.Join(dir, "out"), "worker-7")
+	got := runCommandLine(t, offlineCommand(t, dir, "worker-7", "--embed-user-data", userDataFile,
+		"--format", "ignition", "--agent-url", agentURL, "--agent-sha512", agentSum)...)
+	path := enrollment.HostPath(filepath.Join(dir, "out"), "worker-7", ".ign")
 	if got.Code != report.Success || got.Err != "" {
 		t.Fatalf("code %d, %s", got.Code, got.Err)
 	}
 	for _, want := range []string{
-		path + ", user data for the first boot",
-		"\ncoreos-installer install --ignition-file " + path + " /dev/DEVICE\n", "\nhcp-node-admin approve --enrollments ",
+		"worker-7: created, " + path + ", valid until ",
+		"\ncoreos-installer install --ignition-file " + path + " /dev/DEVICE\n", "\noc --kubeconfig hosted.kubeconfig apply -f ",
 	} {
 		if !strings.Contains(got.Out, want) {
 			t.Errorf("the output does not contain %q:\n%s", want, got.Out)
@@ -81,18 +81,18 @@ func TestTokenCreateForRHCOS(t *testing.T) {
 	}
 }
 
-func TestTokenCreateForRHCOSWithTheAgentInTheImage(t *testing.T) {
+func TestEnrollIgnitionWithTheAgentInTheImage(t *testing.T) {
 	dir := t.TempDir()
 	userDataFile, _ := writeUserData(t, dir)
 	nodes := writeTestFile(t, dir, "nodes", "worker-1\nworker-2\n")
-	got := runCommandLine(t, tokenCommand(t, dir, "--nodes", nodes, "--embed-user-data", userDataFile, "--for", "rhcos",
+	got := runCommandLine(t, offlineCommand(t, dir, "-f", nodes, "--embed-user-data", userDataFile, "--format", "ignition",
 		"-o", "json")...)
-	list, _ := clitest.DecodeDocument(t, got.Out)["joinTokens"].([]any)
+	list, _ := clitest.DecodeDocument(t, got.Out)["enrollments"].([]any)
 	if got.Code != report.Success || len(list) != 2 {
 		t.Fatalf("code %d, %s%s", got.Code, got.Out, got.Err)
 	}
 	for _, one := range list {
-		path, _ := one.(map[string]any)["userDataFile"].(string)
+		path, _ := one.(map[string]any)["hostFile"].(string)
 		config, _, warnings, err := resolve.Parse(mustReadFile(t, path))
 		if err != nil || len(warnings) > 0 || len(config.Storage.Files) != 1 || config.Systemd.Units[0].Contents != nil ||
 			!*config.Systemd.Units[0].Enabled {
@@ -102,17 +102,17 @@ func TestTokenCreateForRHCOSWithTheAgentInTheImage(t *testing.T) {
 }
 
 // An earlier user data file can be the only copy of what an installer uses, so the node is skipped.
-func TestTokenCreateKeepsUserData(t *testing.T) {
-	for _, args := range [][]string{{"--for", "rhcos"}, nil} {
+func TestEnrollKeepsUserData(t *testing.T) {
+	for _, args := range [][]string{{"--format", "ignition"}, nil} {
 		dir := t.TempDir()
 		userDataFile, _ := writeUserData(t, dir)
-		path := enrollment.UserDataPath(filepath.Join(dir, "out"), "worker-7")
+		path := enrollment.HostPath(filepath.Join(dir, "out"), "worker-7", ".ign")
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		writeTestFile(t, filepath.Dir(path), filepath.Base(path), "earlier")
-		args = append(args, "--node", "worker-7", "--embed-user-data", userDataFile)
-		got := runCommandLine(t, tokenCommand(t, dir, args...)...)
+		args = append(args, "worker-7", "--embed-user-data", userDataFile)
+		got := runCommandLine(t, offlineCommand(t, dir, args...)...)
 		if got.Code != report.Success || !strings.Contains(got.Out, path+" exists and is kept") ||
 			string(mustReadFile(t, path)) != "earlier" {
 			t.Errorf("%q: code %d, %s%s", args, got.Code, got.Out, got.Err)
@@ -123,19 +123,19 @@ func TestTokenCreateKeepsUserData(t *testing.T) {
 	}
 }
 
-func TestTokenCreateForRHCOSRejectsInvalidFlags(t *testing.T) {
+func TestEnrollIgnitionRejectsInvalidFlags(t *testing.T) {
 	dir := t.TempDir()
 	userDataFile, content := writeUserData(t, dir)
 	spec2 := writeTestFile(t, dir, "spec2.ign", `{"ignition":{"version":"2.2.0"}}`)
 	noServer := writeTestFile(t, dir, "no-server.ign", `{"ignition":{"version":"3.2.0"}}`)
 	withFiles := writeTestFile(t, dir, "with-files.ign",
 		strings.Replace(content, `"storage":{}`, `"storage":{"files":[{"path":"/etc/a"}]}`, 1))
-	rhcosFlags := "--for rhcos --embed-user-data " + userDataFile
+	rhcosFlags := "--format ignition --embed-user-data " + userDataFile
 	sum := " --agent-sha512 " + agentSum
 	for line, want := range map[string]string{
-		"--for fedora --embed-user-data " + userDataFile: `--for: "fedora" is not supported`,
-		"--for rhcos": "requires --embed-user-data",
-		"--embed-user-data " + userDataFile + " --agent-url " + agentURL + sum:         "require --for rhcos",
+		"--format fedora --embed-user-data " + userDataFile: `--format: invalid value "fedora"`,
+		"--format ignition": "requires --embed-user-data",
+		"--embed-user-data " + userDataFile + " --agent-url " + agentURL + sum:         "require --format ignition",
 		rhcosFlags + " --agent-url " + agentURL:                                        "--agent-url requires --agent-sha512",
 		rhcosFlags + sum:                                                               "--agent-sha512 requires --agent-url",
 		rhcosFlags + " --agent-url " + agentURL + " --agent-sha512 0a":                 "not 128 hexadecimal digits",
@@ -145,11 +145,11 @@ func TestTokenCreateForRHCOSRejectsInvalidFlags(t *testing.T) {
 		rhcosFlags + " --agent-url /srv/hcp-node-agent" + sum:                          `the scheme is ""`,
 		rhcosFlags + " --agent-url https:///hcp-node-agent" + sum:                      "contains no host",
 		rhcosFlags + " --agent-url http://[::1/hcp-node-agent" + sum:                   "not a valid URL",
-		"--for rhcos --embed-user-data " + spec2:                                       "Ignition spec 2.2.0",
-		"--for rhcos --embed-user-data " + noServer:                                    "names no ignition server",
-		"--for rhcos --embed-user-data " + withFiles:                                   "also contains storage",
+		"--format ignition --embed-user-data " + spec2:                                 "Ignition spec 2.2.0",
+		"--format ignition --embed-user-data " + noServer:                              "names no ignition server",
+		"--format ignition --embed-user-data " + withFiles:                             "also contains storage",
 	} {
-		got := runCommandLine(t, tokenCommand(t, dir, append([]string{"--node", "worker-7"}, strings.Fields(line)...)...)...)
+		got := runCommandLine(t, offlineCommand(t, dir, append([]string{"worker-7"}, strings.Fields(line)...)...)...)
 		if got.Code != report.Usage || strings.Count(got.Err, want) != 1 || strings.Contains(got.Err, "SECRET") {
 			t.Errorf("%s: code %d, %s, want %q", line, got.Code, got.Err, want)
 		}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enroll"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// enrollOptions are the flags of enroll.
+type enrollOptions struct {
+	cluster                         clusterFlags // of the management cluster
+	namespace, hostedKubeconfig, ca string
+	offline                         bool
+	nodesFile, userDataFile, dir    string
+	labels, taints                  []string
+	lifetime                        time.Duration
+	format, reinstall               *string
+	firstBoot                       firstBootOptions
+}
+
+type enrollDocument struct {
+	report.TypeMeta
+	NodePool string `json:"nodePool" doc:"name of the NodePool"`
+	enroll.Result
+	report.CommandResult
+}
+
+const allowReinstall = "allow"
+
+func newEnrollCommand(p *cli.Printer) *cobra.Command {
+	var o enrollOptions
+	c := &cobra.Command{
+		Use:         "enroll NODEPOOL (NODE[=ADDRESS,...]... | -f FILE)",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused),
+		Short:       "Enroll hosts in a NodePool, and write one file for each",
+		Long: `Enroll creates the NodeEnrollment of each node in the hosted cluster, which
+admits its host, and writes the file of the host, which is a secret:
+
+    tokens/NAME.token       its join token: join --join-token NAME.token
+    tokens/NAME.EXTENSION   with --format, the input for its first boot, which
+                            contains the join token
+
+NODE is the name of the host, as hostname prints it there. ADDRESS is an IP
+address or a CIDR that the serving certificate of the node may contain. Without
+one, an administrator approves that certificate. FILE has one NAME ADDRESS...
+per line.
+
+If the controller publishes the user data of the NodePool, the join token
+contains a credential with which the host gets it from the hosted cluster, as
+long as the join token is valid. Otherwise the host needs the user data too. For
+formats without other input, the current user data is then embedded, and the
+join token is valid for 5 hours at most.
+
+The command can be repeated with a longer list: existing enrollments and files
+are kept, and an interrupted run is completed.
+
+--kubeconfig and --context select the management cluster, from which the
+NodePool and the kubeconfig of the hosted cluster are read. With
+--hosted-kubeconfig and without --namespace, it connects only to the hosted
+cluster. With --offline, it
+connects to no cluster, and writes manifests to enrollments/NAME.yaml.
+
+Required permissions:
+
+    management cluster, namespace of    get nodepools and hostedclusters of
+    the NodePool                        hypershift.openshift.io, get secrets
+    management cluster, to embed user   get secrets in namespace
+    data                                NAMESPACE-HOSTEDCLUSTER
+    hosted cluster                      get, list and create nodeenrollments,
+                                        list nodes
+    hosted cluster, namespace           get secrets, get and create
+    hcp-node-admin                      serviceaccounts and their tokens`,
+		Example: "  hcp-node-admin enroll -n clusters workers \\\n" +
+			"      worker-7.example.com=192.0.2.7 worker-8.example.com=192.0.2.8\n" +
+			"  hcp-node-admin enroll -n clusters workers -f rack-1.txt \\\n" +
+			"      --expires 720h --format cloud-init\n" +
+			"  hcp-node-admin enroll --offline workers worker-7.example.com=192.0.2.7 \\\n" +
+			"      --ca ca.crt",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("the name of the NodePool is required, then the nodes or -f FILE")
+			}
+			return nil
+		},
+	}
+	o.addFlags(c)
+	c.ValidArgsFunction = o.completeNodePools
+	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args[0], args[1:]) }
+	return c
+}
+
+func (o *enrollOptions) addFlags(c *cobra.Command) {
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&o.namespace, "namespace", "n", "",
+		"`NAMESPACE` of the NodePool on the management cluster (default that of the kubeconfig's context)")
+	flags.StringVarP(&o.nodesFile, "filename", "f", "",
+		"`FILE` with many nodes, one NAME ADDRESS... per line; - for standard input")
+	flags.DurationVar(&o.lifetime, "expires", 0,
+		"`DURATION` in which the host can join, at most 720h (default 24h, with embedded user data 5h)")
+	o.format = cli.EnumFlag(c, "format", "",
+		"`FORMAT` of the hosts' input: dir, the join tokens; cloud-init or kickstart, which install the agent; ignition, "+
+			"user data for RHEL CoreOS; ansible, the join tokens and an inventory", enroll.Formats()...)
+	o.firstBoot.add(flags)
+	flags.StringVar(&o.userDataFile, "embed-user-data", "",
+		"include the user data in `FILE` in the join tokens; hosts then need no other input")
+	flags.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for the Nodes; can be repeated")
+	flags.StringArrayVar(&o.taints, "taint", nil, "`KEY[=VALUE]:EFFECT` for the Nodes; can be repeated")
+	o.reinstall = cli.EnumFlag(c, "reinstall", "",
+		"`POLICY` for a host whose Node exists and is not Ready: allow, the reinstalled host may join; or refuse",
+		"refuse", allowReinstall)
+	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` in which the directory tokens is created")
+	o.cluster.addFor(flags, "management", ", or - for standard input")
+	flags.StringVar(&o.hostedKubeconfig, "hosted-kubeconfig", "",
+		"kubeconfig `FILE` of the hosted cluster (default that in the status of the HostedCluster)")
+	flags.BoolVar(&o.offline, "offline", false,
+		"connect to no cluster, and write manifests of the NodeEnrollments to the directory enrollments")
+	flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), with --offline")
+}
+
+// check returns a usage error for flags that exclude each other.
+func (o *enrollOptions) check() error {
+	switch {
+	case o.nodesFile == "-" && o.cluster.kubeconfig == "-":
+		return usageError("only one of --filename and --kubeconfig can read standard input")
+	case !o.offline && o.ca != "":
+		return usageError("--ca requires --offline")
+	case o.offline && (o.cluster.isSet() || o.namespace != ""):
+		return usageError("--offline connects to no cluster: --kubeconfig, --context and --namespace have no effect")
+	case o.offline && (o.ca == "") == (o.hostedKubeconfig == ""):
+		return usageError("--offline requires the CA of the hosted cluster: either --ca FILE or --hosted-kubeconfig FILE")
+	}
+	return nil
+}
+
+func (o *enrollOptions) run(ctx context.Context, p *cli.Printer, nodePool string, nodes []string) error {
+	document := enrollDocument{TypeMeta: report.Meta("EnrollResult"), NodePool: nodePool}
+	err := o.enroll(ctx, p, nodes, &document)
+	print := func(w *report.Page) { printEnrolled(w, o, document, p.Program) }
+	if err != nil && len(document.Enrolled) == 0 && len(document.Findings) == 0 {
+		return err
+	}
+	if err != nil && !p.JSON {
+		print(&report.Page{Writer: p.Out}) // the nodes that were enrolled before the error
+	}
+	document.CommandResult = report.ResultOf(err)
+	return p.Finish(err, document, print)
+}
+
+func (o *enrollOptions) enroll(ctx context.Context, p *cli.Printer, nodes []string, document *enrollDocument) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	options, findings, err := o.options(p.In, document.NodePool, nodes)
+	if err != nil {
+		return err
+	}
+	if o.offline {
+		err = o.enrollOffline(p.In, options, &document.Result)
+	} else {
+		err = o.enrollInCluster(ctx, p.In, options, &document.Result)
+	}
+	document.Findings = append(findings, document.Findings...)
+	return err
+}
+
+// options returns the options of the flags and arguments, and findings about the nodes.
+func (o *enrollOptions) options(
+	stdin io.Reader, nodePool string, nodes []string,
+) (enroll.Options, []report.Finding, error) {
+	options := enroll.Options{
+		NodePool: nodePool, Dir: o.dir, Labels: o.labels, Taints: o.taints, Lifetime: o.lifetime,
+		ReplacesNodes: *o.reinstall == allowReinstall,
+	}
+	var err error
+	if options.Input, err = o.firstBoot.input(enroll.Format(*o.format)); err != nil {
+		return options, nil, err
+	}
+	if options.Nodes, err = o.nodes(stdin, nodes); err != nil {
+		return options, nil, err
+	}
+	findings, err := enroll.CheckNodes(options.Nodes)
+	if err != nil {
+		return options, nil, usageError("%w", err)
+	}
+	if o.userDataFile == "" {
+		return options, findings, nil
+	}
+	if options.UserData, err = os.ReadFile(o.userDataFile); err != nil {
+		return options, nil, usageError("--embed-user-data: %w", err)
+	}
+	_, err = ignition.ParseUserData(options.UserData)
+	return options, findings, err
+}
+
+// nodes returns the nodes of the arguments and of --filename.
+func (o *enrollOptions) nodes(stdin io.Reader, arguments []string) ([]enroll.Node, error) {
+	var nodes []enroll.Node
+	for _, argument := range arguments {
+		node, err := enroll.ParseNode(argument)
+		if err != nil {
+			return nil, usageError("%s: %w", argument, err)
+		}
+		nodes = append(nodes, node)
+	}
+	if o.nodesFile == "" {
+		return nodes, nil
+	}
+	content, err := readInput(o.nodesFile, stdin)
+	if err != nil {
+		return nil, usageError("--filename: %w", err)
+	}
+	more, err := enroll.ParseNodes(content)
+	if err != nil {
+		return nil, usageError("--filename: %s: %w", o.nodesFile, err)
+	}
+	return append(nodes, more...), nil
+}
+
+// readInput returns the content of a file, or of standard input if the name is -.
+func readInput(name string, stdin io.Reader) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(io.LimitReader(stdin, 32<<20))
+	}
+	return os.ReadFile(name)
+}
+
+func (o *enrollOptions) enrollOffline(stdin io.Reader, options enroll.Options, result *enroll.Result) error {
+	ca, err := o.offlineCA(stdin)
+	if err != nil {
+		return err
+	}
+	if _, err := enrollment.CAHashes(ca); err != nil {
+		return usageError("%w", err)
+	}
+	if options.Input.NeedsUserData() && options.UserData == nil {
+		return usageError("--offline with --format %s requires --embed-user-data: the host gets no other input at its "+
+			"first boot", options.Input.Format)
+	}
+	*result, err = enroll.Offline(options, ca, time.Now())
+	return err
+}
+
+// offlineCA returns the CA of the cluster for which the join tokens are valid.
+func (o *enrollOptions) offlineCA(stdin io.Reader) ([]byte, error) {
+	if o.ca != "" {
+		ca, err := os.ReadFile(o.ca)
+		if err != nil {
+			return nil, usageError("--ca: %w", err)
+		}
+		return ca, nil
+	}
+	kubeconfig, err := (&clusterFlags{kubeconfig: o.hostedKubeconfig}).read(stdin)
+	if err != nil {
+		return nil, err
+	}
+	return approver.ClusterCA(kubeconfig)
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enroll"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// enrollInCluster enrolls nodes in the hosted cluster of the NodePool.
+func (o *enrollOptions) enrollInCluster(
+	ctx context.Context, stdin io.Reader, options enroll.Options, result *enroll.Result,
+) error {
+	management, facts, err := o.nodePool(ctx, stdin, options.NodePool)
+	if err != nil {
+		return err
+	}
+	config, err := o.hostedConfig(ctx, stdin, management, facts)
+	if err != nil {
+		return err
+	}
+	cluster, err := enroll.Connect(ctx, config)
+	if err != nil {
+		return err
+	}
+	findings, err := o.addUserData(ctx, cluster, management, facts, &options)
+	if err == nil {
+		*result, err = cluster.Enroll(ctx, options)
+	}
+	result.Findings = append(findings, result.Findings...)
+	return err
+}
+
+// nodePool returns the connection to the management cluster, and the facts about the NodePool, nil if only the hosted
+// cluster is to be used.
+func (o *enrollOptions) nodePool(
+	ctx context.Context, stdin io.Reader, name string,
+) (*kube.Conn, *nodepool.Facts, error) {
+	if o.hostedKubeconfig != "" && !o.cluster.isSet() && o.namespace == "" {
+		return nil, nil, nil
+	}
+	conn, err := o.connectManagement(stdin)
+	if err != nil {
+		return nil, nil, err
+	}
+	facts, err := nodepool.GetObjects(ctx, conn, o.namespace, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return conn, facts, facts.CheckEnrollable()
+}
+
+// connectManagement prepares the connection to the management cluster, and sets the default of the namespace.
+func (o *enrollOptions) connectManagement(stdin io.Reader) (*kube.Conn, error) {
+	kubeconfig, err := o.cluster.read(stdin)
+	if err != nil {
+		return nil, err
+	}
+	conn, namespace, err := kube.ConnectContext(kubeconfig)
+	o.namespace = cmp.Or(o.namespace, namespace)
+	return conn, err
+}
+
+// hostedConfig returns the client configuration for the hosted cluster.
+func (o *enrollOptions) hostedConfig(
+	ctx context.Context, stdin io.Reader, management *kube.Conn, facts *nodepool.Facts,
+) (*rest.Config, error) {
+	var kubeconfig []byte
+	var err error
+	if o.hostedKubeconfig != "" {
+		kubeconfig, err = (&clusterFlags{kubeconfig: o.hostedKubeconfig}).read(stdin)
+	} else {
+		kubeconfig, err = facts.GetKubeconfig(ctx, management)
+	}
+	if err != nil {
+		return nil, err
+	}
+	config, _, err := kube.ParseContext(kubeconfig)
+	if err != nil || o.hostedKubeconfig == "" || facts == nil {
+		return config, err
+	}
+	return config, checkSameCluster(ctx, config, management, facts)
+}
+
+// checkSameCluster fails if a kubeconfig is not that of the NodePool's hosted cluster. It permits the kubeconfig if that
+// in the status of the HostedCluster cannot be read: the NodePool is then not compared.
+func checkSameCluster(ctx context.Context, config *rest.Config, management *kube.Conn, facts *nodepool.Facts) error {
+	kubeconfig, err := facts.GetKubeconfig(ctx, management)
+	if err != nil {
+		return nil //nolint:nilerr // the credential may not read Secrets
+	}
+	expected, _, err := kube.ParseContext(kubeconfig)
+	if err != nil {
+		return nil //nolint:nilerr // the given kubeconfig is used, not this one
+	}
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return fmt.Errorf("reading the files of the kubeconfig: %w", err)
+	}
+	of := func(config *rest.Config) kube.Cluster { return kube.Cluster{Server: config.Host, CA: config.CAData} }
+	err = of(expected).CheckSame(of(config))
+	mismatch, differs := err.(kube.MismatchError) //nolint:errorlint // it is not wrapped
+	if err == nil || (differs && mismatch.SharesCA) {
+		return nil // the same cluster, perhaps through another endpoint
+	}
+	return report.Fail(report.Refused, report.Remedyf("# use the kubeconfig of HostedCluster %s, which is read without "+
+		"--hosted-kubeconfig", facts.NodePool.Spec.ClusterName),
+		"--hosted-kubeconfig is not that of the hosted cluster of %s: %w", facts, err)
+}
+
+// addUserData adds the current user data of the NodePool to the options if the hosts need it: for Ignition always, and
+// for other inputs at the first boot if the hosted cluster does not have it. It returns findings about the user data.
+func (o *enrollOptions) addUserData(
+	ctx context.Context, cluster *enroll.Cluster, management *kube.Conn, facts *nodepool.Facts, options *enroll.Options,
+) ([]report.Finding, error) {
+	if options.UserData != nil {
+		return nil, nil
+	}
+	isPublished, err := cluster.IsPublished(ctx, options.NodePool)
+	if err != nil || (isPublished && options.Input.Format != enroll.Ignition) {
+		return nil, err
+	}
+	unpublished := report.Finding{
+		Severity: report.SeverityNote, Check: "user-data",
+		Message: "the controller does not publish the user data of NodePool " + options.NodePool + " in the hosted cluster",
+	}
+	switch {
+	case !options.Input.NeedsUserData():
+		unpublished.Message += ": the hosts need it beside their join tokens"
+		return []report.Finding{unpublished}, nil
+	case facts == nil:
+		return nil, report.Fail(report.Usage, report.Remedyf("hcp-node-admin user-data %s --kubeconfig management.kubeconfig "+
+			"# then run this command again with --embed-user-data user-data.ign", options.NodePool),
+			"--format %s requires the user data of the NodePool, which %s does not contain", options.Input.Format,
+			cluster.Server)
+	}
+	if err := facts.GetSecrets(ctx, management); err != nil {
+		return nil, err
+	}
+	if refusal := report.Refusal(facts.Evaluate(time.Now())); refusal != nil {
+		return nil, report.Fail(report.CodeOf(refusal), report.RemedyOf(refusal), "%s: %w", facts, refusal)
+	}
+	options.UserData = facts.UserData
+	message := "the join tokens contain the current user data of the NodePool"
+	if expires := facts.Expires(); !expires.IsZero() {
+		message += ", which is valid until " + report.Timestamp(expires)
+	}
+	findings := []report.Finding{{Severity: report.SeverityNote, Check: "user-data", Message: message}}
+	if !isPublished {
+		findings = append([]report.Finding{unpublished}, findings...)
+	}
+	return findings, nil
+}
+
+// completeNodePools completes the name of the NodePool, if the management cluster responds quickly.
+func (o *enrollOptions) completeNodePools(
+	c *cobra.Command, args []string, _ string,
+) (completions []cobra.Completion, directive cobra.ShellCompDirective) {
+	if len(args) > 0 || o.offline {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	user := userDataOptions{cluster: o.cluster, namespace: o.namespace}
+	return user.completeNodePools(c, args, "")
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build controlplane
+
+package main
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
+)
+
+// enrollTest is a management cluster with a NodePool, and its hosted cluster, both with real API servers.
+type enrollTest struct {
+	*managementCluster
+	hosted   *managementCluster // has no objects of HyperShift
+	enroller string             // kubeconfig with the documented permissions
+	dir      string             // of the files
+}
+
+func startEnrollTest(t *testing.T) *enrollTest {
+	t.Helper()
+	withoutKubeconfig(t)
+	e := &enrollTest{managementCluster: startManagementCluster(t), hosted: startManagementCluster(t), dir: t.TempDir()}
+	e.createObjects(t)
+	for _, file := range []string{"crd.yaml", "controller-rbac.yaml"} {
+		e.hosted.run(t, "", "apply", "-f", "../../deploy/"+file)
+	}
+	e.hosted.run(t, "", "wait", "--for=condition=Established", "crd", "--all")
+	e.hosted.run(t, "", "create", "namespace", "hcp-node-admin")
+	e.hosted.run(t, "", "create", "namespace", "clusters") // of the accounts of the test
+	e.setHostedKubeconfig(t, e.hosted.plane.Kubeconfig)
+	e.run(t, "", "-n", "clusters", "patch", "hostedcluster", "hosted.a", "--type=merge", "-p",
+		`{"status": {"kubeconfig": {"name": "hosted.a-admin-kubeconfig"}}}`)
+	e.enroller = e.kubeconfig(t, "enroller", nil)
+	return e
+}
+
+// setHostedKubeconfig sets the kubeconfig in the status of the HostedCluster.
+func (e *enrollTest) setHostedKubeconfig(t *testing.T, path string) {
+	t.Helper()
+	e.run(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: hosted.a-admin-kubeconfig, namespace: clusters}\n"+
+		"data: {kubeconfig: "+base64.StdEncoding.EncodeToString(mustReadFile(t, path))+"}\n", "apply", "-f", "-")
+}
+
+// publish creates the Secret with the user data, as the controller does, and its Role for the hosts.
+func (e *enrollTest) publish(t *testing.T) {
+	t.Helper()
+	e.hosted.run(t, `apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Secret
+  metadata: {name: user-data-workers, namespace: hcp-node-admin}
+  data: {user-data.ign: `+base64.StdEncoding.EncodeToString(e.userData)+`}
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: Role
+  metadata: {name: user-data-workers, namespace: hcp-node-admin}
+  rules: [{apiGroups: [""], resources: [secrets], resourceNames: [user-data-workers], verbs: [get]}]
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: RoleBinding
+  metadata: {name: user-data-workers, namespace: hcp-node-admin}
+  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: user-data-workers}
+  subjects: [{kind: ServiceAccount, name: node-worker-1, namespace: hcp-node-admin}]
+`, "apply", "-f", "-")
+}
+
+// enroll runs the command with the documented permissions and the files of the test.
+func (e *enrollTest) enroll(t *testing.T, args ...string) clitest.Result {
+	t.Helper()
+	return runCommandLine(t, append([]string{
+		"enroll", "-n", "clusters", "--kubeconfig", e.enroller, "--output-dir", e.dir,
+	}, args...)...)
+}
+
+// token returns the join token of a node, and the ID in its NodeEnrollment.
+func (e *enrollTest) token(t *testing.T, node string) (token *enrollment.Token, id string) {
+	t.Helper()
+	path, _ := enrollment.Paths(e.dir, node)
+	token, err := enrollment.ParseToken(mustReadFile(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%s has mode %v", path, info.Mode())
+	}
+	return token, e.hosted.run(t, "", "get", "nodeenrollment", node, "-o", "jsonpath={.spec.tokenID}")
+}
+
+func (e *enrollTest) names(t *testing.T, kind string) string {
+	t.Helper()
+	return strings.Join(strings.Fields(e.hosted.run(t, "", "-n", "hcp-node-admin", "get", kind, "-o", "name")), " ")
+}
+
+func TestControlPlaneEnroll(t *testing.T) {
+	e := startEnrollTest(t)
+	t.Run("unpublished user data", e.checkUnpublished)
+	t.Run("published user data", e.checkPublished)
+	t.Run("first boot", e.checkFirstBoot)
+	t.Run("conflicts", e.checkConflicts)
+	t.Run("interrupted", e.checkInterrupted)
+	t.Run("refusals", e.checkRefusals)
+	t.Run("hosted cluster only", e.checkHostedOnly)
+	t.Run("revoke", e.checkRevoke)
+	t.Run("offline", e.checkOffline)
+}
+
+func (e *enrollTest) checkUnpublished(t *testing.T) {
+	nodes := writeTestFile(t, t.TempDir(), "nodes", "worker-2 192.0.2.2\nworker-3 192.0.2.0/24 2001:db8::3\n")
+	got := e.enroll(t, "workers", "worker-1=192.0.2.1", "-f", nodes, "--reinstall", "allow", "--label", "rack=r1")
+	for _, want := range []string{
+		"the controller does not publish the user data of NodePool workers", "worker-1: created, ", "worker-3: created, ",
+		"\nhcp-node-agent join --join-token NAME.token --user-data user-data.ign\n",
+		"\noc --kubeconfig hosted.kubeconfig get nodeenrollments\n",
+	} {
+		if !strings.Contains(unwrap(got.Out), want) {
+			t.Errorf("%q is missing in:\n%s", want, got.Out)
+		}
+	}
+	if got.Code != report.Success {
+		t.Fatalf("%+v", got)
+	}
+	for _, node := range []string{"worker-1", "worker-2", "worker-3"} {
+		token, id := e.token(t, node)
+		if token.ID != id || token.Cluster != nil || token.UserData != nil || len(token.Labels) != 1 {
+			t.Errorf("%s: token %v, NodeEnrollment %s", node, token, id)
+		}
+	}
+	spec := e.hosted.run(t, "", "get", "nodeenrollment", "worker-3", "-o",
+		"jsonpath={.spec.nodePool} {.spec.reinstall} {.spec.addresses}")
+	if spec != `workers Allow ["192.0.2.0/24","2001:db8::3"]` {
+		t.Errorf("NodeEnrollment %s", spec)
+	}
+	if accounts := e.names(t, "serviceaccounts"); strings.Contains(accounts, "node-") {
+		t.Errorf("ServiceAccounts %s", accounts)
+	}
+	if exists(filepath.Join(e.dir, "enrollments")) {
+		t.Error("manifests were written")
+	}
+
+	// With a longer list, only the new node is enrolled.
+	before := mustReadFile(t, filepath.Join(e.dir, "tokens/worker-1.token"))
+	again := e.enroll(t, "workers", "worker-1=192.0.2.9", "-f", nodes, "worker-4=192.0.2.2", "-o", "json")
+	if again.Code != report.Usage || !strings.Contains(again.Err, "have the same address 192.0.2.2") {
+		t.Errorf("the same address: %+v", again)
+	}
+	again = e.enroll(t, "workers", "worker-1=192.0.2.9", "worker-4=192.0.2.2", "-o", "json")
+	list, _ := clitest.DecodeDocument(t, again.Out)["enrollments"].([]any)
+	if again.Code != report.Success || len(list) != 2 || string(mustReadFile(t,
+		filepath.Join(e.dir, "tokens/worker-1.token"))) != string(before) {
+		t.Fatalf("%+v", again)
+	}
+	for i, want := range []string{"existing", "created"} {
+		if state := list[i].(map[string]any)["state"]; state != want {
+			t.Errorf("enrollment %d is %s, want %s", i, state, want)
+		}
+	}
+	for _, want := range []string{
+		"the addresses of NodeEnrollment worker-1 are [192.0.2.1]", "NodeEnrollment worker-2 has the address 192.0.2.2 of worker-4",
+	} {
+		if !strings.Contains(again.Out, want) {
+			t.Errorf("%q is missing in:\n%s", want, again.Out)
+		}
+	}
+	if wrong := admin().ValidateDocuments(t, again.Out); wrong != "" {
+		t.Error(wrong)
+	}
+	e.hosted.run(t, "", "delete", "nodeenrollment", "worker-4")
+	if err := os.Remove(filepath.Join(e.dir, "tokens/worker-4.token")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// When the user data is published, a repeated run adds the credential for it.
+func (e *enrollTest) checkPublished(t *testing.T) {
+	e.publish(t)
+	got := e.enroll(t, "workers", "worker-1=192.0.2.1", "worker-5=192.0.2.5", "--expires", "720h")
+	if got.Code != report.Success || !strings.Contains(got.Out, "worker-1: completed, ") ||
+		!strings.Contains(got.Out, "worker-5: created, ") || strings.Contains(got.Out, "--user-data") {
+		t.Fatalf("%+v", got)
+	}
+	for node, lifetime := range map[string]time.Duration{"worker-1": 24 * time.Hour, "worker-5": 720 * time.Hour} {
+		token, id := e.token(t, node)
+		if token.ID != id || token.Cluster == nil || token.Cluster.Secret != "user-data-workers" {
+			t.Fatalf("%s: token %v", node, token)
+		}
+		if left := time.Until(token.Expires); left > lifetime || left < lifetime-time.Hour {
+			t.Errorf("%s: the token is valid for %s", node, left)
+		}
+		owner := e.hosted.run(t, "", "-n", "hcp-node-admin", "get", "serviceaccount", "node-"+node, "-o",
+			"jsonpath={.metadata.ownerReferences[0].uid}")
+		if uid := e.hosted.run(t, "", "get", "nodeenrollment", node, "-o", "jsonpath={.metadata.uid}"); owner != uid {
+			t.Errorf("%s: the ServiceAccount is owned by %q, not by %q", node, owner, uid)
+		}
+		if strings.Contains(got.Out+got.Err, token.Cluster.BearerToken) {
+			t.Error("the credential was printed")
+		}
+	}
+	read := func(node string) error {
+		in, err := inputs.Read(t.Context(), inputs.Options{
+			Config:   config.Join{JoinToken: filepath.Join(e.dir, "tokens", node+".token")},
+			StateDir: t.TempDir(),
+		}, joinstate.State{})
+		if err == nil && in.UserData.NodePool() != "clusters/workers" {
+			t.Errorf("user data of %s", in.UserData.NodePool())
+		}
+		return err
+	}
+	if err := read("worker-1"); err != nil {
+		t.Error(err)
+	}
+	if err := read("worker-5"); report.CodeOf(err) != report.CredentialRefused {
+		t.Errorf("a host without a RoleBinding reads the user data: %v", err)
+	}
+	if again := e.enroll(t, "workers", "worker-1=192.0.2.1", "worker-5=192.0.2.5"); again.Code != report.Success ||
+		strings.Count(again.Out, "exists and is kept") != 2 {
+		t.Errorf("again: %+v", again)
+	}
+}
+
+// The input of the first boot contains the join token.
+func (e *enrollTest) checkFirstBoot(t *testing.T) {
+	got := e.enroll(t, "workers", "worker-1=192.0.2.1", "worker-6=192.0.2.6", "--format", "cloud-init")
+	content := string(mustReadFile(t, filepath.Join(e.dir, "tokens/worker-1.cloud-init.yaml")))
+	if got.Code != report.Success || !strings.Contains(content, "secret: user-data-workers") ||
+		!strings.Contains(got.Out, "worker-6: created, ") {
+		t.Errorf("%+v", got)
+	}
+	e.hosted.run(t, "", "-n", "hcp-node-admin", "delete", "secret", "user-data-workers")
+	got = e.enroll(t, "workers", "worker-7=192.0.2.7", "--format", "kickstart")
+	if got.Code != report.CredentialRefused || !strings.Contains(got.Err, "getting secrets in namespace clusters-hosted-a") {
+		t.Errorf("embedding without the permission: %+v", got)
+	}
+	if exists(filepath.Join(e.dir, "tokens/worker-7.token")) {
+		t.Error("a join token was written")
+	}
+	got = e.enroll(t, "workers", "worker-7=192.0.2.7", "--format", "kickstart", "--kubeconfig", e.kubeconfig(t, "", nil))
+	if got.Code != report.Success || !strings.Contains(unwrap(got.Out), "current user data of the NodePool, which is valid until") {
+		t.Errorf("embedding: %+v", got)
+	}
+	if token, id := e.token(t, "worker-7"); token.ID != id || string(token.UserData) != string(e.userData) {
+		t.Errorf("join token %v", token)
+	}
+	got = e.enroll(t, "workers", "worker-2=192.0.2.2", "--format", "kickstart", "--kubeconfig", e.kubeconfig(t, "", nil))
+	if got.Code != report.Refused || !strings.Contains(got.Err, "the join token of worker-2 contains no user data") {
+		t.Errorf("a join token without user data: %+v", got)
+	}
+	e.publish(t)
+	got = e.enroll(t, "workers", "worker-8=192.0.2.8", "worker-1=192.0.2.1", "--format", "ignition", "--kubeconfig",
+		e.kubeconfig(t, "", nil))
+	ignition := string(mustReadFile(t, filepath.Join(e.dir, "tokens/worker-1.ign")))
+	if token, _ := e.token(t, "worker-8"); got.Code != report.Success || token.UserData == nil ||
+		!strings.Contains(ignition, "/etc/hcp-node-agent/node.token") {
+		t.Errorf("ignition: %+v", got)
+	}
+}
+
+// unwrap joins the lines of a text.
+func unwrap(text string) string { return text + strings.Join(strings.Fields(text), " ") }

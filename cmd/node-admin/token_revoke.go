@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enroll"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+type revokeDocument struct {
+	report.TypeMeta
+	Nodes []enroll.Revoked `json:"nodes" doc:"nodes whose join tokens were revoked"`
+	report.CommandResult
+}
+
+func newTokenRevokeCommand(p *cli.Printer) *cobra.Command {
+	var cluster clusterFlags
+	c := &cobra.Command{
+		Use:         "revoke NODE...",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused),
+		Short:       "Revoke the join tokens of nodes",
+		Long: `Revoke deletes the NodeEnrollments of nodes in the hosted cluster, and the
+ServiceAccounts with which their hosts get user data. A host can then not join
+with its join token. The controller approves no further certificate of the node.
+
+A node that has joined remains until its Node is deleted. Its client certificate
+remains valid until it expires.`,
+		Example: "  hcp-node-admin token revoke worker-7.example.com \\\n" +
+			"      --kubeconfig hosted.kubeconfig",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("the name of at least one node is required")
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	c.Flags().SortFlags = false
+	cluster.add(c.Flags(), ", or - for standard input")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		document := revokeDocument{TypeMeta: report.Meta("RevokeResult")}
+		err := revoke(c.Context(), p, cluster, args, &document)
+		print := func(w *report.Page) { printRevoked(w, document) }
+		if err != nil && len(document.Nodes) == 0 {
+			return err
+		}
+		if err != nil && !p.JSON {
+			print(&report.Page{Writer: p.Out})
+		}
+		document.CommandResult = report.ResultOf(err)
+		return p.Finish(err, document, print)
+	}
+	return c
+}
+
+func revoke(ctx context.Context, p *cli.Printer, flags clusterFlags, nodes []string, document *revokeDocument) error {
+	for _, node := range nodes {
+		if err := enrollment.CheckNodeName(node); err != nil {
+			return usageError("%w", err)
+		}
+	}
+	kubeconfig, err := flags.read(p.In)
+	if err != nil {
+		return err
+	}
+	config, _, err := kube.ParseContext(kubeconfig)
+	if err != nil {
+		return err
+	}
+	cluster, err := enroll.Connect(ctx, config)
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for _, node := range nodes {
+		revoked, err := cluster.Revoke(ctx, node)
+		if err != nil {
+			return err
+		}
+		document.Nodes = append(document.Nodes, revoked)
+		if !revoked.WasDeleted {
+			missing = append(missing, node)
+		}
+	}
+	if len(missing) > 0 {
+		return report.Fail(report.Usage, "oc --kubeconfig hosted.kubeconfig get nodeenrollments",
+			"no NodeEnrollment exists for %s", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+func printRevoked(w *report.Page, document revokeDocument) {
+	for _, node := range document.Nodes {
+		if node.WasDeleted {
+			w.Item(node.NodeName+": ", "join token revoked; its file can be deleted")
+		}
+		if node.NodeExists {
+			w.Item("  ", fmt.Sprintf("Node %s has joined and remains; to remove it, run hcp-node-agent leave on the host, then:",
+				node.NodeName))
+			w.Printf("oc --kubeconfig hosted.kubeconfig delete node %s\n", node.NodeName)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package enroll
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+)
+
+// Revoked is a node whose enrollment was deleted.
+type Revoked struct {
+	NodeName   string `json:"nodeName" doc:"name of the node"`
+	WasDeleted bool   `json:"deleted" doc:"whether the NodeEnrollment existed and was deleted"`
+	NodeExists bool   `json:"nodeExists" doc:"whether the node has joined: its Node exists and remains"`
+}
+
+// Revoke deletes the NodeEnrollment and the ServiceAccount of a node, if they exist. A host can then neither join with
+// the join token nor get user data with it. A node that has joined remains.
+func (c *Cluster) Revoke(ctx context.Context, node string) (Revoked, error) {
+	revoked := Revoked{NodeName: node}
+	object := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	err := c.client.Delete(ctx, object)
+	revoked.WasDeleted = err == nil
+	if client.IgnoreNotFound(err) != nil {
+		return revoked, c.explain(ctx, err, fmt.Sprintf("deleting NodeEnrollment %s on %s", node, c.Server))
+	}
+	// The cluster's garbage collector deletes the ServiceAccount too, but later.
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
+		Name: v1alpha1.ServiceAccount(node), Namespace: v1alpha1.Namespace,
+	}}
+	if err := c.client.Delete(ctx, account); client.IgnoreNotFound(err) != nil {
+		return revoked, c.explain(ctx, err, fmt.Sprintf("deleting ServiceAccount %s in namespace %s of %s", account.Name,
+			account.Namespace, c.Server))
+	}
+	err = c.client.Get(ctx, client.ObjectKey{Name: node}, &corev1.Node{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return revoked, c.explain(ctx, err, fmt.Sprintf("getting Node %s of %s", node, c.Server))
+	}
+	revoked.NodeExists = err == nil
+	return revoked, nil
+}
