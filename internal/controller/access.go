@@ -108,7 +108,7 @@ func subjectsOf(record *v1alpha1.NodeEnrollment) []rbacv1.Subject {
 	}
 	if !isBound || !meta.IsStatusConditionTrue(record.Status.Conditions, v1alpha1.ConditionJoined) {
 		subjects = append(subjects, rbacv1.Subject{
-			Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.Namespace, Name: v1alpha1.HostServiceAccount(record.Name),
+			Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.Namespace, Name: v1alpha1.ServiceAccount(record.Name),
 		})
 	}
 	return subjects

@@ -26,7 +26,7 @@ import (
 func hostClient(t *testing.T, node string) kubernetes.Interface {
 	t.Helper()
 	account := &corev1.ServiceAccount{
-		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: v1alpha1.HostServiceAccount(node)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: v1alpha1.ServiceAccount(node)},
 	}
 	record := getEnrollment(t, node)
 	account.OwnerReferences = []metav1.OwnerReference{

@@ -21,9 +21,6 @@ import (
 // Client reads and deletes what belongs to the nodes of a hosted cluster.
 type Client struct{ Conn *kube.Conn }
 
-// Namespace contains the ServiceAccounts of the enrollments.
-const Namespace = "hcp-node-admin"
-
 // kind is a kind of object that belongs to a node.
 type kind struct {
 	Name, resource string
@@ -45,7 +42,7 @@ func nodes() kind {
 func serviceAccounts() kind {
 	return kind{
 		Name: "ServiceAccount", resource: "serviceaccounts",
-		path: []string{"/api/v1/namespaces", Namespace, "serviceaccounts"},
+		path: []string{"/api/v1/namespaces", v1alpha1.Namespace, "serviceaccounts"},
 	}
 }
 
@@ -145,5 +142,5 @@ func grantRemedy(verb string, k kind) report.Remedy {
 	}
 	return report.Remedyf("# an administrator of the hosted cluster grants the permission to USER:\n"+
 		"oc -n %[1]s create role %[2]s --verb=%[3]s --resource=%[4]s\n"+
-		"oc -n %[1]s create rolebinding %[2]s --role=%[2]s --user=USER", Namespace, role, verb, k.resource)
+		"oc -n %[1]s create rolebinding %[2]s --role=%[2]s --user=USER", v1alpha1.Namespace, role, verb, k.resource)
 }

@@ -2,33 +2,6 @@
 
 package v1alpha1
 
-// Namespace contains, in a hosted cluster, all objects of hcp-node-admin that have a namespace.
-const Namespace = "hcp-node-admin"
-
-// LabelNodePool is the label with the name of the NodePool of a Secret with user data.
-const LabelNodePool = "hcp-node-agent.io/nodepool"
-
-// UserDataKey is the key of the user data in its Secret.
-const UserDataKey = "user-data.ign"
-
-// UserDataSecret returns the name of the Secret with the current user data of a NodePool, in Namespace. The Role and
-// the RoleBinding that permit to get it have the same name.
-func UserDataSecret(nodePool string) string { return "user-data-" + nodePool }
-
-// HostServiceAccount returns the name of the ServiceAccount, in Namespace, with which a host that has not joined yet
-// gets the user data of its NodePool.
-func HostServiceAccount(node string) string { return "node-" + node }
-
-// Annotations of the Secret with the user data of a NodePool.
-const (
-	AnnotationPoolConfig         = "hcp-node-agent.io/config"          // TargetConfigVersionHash of the NodePool
-	AnnotationPoolRelease        = "hcp-node-agent.io/release"         // OpenShift release of the NodePool
-	AnnotationPoolMaxUnavailable = "hcp-node-agent.io/max-unavailable" // number or percentage
-	AnnotationPoolPaused         = "hcp-node-agent.io/paused"          // why the NodePool is paused, if it is
-	AnnotationPoolExpires        = "hcp-node-agent.io/expires"         // end of the token's validity, if it is known
-	AnnotationPoolProblem        = "hcp-node-agent.io/problem"         // why newer user data is not published
-)
-
 // Annotations of a Node that the controller writes. They permit the agent to upgrade the node.
 const (
 	AnnotationUserData      = "node.hcp-agent.io/user-data"      // name of the Secret with the user data

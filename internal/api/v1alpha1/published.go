@@ -19,3 +19,13 @@ func UserDataSecret(nodePool string) string { return "user-data-" + nodePool }
 // ServiceAccount returns the name of the ServiceAccount with which the host of an enrollment gets the user data before
 // it has joined.
 func ServiceAccount(node string) string { return "node-" + node }
+
+// Annotations of the Secret with the user data of a NodePool.
+const (
+	AnnotationPoolConfig         = "hcp-node-agent.io/config"          // TargetConfigVersionHash of the NodePool
+	AnnotationPoolRelease        = "hcp-node-agent.io/release"         // OpenShift release of the NodePool
+	AnnotationPoolMaxUnavailable = "hcp-node-agent.io/max-unavailable" // number or percentage
+	AnnotationPoolPaused         = "hcp-node-agent.io/paused"          // why the NodePool is paused, if it is
+	AnnotationPoolExpires        = "hcp-node-agent.io/expires"         // end of the token's validity, if it is known
+	AnnotationPoolProblem        = "hcp-node-agent.io/problem"         // why newer user data is not published
+)
