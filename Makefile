@@ -94,7 +94,7 @@ TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
 SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
 TEST_VM = go test -tags vm -count=1 -v
 
-.PHONY: $(LANES) lane-machine lane-image lane-install lane-bootc lane-events
+.PHONY: $(LANES) lane-machine lane-image lane-install lane-bootc lane-events lane-fleet
 lane-bootc lane-coreos: export HOST_CLASS = $(@:lane-%=%)
 lane-install lane-node lane-events lane-bootc lane-coreos:
 	@($(TO_LOG); LANE=-$(@:lane-%=%) $(TEST_VM) -timeout $(LIMIT) \
@@ -105,6 +105,8 @@ lane-network: # TestUplinks for QUICK_KINDS only
 lane-ovn:
 	@($(TO_LOG); THOROUGH=$(THOROUGH) $(TEST_VM) -timeout $(LIMIT) \
 		-run '$(call tests_of,ovn,$(TEST_KINDS))' ./test/vm/ovn); $(SHOW_LOG)
+lane-fleet:
+	@($(TO_LOG); $(TEST_VM) -timeout $(LIMIT) -run '$(call tests_of,fleet,quick slow)' ./test/vm/fleet); $(SHOW_LOG)
 lane-machine:
 	@($(TO_LOG); $(TEST_VM) -timeout 20m -run '$(call tests_of,machine,$(TEST_KINDS))' ./test/vm); $(SHOW_LOG)
 lane-image:
@@ -112,7 +114,7 @@ lane-image:
 
 .PHONY: test-all
 test-all: export THOROUGH = 1
-test-all: test fuzz test-rpm test-vm lane-install lane-bootc lane-events lane-machine lane-image test-network ## everything, for hours
+test-all: test fuzz test-rpm test-vm lane-install lane-bootc lane-events lane-fleet lane-machine lane-image test-network ## everything, for hours
 
 .PHONY: test-ovn
 test-ovn: deps build bed lane-ovn ## join, traffic, upgrade and leave with the real OVN-Kubernetes (THOROUGH=1: also another release of Kubernetes, kills, reboot, second join)

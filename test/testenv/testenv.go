@@ -124,6 +124,24 @@ func (s *Environment) Install(ctx context.Context) error {
 	return err
 }
 
+// AddMachine starts another machine in the network of the control plane, and installs the agent in it. The caller closes
+// the machine.
+func (s *Environment) AddMachine(ctx context.Context, name, dir string) (*vm.Machine, error) {
+	machine, err := vm.FromSnapshot(ctx, vm.Config{
+		Image: s.image, Name: name, Dir: dir,
+		Network: vm.Network{Namespace: s.ControlPlane.Netns, Bridge: s.ControlPlane.Bridge},
+	})
+	if err != nil {
+		return nil, err
+	}
+	added := *s
+	added.Machine = machine
+	if err := added.Install(ctx); err != nil {
+		return nil, errors.Join(err, machine.Close())
+	}
+	return machine, nil
+}
+
 // CopyInputs copies new user data and the approver's kubeconfig to the machine.
 func (s *Environment) CopyInputs(ctx context.Context) error {
 	userData, err := s.ControlPlane.CurrentUserData(ctx)

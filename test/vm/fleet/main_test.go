@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build vm
+
+// Package fleet tests the administrator's side with two machines: enrollment, the controller, and upgrades that reach
+// the nodes by themselves.
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+)
+
+// environment contains the control plane and the first machine.
+var environment *testenv.Environment
+
+// machines are the machines by the names of their Nodes.
+var machines map[string]*vm.Machine
+
+// directory contains the logs, and the files of the administrator.
+var directory string
+
+// Names of the Nodes.
+const (
+	firstNode  = testenv.NodeName
+	secondNode = "worker-1"
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "preparing the machines:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
+	repository, err := filepath.Abs("../../..")
+	if err != nil {
+		return 1, err
+	}
+	directory = filepath.Join(repository, "build", "fleet")
+	if err := os.RemoveAll(directory); err != nil {
+		return 1, err
+	}
+	environment, err = testenv.Open(ctx, testenv.Options{
+		Repository: repository, Dir: directory, Log: os.Stderr, Snapshot: true,
+	})
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, environment.Close()) }()
+	if err := environment.Install(ctx); err != nil {
+		return 1, err
+	}
+	second, err := environment.AddMachine(ctx, secondNode, filepath.Join(directory, secondNode))
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, second.Close()) }()
+	machines = map[string]*vm.Machine{firstNode: environment.Machine, secondNode: second}
+	return m.Run(), nil
+}

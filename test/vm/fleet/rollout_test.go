@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build vm
+
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+)
+
+const (
+	kubeletConfig = "/etc/kubernetes/kubelet.conf"
+	ipUnit        = "apiserver-ip.service"
+	updated       = "2 nodes: 2 updated, 0 unavailable, 0 failed\n"
+)
+
+// TestRollout enrolls two machines, which join with nothing but their join tokens, and upgrades them by a change of the
+// NodePool: one after the other, up to the first failure, and back.
+func TestRollout(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Minute)
+	defer cancel()
+	t.Cleanup(func() { saveJournals(t) })
+	must(t, rights.Grant(ctx, environment.Client, "hosted-base/namespace.yaml"))
+	must(t, rights.Grant(ctx, environment.Client, "hosted-base/crd.yaml"))
+	startController(ctx, t)
+	payload, err := environment.Payload()
+	must(t, err)
+	publish(ctx, t, payload, "11")
+	joinAll(ctx, t)
+
+	must(t, payload.SetOSImage(strings.TrimSpace(output(ctx, t, machines[firstNode],
+		`grep -o '"image": *"[^"]*"' /var/lib/hcp-node-agent/software.json | cut -d'"' -f4`))))
+	content, err := payload.File(kubeletConfig)
+	must(t, err)
+	payload.SetFile(kubeletConfig, strings.Replace(content, "containerLogMaxSize: 50Mi", "containerLogMaxSize: 40Mi", 1))
+	publish(ctx, t, payload, "22")
+	admin(ctx, t, "upgrade", nodePool)
+	watch := startObserver(ctx, t)
+	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", nodePool}, "configuration 22\n", updated)
+	watch.check(t)
+	admin(ctx, t, "nodes", "--output", "wide")
+	for _, machine := range machines {
+		output(ctx, t, machine, "grep 'containerLogMaxSize: 40Mi' "+kubeletConfig)
+	}
+
+	broken, err := environment.Payload()
+	must(t, err)
+	broken.EditUnit(ipUnit, "ExecStart=/usr/local/bin/setup-apiserver-ip.sh", "ExecStart=/bin/false")
+	publish(ctx, t, broken, "33")
+	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", nodePool}, "configuration 33\n",
+		"2 nodes: 0 updated, 0 unavailable, 1 failed\n", "waiting: the upgrade of 1 nodes failed, first that of "+firstNode,
+		firstNode+" failed: the upgrade was rolled back, because it failed: ", ipUnit)
+	awaitOutput(ctx, t, 5*time.Minute, []string{"nodes"}, "Failed", "the upgrade failed: ")
+	admin(ctx, t, "describe", firstNode)
+	output(ctx, t, machines[secondNode], "! journalctl -u hcp-node-agent -o cat | grep 'configuration 33'")
+
+	publish(ctx, t, payload, "22")
+	awaitOutput(ctx, t, 5*time.Minute, []string{"upgrade", nodePool}, "configuration 22\n", updated)
+	watch.check(t)
+}
+
+// joinAll enrolls the machines, and joins them at the same time. Their only input is the join token.
+func joinAll(ctx context.Context, t *testing.T) {
+	t.Helper()
+	args := []string{"enroll", nodePool, "--hosted-kubeconfig", filepath.Join(directory, "hosted.kubeconfig"),
+		"--output-dir", directory}
+	for name, machine := range machines {
+		address, err := machine.Address(ctx)
+		must(t, err)
+		args = append(args, name+"="+address.String())
+	}
+	admin(ctx, t, args...)
+	var joining sync.WaitGroup
+	for name, machine := range machines {
+		token, err := os.ReadFile(filepath.Join(directory, "tokens", name+".token"))
+		must(t, err)
+		must(t, machine.Put(ctx, "/root/node.token", bytes.NewReader(token), 0o600))
+		joining.Go(func() {
+			result, err := machine.Run(ctx, "hcp-node-agent join --network-timeout 5m --join-token /root/node.token")
+			t.Logf("%s:\n%s%s", name, result.Stdout, result.Stderr)
+			if err != nil || result.ExitCode != 0 {
+				t.Errorf("the join of %s: exit code %d, %v", name, result.ExitCode, err)
+			}
+		})
+	}
+	joining.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+func output(ctx context.Context, t *testing.T, machine *vm.Machine, command string) string {
+	t.Helper()
+	out, err := machine.Output(ctx, command)
+	must(t, err)
+	return out
+}
+
+// observer records how many nodes were unavailable or had a slot at a time.
+type observer struct {
+	mutex    sync.Mutex
+	maxBusy  int
+	watching int
+}
+
+// startObserver observes the Nodes until the test ends.
+func startObserver(ctx context.Context, t *testing.T) *observer {
+	t.Helper()
+	o := &observer{}
+	events, err := environment.Client.CoreV1().Nodes().Watch(ctx, metav1.ListOptions{})
+	must(t, err)
+	t.Cleanup(events.Stop)
+	nodes := map[string]bool{}
+	go func() {
+		for event := range events.ResultChan() {
+			node, isNode := event.Object.(*corev1.Node)
+			if !isNode {
+				continue
+			}
+			o.mutex.Lock()
+			nodes[node.Name] = !kube.IsReady(node) || node.Spec.Unschedulable ||
+				node.Annotations[v1alpha1.AnnotationDesiredConfig] != ""
+			busy := 0
+			for _, isBusy := range nodes {
+				if isBusy {
+					busy++
+				}
+			}
+			o.maxBusy, o.watching = max(o.maxBusy, busy), len(nodes)
+			o.mutex.Unlock()
+		}
+	}()
+	return o
+}
+
+// check checks that one node was upgraded at a time.
+func (o *observer) check(t *testing.T) {
+	t.Helper()
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.maxBusy != 1 || o.watching != len(machines) {
+		t.Errorf("%d of %d nodes were unavailable or had a slot at a time, want 1", o.maxBusy, o.watching)
+	}
+}
+
+// saveJournals saves the journals of the machines if the test failed.
+func saveJournals(t *testing.T) {
+	if !t.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for name, machine := range machines {
+		journal, err := machine.Output(ctx, "journalctl -b --no-pager -o short-monotonic")
+		if err == nil {
+			err = os.WriteFile(filepath.Join(directory, name+".journal"), []byte(journal), 0o600)
+		}
+		if err != nil {
+			t.Logf("saving the journal of %s: %v", name, err)
+		}
+	}
+}
