@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // clusterFlags select a cluster as kubectl does.
@@ -26,18 +25,6 @@ func (c *clusterFlags) addFor(flags *pflag.FlagSet, cluster, purpose string) {
 
 // isSet reports whether one of the flags is set.
 func (c *clusterFlags) isSet() bool { return c.kubeconfig != "" || c.context != "" }
-
-// words returns the flags of this run for another command line, each after a space.
-func (c *clusterFlags) words() string {
-	words := ""
-	if c.kubeconfig != "" && c.kubeconfig != "-" {
-		words += " --kubeconfig " + report.ShellWord(c.kubeconfig)
-	}
-	if c.context != "" {
-		words += " --context " + report.ShellWord(c.context)
-	}
-	return words
-}
 
 // read returns the kubeconfig of the selected context.
 func (c *clusterFlags) read(stdin io.Reader) ([]byte, error) {

@@ -166,7 +166,8 @@ func (e *enrollTest) checkUnpublished(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"the addresses of NodeEnrollment worker-1 are [192.0.2.1]", "NodeEnrollment worker-2 has the address 192.0.2.2 of worker-4",
+		"the addresses of NodeEnrollment worker-1 are [192.0.2.1]",
+		"NodeEnrollment worker-2 has the address 192.0.2.2 of worker-4",
 	} {
 		if !strings.Contains(again.Out, want) {
 			t.Errorf("%q is missing in:\n%s", want, again.Out)
@@ -238,14 +239,16 @@ func (e *enrollTest) checkFirstBoot(t *testing.T) {
 	}
 	e.hosted.run(t, "", "-n", "hcp-node-admin", "delete", "secret", "user-data-workers")
 	got = e.enroll(t, "workers", "worker-7=192.0.2.7", "--format", "kickstart")
-	if got.Code != report.CredentialRefused || !strings.Contains(got.Err, "getting secrets in namespace clusters-hosted-a") {
+	if got.Code != report.CredentialRefused ||
+		!strings.Contains(got.Err, "getting secrets in namespace clusters-hosted-a") {
 		t.Errorf("embedding without the permission: %+v", got)
 	}
 	if exists(filepath.Join(e.dir, "tokens/worker-7.token")) {
 		t.Error("a join token was written")
 	}
 	got = e.enroll(t, "workers", "worker-7=192.0.2.7", "--format", "kickstart", "--kubeconfig", e.kubeconfig(t, "", nil))
-	if got.Code != report.Success || !strings.Contains(unwrap(got.Out), "current user data of the NodePool, which is valid until") {
+	if got.Code != report.Success ||
+		!strings.Contains(unwrap(got.Out), "current user data of the NodePool, which is valid until") {
 		t.Errorf("embedding: %+v", got)
 	}
 	if token, id := e.token(t, "worker-7"); token.ID != id || string(token.UserData) != string(e.userData) {

@@ -47,7 +47,8 @@ func TestEnrollIgnition(t *testing.T) {
 	}
 	for _, want := range []string{
 		"worker-7: created, " + path + ", valid until ",
-		"\ncoreos-installer install --ignition-file " + path + " /dev/DEVICE\n", "\noc --kubeconfig hosted.kubeconfig apply -f ",
+		"\ncoreos-installer install --ignition-file " + path + " /dev/DEVICE\n",
+		"\noc --kubeconfig hosted.kubeconfig apply -f ",
 	} {
 		if !strings.Contains(got.Out, want) {
 			t.Errorf("the output does not contain %q:\n%s", want, got.Out)

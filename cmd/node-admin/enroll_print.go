@@ -73,7 +73,7 @@ func printUsage(w *report.Page, o *enrollOptions, name string, one enroll.Enroll
 		w.Printf("\n# install each host with its own Ignition config, a secret, or pass it as the cloud's user data:\n"+
 			"coreos-installer install --ignition-file %s/%s.ign /dev/DEVICE\n", dir, name)
 	case enroll.Ansible:
-		w.Printf("\n# copy the join tokens, which are secrets, to the hosts with a playbook such as examples/ansible/tokens.yaml:\n"+
+		w.Printf("\n# copy the join tokens, secrets, to the hosts with a playbook such as examples/ansible/tokens.yaml:\n"+
 			"ansible-playbook -i %s tokens.yaml\n", report.ShellWord(filepath.Join(o.dir, "inventory.yaml")))
 	case enroll.Dir:
 		userData := " --user-data user-data.ign"

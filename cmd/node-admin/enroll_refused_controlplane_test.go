@@ -24,16 +24,17 @@ func (e *enrollTest) checkConflicts(t *testing.T) {
 	e.hosted.run(t, "", "delete", "nodeenrollment", "worker-2")
 	e.hosted.run(t, strings.ReplaceAll(manifest, id, strings.Repeat("a", 32)), "create", "-f", "-")
 	got := e.enroll(t, "workers", "worker-2=192.0.2.2", "worker-9=192.0.2.9")
-	if got.Code != report.Refused || !strings.Contains(got.Err, "node worker-2: its join token is not that of a NodeEnrollment: that of the cluster is for") ||
-		!strings.Contains(got.Out, "worker-9: created, ") || !strings.Contains(got.Err, "hcp-node-admin token revoke worker-2") {
+	if got.Code != report.Refused || !strings.Contains(got.Err, "node worker-2: its join token is not that of a "+
+		"NodeEnrollment: that of the cluster is for") || !strings.Contains(got.Out, "worker-9: created, ") ||
+		!strings.Contains(got.Err, "hcp-node-admin token revoke worker-2") {
 		t.Errorf("another join token: %+v", got)
 	}
 	if err := os.Remove(filepath.Join(e.dir, "tokens/worker-2.token")); err != nil {
 		t.Fatal(err)
 	}
 	got = e.enroll(t, "workers", "worker-2=192.0.2.2")
-	if got.Code != report.Success || !strings.Contains(unwrap(got.Out), "NodeEnrollment worker-2 exists, was not used yet, and its join token "+
-		"is not in ") || exists(filepath.Join(e.dir, "tokens/worker-2.token")) {
+	if got.Code != report.Success || !strings.Contains(unwrap(got.Out), "NodeEnrollment worker-2 exists, was not used "+
+		"yet, and its join token is not in ") || exists(filepath.Join(e.dir, "tokens/worker-2.token")) {
 		t.Errorf("without the file: %+v", got)
 	}
 	e.hosted.run(t, "", "patch", "nodeenrollment", "worker-2", "--subresource=status", "--type=merge", "-p",
@@ -138,7 +139,8 @@ func (e *enrollTest) checkRefusals(t *testing.T) {
 			"workers x --kubeconfig " + e.hosted.kubeconfig(t, "", nil), report.Refused, "is not a management cluster",
 		},
 		"no permission": {
-			"workers x --kubeconfig " + e.kubeconfig(t, "lister", nil), report.CredentialRefused, "getting secrets in namespace clusters",
+			"workers x --kubeconfig " + e.kubeconfig(t, "lister", nil), report.CredentialRefused,
+			"getting secrets in namespace clusters",
 		},
 		"lifetime": {"workers x --expires 721h", report.Usage, "1 minute to 30 days"},
 	} {
@@ -163,7 +165,8 @@ func (e *enrollTest) checkRefusals(t *testing.T) {
 		e.run(t, "", "-n", "clusters", "delete", "secret", "hosted.a-admin-kubeconfig")
 		defer e.setHostedKubeconfig(t, e.hosted.plane.Kubeconfig)
 		got := e.enroll(t, "workers", "x")
-		if got.Code != report.Refused || !strings.Contains(got.Err, "Secret hosted.a-admin-kubeconfig in namespace clusters does not exist") {
+		if got.Code != report.Refused ||
+			!strings.Contains(got.Err, "Secret hosted.a-admin-kubeconfig in namespace clusters does not exist") {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -180,7 +183,8 @@ func (e *enrollTest) checkHostedOnly(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	got = run("others", "hosted-only-2", "--format", "cloud-init")
-	if got.Code != report.Usage || !strings.Contains(got.Err, "--format cloud-init requires the user data of the NodePool") {
+	if got.Code != report.Usage ||
+		!strings.Contains(got.Err, "--format cloud-init requires the user data of the NodePool") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -226,7 +226,8 @@ func TestEnrollFormats(t *testing.T) {
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	userDataFile, _ := writeUserData(t, dir)
 	for format, file := range map[string]string{
-		"cloud-init": "worker-7.cloud-init.yaml", "kickstart": "worker-7.ks", "dir": "worker-7.token", "ansible": "worker-7.token",
+		"cloud-init": "worker-7.cloud-init.yaml", "kickstart": "worker-7.ks",
+		"dir": "worker-7.token", "ansible": "worker-7.token",
 	} {
 		out := filepath.Join(dir, format)
 		args := []string{

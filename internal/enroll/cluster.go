@@ -43,8 +43,8 @@ func Connect(ctx context.Context, config *rest.Config) (*Cluster, error) {
 		return nil, report.Fail(report.Usage, remedy, "reading the files of the kubeconfig: %w", err)
 	}
 	if config.Insecure || len(config.CAData) == 0 {
-		return nil, report.Fail(report.Usage, remedy, "the kubeconfig of the hosted cluster contains no CA, which join tokens "+
-			"require")
+		return nil, report.Fail(report.Usage, remedy, "the kubeconfig of the hosted cluster contains no CA, which join "+
+			"tokens require")
 	}
 	c := &Cluster{Server: config.Host, CA: config.CAData}
 	var err error
@@ -61,8 +61,8 @@ func Connect(ctx context.Context, config *rest.Config) (*Cluster, error) {
 	case err != nil:
 		return nil, c.explain(ctx, err, "connecting to the hosted cluster at "+c.Server)
 	case isManagement:
-		return nil, report.Fail(report.Refused, kube.AdminKubeconfigCommand+" # on the management cluster; pass the file with "+
-			"--hosted-kubeconfig", "%s is a management cluster, not the hosted cluster", c.Server)
+		return nil, report.Fail(report.Refused, kube.AdminKubeconfigCommand+" # on the management cluster; pass the file "+
+			"with --hosted-kubeconfig", "%s is a management cluster, not the hosted cluster", c.Server)
 	}
 	return c, approver.CheckEnrollmentAPI(ctx, c.conn.Client, c.Server)
 }
@@ -178,8 +178,9 @@ func (f content) checkNode(node Node, replacesNodes bool) []report.Finding {
 		}
 	}
 	if f.nodes[node.Name] && !replacesNodes {
-		findings = append(findings, warning("node", fmt.Sprintf("Node %s exists already: the controller admits no other host "+
-			"with this name", node.Name), report.Remedyf("oc delete node %s # or enroll it with --reinstall allow", node.Name)))
+		findings = append(findings, warning("node", fmt.Sprintf("Node %s exists already: the controller admits no other "+
+			"host with this name", node.Name),
+			report.Remedyf("oc delete node %s # or enroll it with --reinstall allow", node.Name)))
 	}
 	return findings
 }

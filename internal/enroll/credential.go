@@ -22,8 +22,8 @@ import (
 // minCredentialLifetime is the shortest lifetime of a token that the API server issues.
 const minCredentialLifetime = 10 * time.Minute
 
-// addCredential adds the cluster to the join token and its file, if the cluster has the user data of the NodePool, and if
-// the host can still use it. A join token with user data needs no cluster.
+// addCredential adds the cluster to the join token and its file, if the cluster has the user data of the NodePool, and
+// if the host can still use it. A join token with user data needs no cluster.
 func (r *run) addCredential(
 	ctx context.Context, file *tokenFile, object *v1alpha1.NodeEnrollment, enrolled *Enrolled,
 ) error {
@@ -60,13 +60,13 @@ func checkCredential(token *enrollment.Token, expires time.Time) []report.Findin
 	if token.Expires.Sub(expires) <= time.Minute {
 		return nil
 	}
-	return []report.Finding{warning("credential", fmt.Sprintf("the API server limits tokens: the host of %s can get the user "+
-		"data only until %s", token.NodeName, report.Timestamp(expires)),
+	return []report.Finding{warning("credential", fmt.Sprintf("the API server limits tokens: the host of %s can get the "+
+		"user data only until %s", token.NodeName, report.Timestamp(expires)),
 		"# --service-account-max-token-expiration of kube-apiserver is the limit")}
 }
 
-// createAccount returns the ServiceAccount of a NodeEnrollment. It fails for an existing one of another owner, for which
-// others can have tokens.
+// createAccount returns the ServiceAccount of a NodeEnrollment. It fails for an existing one of another owner, for
+// which others can have tokens.
 func (r *run) createAccount(ctx context.Context, object *v1alpha1.NodeEnrollment) (*corev1.ServiceAccount, error) {
 	account := &corev1.ServiceAccount{
 		ObjectMeta: metav1.ObjectMeta{
@@ -90,6 +90,6 @@ func (r *run) createAccount(ctx context.Context, object *v1alpha1.NodeEnrollment
 			return account, nil
 		}
 	}
-	return nil, report.Fail(report.Refused, report.Remedyf("oc -n %s delete serviceaccount %s # then run the same command "+
-		"again", account.Namespace, account.Name), "%s: it exists, and is not that of this NodeEnrollment", doing)
+	return nil, report.Fail(report.Refused, report.Remedyf("oc -n %s delete serviceaccount %s # then run the same "+
+		"command again", account.Namespace, account.Name), "%s: it exists, and is not that of this NodeEnrollment", doing)
 }

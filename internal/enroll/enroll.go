@@ -153,8 +153,8 @@ func (r *run) checkSameToken(token *enrollment.Token, object *v1alpha1.NodeEnrol
 	if object.Spec.TokenID == token.ID {
 		return nil
 	}
-	return report.Fail(report.Refused, replaceRemedy(r.options.Dir, token.NodeName), "node %s: %w: that of the cluster is for "+
-		"join token %s, the file contains %s", token.NodeName, errConflict, object.Spec.TokenID, token.ID)
+	return report.Fail(report.Refused, replaceRemedy(r.options.Dir, token.NodeName), "node %s: %w: that of the cluster "+
+		"is for join token %s, the file contains %s", token.NodeName, errConflict, object.Spec.TokenID, token.ID)
 }
 
 // keepObject describes a node whose file is not in the directory.
@@ -181,13 +181,13 @@ func (r *run) checkKept(node Node, object *v1alpha1.NodeEnrollment, enrolled Enr
 	}
 	wanted := enrollment.FormatAddresses(node.Addresses)
 	if !sameAddresses(wanted, object.Spec.Addresses) {
-		r.result.Findings = append(r.result.Findings, warning("address", fmt.Sprintf("the addresses of NodeEnrollment %s are "+
-			"%v and were not changed to %v", node.Name, object.Spec.Addresses, wanted),
+		r.result.Findings = append(r.result.Findings, warning("address", fmt.Sprintf("the addresses of NodeEnrollment %s "+
+			"are %v and were not changed to %v", node.Name, object.Spec.Addresses, wanted),
 			report.Remedyf("oc edit nodeenrollment %s", node.Name)))
 	}
 	if enrolled.Expired && object.Status.BoundKey == "" {
-		r.result.Findings = append(r.result.Findings, warning("token", fmt.Sprintf("the join token of %s has expired and was "+
-			"not used", node.Name), replaceRemedy(r.options.Dir, node.Name)))
+		r.result.Findings = append(r.result.Findings, warning("token", fmt.Sprintf("the join token of %s has expired and "+
+			"was not used", node.Name), replaceRemedy(r.options.Dir, node.Name)))
 	}
 }
 

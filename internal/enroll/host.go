@@ -44,9 +44,11 @@ func (h HostInput) suffix() string {
 	return map[Format]string{CloudInit: ".cloud-init.yaml", Kickstart: ".ks", Ignition: ".ign"}[h.Format]
 }
 
-// file returns the file of a host that contains its join token. userData is for a join token without user data, and only
-// for Ignition. ok is false if the format has no such file.
-func (h HostInput) file(dir string, token *enrollment.Token, userData []byte) (file enrollment.File, ok bool, err error) {
+// file returns the file of a host that contains its join token. userData is for a join token without user data, and
+// only for Ignition. ok is false if the format has no such file.
+func (h HostInput) file(
+	dir string, token *enrollment.Token, userData []byte,
+) (file enrollment.File, ok bool, err error) {
 	if h.suffix() == "" {
 		return file, false, nil
 	}

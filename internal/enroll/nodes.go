@@ -90,7 +90,9 @@ func CheckNodes(nodes []Node) ([]report.Finding, error) {
 // describeName returns why a name is probably not the name of a host, "" if it can be.
 func describeName(name string, nodes []Node) string {
 	_, err := netip.ParseAddr(name)
-	others := len(slices.DeleteFunc(slices.Clone(nodes), func(node Node) bool { return !strings.Contains(node.Name, ".") }))
+	others := len(slices.DeleteFunc(slices.Clone(nodes), func(node Node) bool {
+		return !strings.Contains(node.Name, ".")
+	}))
 	switch {
 	case err == nil:
 		return name + " is an IP address, not the name of a host"

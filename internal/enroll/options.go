@@ -87,7 +87,7 @@ func (o Options) offline(node Node, ca []byte, now time.Time) (Enrolled, error) 
 	if err != nil {
 		return Enrolled{}, report.Fail(report.Usage, "", "%w", err)
 	}
-	public, err := enrollment.EnrollmentFile(o.Dir, record)
+	public, err := enrollment.ManifestFile(o.Dir, record)
 	if err != nil {
 		return Enrolled{}, err
 	}
@@ -104,7 +104,8 @@ func (o Options) offline(node Node, ca []byte, now time.Time) (Enrolled, error) 
 		files = append(files, host)
 	}
 	enrolled := Enrolled{
-		Summary: token.Summarize(now), State: Created, TokenFile: secret.Path, HostFile: host.Path, EnrollmentFile: public.Path,
+		Summary: token.Summarize(now), State: Created, TokenFile: secret.Path, HostFile: host.Path,
+		EnrollmentFile: public.Path,
 	}
 	enrolled.Addresses = enrollment.FormatAddresses(node.Addresses)
 	return enrolled, enrollment.Create(files...)

@@ -50,14 +50,16 @@ func TestInvalidClusters(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		"user data":       {func(o *Options) { o.UserData = []byte("{}") }, "userData and cluster exclude each other"},
-		"http":            {func(o *Options) { o.Cluster.Server = "http://api.example.com" }, "not an https URL"},
-		"no host":         {func(o *Options) { o.Cluster.Server = "https://:6443" }, "not an https URL"},
-		"user":            {func(o *Options) { o.Cluster.Server = "https://CANARY@a" }, "not an https URL"},
-		"query":           {func(o *Options) { o.Cluster.Server = "https://a?CANARY" }, "not an https URL"},
-		"no URL":          {func(o *Options) { o.Cluster.Server = "https://a:b" }, "not an https URL"},
-		"no CA":           {func(o *Options) { o.Cluster.CA = "CANARY" }, "no certificate in PEM format"},
-		"another CA":      {func(o *Options) { o.Cluster.CA = string(certtest.NewCA(t, "b").PEM) }, "no certificate of clusterCA"},
+		"user data": {func(o *Options) { o.UserData = []byte("{}") }, "userData and cluster exclude each other"},
+		"http":      {func(o *Options) { o.Cluster.Server = "http://api.example.com" }, "not an https URL"},
+		"no host":   {func(o *Options) { o.Cluster.Server = "https://:6443" }, "not an https URL"},
+		"user":      {func(o *Options) { o.Cluster.Server = "https://CANARY@a" }, "not an https URL"},
+		"query":     {func(o *Options) { o.Cluster.Server = "https://a?CANARY" }, "not an https URL"},
+		"no URL":    {func(o *Options) { o.Cluster.Server = "https://a:b" }, "not an https URL"},
+		"no CA":     {func(o *Options) { o.Cluster.CA = "CANARY" }, "no certificate in PEM format"},
+		"another CA": {
+			func(o *Options) { o.Cluster.CA = string(certtest.NewCA(t, "b").PEM) }, "no certificate of clusterCA",
+		},
 		"no token":        {func(o *Options) { o.Cluster.BearerToken = "" }, "not a bearer token"},
 		"two lines":       {func(o *Options) { o.Cluster.BearerToken = "CANARY\nb" }, "not a bearer token"},
 		"blank":           {func(o *Options) { o.Cluster.BearerToken = "CANARY b" }, "not a bearer token"},

@@ -116,7 +116,8 @@ func TestParsersRejectInvalidDocuments(t *testing.T) {
 		"bad taint":   {change(tokenText, ":NoExecute", ":Never"), false, "taints: \"alone:Never\""},
 		"label twice": {change(tokenText, "plain=", "example.com/rack=r1"), false, "duplicate entry"},
 		"cluster beside user data": {
-			tokenText + "cluster: {server: 'https://a', token: t, secret: a}\n", false, "userData and cluster exclude each other",
+			tokenText + "cluster: {server: 'https://a', token: t, secret: a}\n", false,
+			"userData and cluster exclude each other",
 		},
 		"a cluster in an enrollment": {
 			enrollmentText + "cluster: {server: 'https://a'}\n", true, "an enrollment must not contain secrets",

@@ -91,7 +91,7 @@ func TestWrittenFilesParseUnchanged(t *testing.T) {
 // newFiles returns the files of a token.
 func newFiles(t *testing.T, dir string, token *Token, enrollment *Enrollment) []File {
 	t.Helper()
-	public, err := EnrollmentFile(dir, enrollment)
+	public, err := ManifestFile(dir, enrollment)
 	if err != nil {
 		t.Fatal(err)
 	}

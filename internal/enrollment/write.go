@@ -99,8 +99,8 @@ func TokenFile(dir string, t *Token) (File, error) {
 	return File{Path: path, Content: content, IsSecret: true}, err
 }
 
-// EnrollmentFile returns the file of an enrollment below dir.
-func EnrollmentFile(dir string, e *Enrollment) (File, error) {
+// ManifestFile returns the file of an enrollment below dir.
+func ManifestFile(dir string, e *Enrollment) (File, error) {
 	content, err := e.Encode()
 	_, path := Paths(dir, e.NodeName)
 	return File{Path: path, Content: content}, err

@@ -24,7 +24,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
-const credential = "credential-CANARY"
+const credential = "credential-CANARY" //nolint:gosec // of the test
 
 // fakeCluster is an API server with one Secret.
 type fakeCluster struct {
@@ -55,7 +55,8 @@ func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if status != http.StatusOK {
 		response = metav1.Status{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
-			Reason: reasons[status], Code: int32(status), Message: "a message",
+			Reason: reasons[status], Code: int32(status), //nolint:gosec // a status of HTTP
+			Message: "a message",
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -109,8 +110,10 @@ func TestUserDataOfTheCluster(t *testing.T) {
 		pool     string
 		requests int32
 	}{
-		"first join":          {Options{Config: config.Join{JoinToken: tokenFile}}, joinstate.State{}, "clusters/fetched", 1},
-		"given user data":     {Options{Config: config.Join{JoinToken: tokenFile, UserData: file}}, begun, "clusters/given", 0},
+		"first join": {Options{Config: config.Join{JoinToken: tokenFile}}, joinstate.State{}, "clusters/fetched", 1},
+		"given user data": {
+			Options{Config: config.Join{JoinToken: tokenFile, UserData: file}}, begun, "clusters/given", 0,
+		},
 		"repeated":            {Options{}, begun, "clusters/fetched", 1},
 		"repeated with token": {Options{Config: config.Join{JoinToken: tokenFile}}, begun, "clusters/fetched", 1},
 		"repeated, started with a file": {

@@ -182,7 +182,8 @@ func TestReadInputsRefuses(t *testing.T) {
 			}
 		})
 	}
-	_, err := Read(t.Context(), Options{Config: config.Join{UserData: "/gone/user-data.ign"}, StateDir: t.TempDir()}, joinstate.State{})
+	_, err := Read(t.Context(), Options{Config: config.Join{UserData: "/gone/user-data.ign"}, StateDir: t.TempDir()},
+		joinstate.State{})
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the cause is lost: %v", err)
 	}

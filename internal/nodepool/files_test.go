@@ -67,7 +67,7 @@ func TestCloudInitKeepsTheUserData(t *testing.T) {
 
 // The input of a host contains its join token instead of the user data.
 func TestFormatsWithJoinToken(t *testing.T) {
-	const token = "# URL\nnodeName: worker-7\nprivateKey: |\n  REPOSITORY\n"
+	const token = "# URL\nnodeName: worker-7\nprivateKey: |\n  REPOSITORY\n" //nolint:gosec // of the test
 	var document struct {
 		Hostname, FQDN string
 		Files          []struct {
@@ -83,7 +83,8 @@ func TestFormatsWithJoinToken(t *testing.T) {
 		t.Errorf("cloud-init: %+v", document)
 	}
 	kickstart := string(Kickstart.RenderToken([]byte(token), "worker-7", ""))
-	if !strings.Contains(kickstart, "umask 077\ncat >/etc/hcp-node-agent/node.token <<'JOIN_TOKEN'\n"+token+"JOIN_TOKEN\n") {
+	const redirection = "umask 077\ncat >/etc/hcp-node-agent/node.token <<'JOIN_TOKEN'\n"
+	if !strings.Contains(kickstart, redirection+token+"JOIN_TOKEN\n") {
 		t.Errorf("kickstart:\n%s", kickstart)
 	}
 	for _, text := range []string{string(cloudInit), kickstart} {

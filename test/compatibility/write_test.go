@@ -114,7 +114,7 @@ func writeTokens(t *testing.T, dir, state string) {
 	flowtest.NoError(t, err)
 	tokenFile, err := enrollment.TokenFile(dir, token)
 	flowtest.NoError(t, err)
-	enrollmentFile, err := enrollment.EnrollmentFile(dir, public)
+	enrollmentFile, err := enrollment.ManifestFile(dir, public)
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, enrollment.Create(tokenFile, enrollmentFile))
 	flowtest.NoError(t, inputs.SaveJoinToken(state, token))
