@@ -75,7 +75,8 @@ func (h *hostedCluster) testDescribe(t *testing.T) {
 			t.Errorf("%q is not printed: %s", want, got.Out)
 		}
 	}
-	if len(got.Out) > 8000 || strings.ContainsAny(got.Out, "\x1b\x07\r\u009b\u202e") || !strings.Contains(got.Out, serving) ||
+	if len(got.Out) > 8000 || strings.ContainsAny(got.Out, "\x1b\x07\r\u009b\u202e") ||
+		!strings.Contains(got.Out, serving) ||
 		!strings.Contains(got.Out, client+": client, Pending, age ") ||
 		strings.Contains(got.Out, "another object") {
 		t.Errorf("%d bytes: %q", len(got.Out), got.Out)
@@ -95,7 +96,8 @@ func (h *hostedCluster) checkDescription(t *testing.T, client string) {
 		t.Errorf("the document is %s", out)
 	}
 	unknown := h.exec(t, "describe", "worker-9")
-	if unknown.Code != report.Usage || !strings.Contains(unknown.Err, "neither a NodeEnrollment nor a Node worker-9 exists") {
+	if unknown.Code != report.Usage ||
+		!strings.Contains(unknown.Err, "neither a NodeEnrollment nor a Node worker-9 exists") {
 		t.Errorf("unknown node: %+v", unknown)
 	}
 	alone := h.exec(t, "describe", "alone", "-o", "json")
@@ -110,7 +112,8 @@ func (h *hostedCluster) checkDescription(t *testing.T, client string) {
 	if invalid.Code != report.Success || !strings.Contains(invalid.Out, "\n  Invalid:          publicKey: ") {
 		t.Errorf("an invalid NodeEnrollment: %+v", invalid)
 	}
-	if wrong := admin().ValidateDocuments(t, out, alone.Out, h.exec(t, "describe", "invalid", "-o", "json").Out); wrong != "" {
+	edited := h.exec(t, "describe", "invalid", "-o", "json").Out
+	if wrong := admin().ValidateDocuments(t, out, alone.Out, edited); wrong != "" {
 		t.Error(wrong)
 	}
 }

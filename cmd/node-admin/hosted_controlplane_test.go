@@ -184,20 +184,6 @@ func (h *hostedCluster) patchStatus(t *testing.T, node string, status v1alpha1.N
 	}
 }
 
-// object returns a NodeEnrollment, and false if it does not exist.
-func (h *hostedCluster) object(t *testing.T, node string) (*v1alpha1.NodeEnrollment, bool) {
-	t.Helper()
-	body, err := h.admin.Discovery().RESTClient().Get().AbsPath(enrollmentsPath, node).Do(t.Context()).Raw()
-	if err != nil {
-		return nil, false
-	}
-	object := &v1alpha1.NodeEnrollment{}
-	if err := json.Unmarshal(body, object); err != nil {
-		t.Fatal(err)
-	}
-	return object, true
-}
-
 // kubectl runs the real kubectl as an administrator and returns its output.
 func kubectl(t *testing.T, args ...string) string {
 	t.Helper()

@@ -69,8 +69,8 @@ func TestInvalidCommandLines(t *testing.T) {
 			"\"\"; https and http are supported\nsee: hcp-node-admin user-data --help\n",
 		"nodes --phase Ready,None": "hcp-node-admin nodes: --phase: \"None\" is none of Pending, Enrolled, Joined, Ready, " +
 			"Upgrading, Drifted, Failed, Lost\nsee: hcp-node-admin nodes --help\n",
-		"nodes ../a": "hcp-node-admin nodes: \"../a\" is not a valid node name (at most 63 lowercase letters, digits, - and " +
-			".)\nsee: hcp-node-admin nodes --help\n",
+		"nodes ../a": "hcp-node-admin nodes: \"../a\" is not a valid node name (at most 63 lowercase letters, digits, " +
+			"- and .)\nsee: hcp-node-admin nodes --help\n",
 		"nodes -o jason": "hcp-node-admin nodes: --output: invalid value \"jason\": must be one of text, wide, json, yaml, " +
 			"name\nsee: hcp-node-admin nodes --help\n",
 		"nodes a -l b=c": "hcp-node-admin nodes: NODE and --selector exclude each other\nsee: hcp-node-admin nodes --help\n",

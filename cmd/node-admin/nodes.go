@@ -61,8 +61,8 @@ error, if list nodes is permitted.` + describePermissions(nodesPermissions()),
 	flags := c.Flags()
 	flags.SortFlags = false
 	o.cluster.add(flags, ", or - for standard input")
-	o.output = p.BindOutput(c, "output `FORMAT`: text; wide, with more columns; json or yaml, the objects; or name", "text",
-		"wide", "json", "yaml", "name")
+	o.output = p.BindOutput(c, "output `FORMAT`: text; wide, with more columns; json or yaml, the objects; or name",
+		"text", "wide", "json", "yaml", "name")
 	flags.StringVarP(&o.selected.Labels, "selector", "l", "", "label `SELECTOR` of the NodeEnrollments")
 	flags.StringSliceVar(&o.selected.Phases, "phase", nil, "only nodes in this `PHASE`; can be repeated")
 	flags.StringVar(&o.selected.NodePool, "nodepool", "", "only nodes of the NodePool `NAME`")

@@ -46,7 +46,9 @@ func fleetCommands(node string) [][]string {
 func (h *hostedCluster) testWithoutAPI(t *testing.T) {
 	for _, args := range fleetCommands("worker-1") {
 		got := h.exec(t, args...)
-		if got.Code != report.Refused || !strings.Contains(got.Err, ".hcp-node-agent.io: the API of NodeEnrollments is not installed") || !strings.Contains(got.Err, "\noc --kubeconfig hosted.kubeconfig apply -f deploy/crd.yaml\n") {
+		if got.Code != report.Refused ||
+			!strings.Contains(got.Err, ".hcp-node-agent.io: the API of NodeEnrollments is not installed") ||
+			!strings.Contains(got.Err, "\noc --kubeconfig hosted.kubeconfig apply -f deploy/crd.yaml\n") {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
@@ -73,7 +75,8 @@ func at(after time.Duration) *metav1.Time {
 }
 
 func (h *hostedCluster) testNodes(t *testing.T) {
-	if got := h.exec(t, "nodes"); got.Code != report.Success || got.Out != "" || got.Err != "no NodeEnrollment was found\n" {
+	got := h.exec(t, "nodes")
+	if got.Code != report.Success || got.Out != "" || got.Err != "no NodeEnrollment was found\n" {
 		t.Errorf("no NodeEnrollments: %+v", got)
 	}
 	h.enroll(t, "worker-2", func(object *v1alpha1.NodeEnrollment) {
@@ -175,7 +178,8 @@ func (h *hostedCluster) checkObjects(t *testing.T) {
 	if items, isList := empty["items"].([]any); !isList || len(items) != 0 {
 		t.Errorf("an empty list is %v", empty)
 	}
-	if got := h.exec(t, "nodes", "-o", "yaml").Out; !strings.Contains(got, "\n- apiVersion: hcp-node-agent.io/v1alpha1\n") {
+	got := h.exec(t, "nodes", "-o", "yaml").Out
+	if !strings.Contains(got, "\n- apiVersion: hcp-node-agent.io/v1alpha1\n") {
 		t.Errorf("YAML: %s", got)
 	}
 	failure := clitest.DecodeDocument(t, h.exec(t, "nodes", "worker-9", "-o", "json").Out)

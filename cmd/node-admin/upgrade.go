@@ -52,8 +52,7 @@ A node is drained before its upgrade. If the upgrade fails, the agent restores
 the node, and the rollout stops after --max-failures nodes. A failed upgrade is
 repeated only with --retry.
 
-The controller must publish the user data of the NodePool (controller install
---publish).` + describePermissions(upgradePermissions()),
+The user data of the NodePool must be published in the hosted cluster.` + describePermissions(upgradePermissions()),
 		Example: "  hcp-node-admin upgrade workers\n" +
 			"  hcp-node-admin upgrade workers --max-unavailable 10% \\\n" +
 			"      --window '0 1 * * SAT' --window-duration 4h\n" +

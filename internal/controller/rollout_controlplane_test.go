@@ -197,7 +197,7 @@ func TestControlPlaneRolloutWithTwoReplicas(t *testing.T) {
 		"at most 2 of the nodes may be unavailable")
 }
 
-// A controller that is stopped after it has recorded a slot has not told the node. The next one does.
+// A controller that is stopped after it has recorded a slot has not given it to the node. The next one does.
 func TestControlPlaneRolloutAfterStop(t *testing.T) {
 	joinPool(t, "stopped", "stopped-1")
 	publish(t, "stopped", "new")

@@ -224,8 +224,8 @@ type offer struct {
 	config string
 }
 
-// setPermission sets the annotations of a Node that tell its agent where the user data is, and permit it to upgrade if
-// the slot is not empty.
+// setPermission sets the annotations of a Node with what its agent is offered, and that permit it to upgrade if the slot
+// is not empty.
 func setPermission(node *corev1.Node, offered offer, slot v1alpha1.UpgradeSlot) {
 	id := ""
 	if slot.Node != "" {

@@ -10,7 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
@@ -92,9 +91,6 @@ func (c Client) delete(ctx context.Context, k kind, name string, read metav1.Pre
 	}
 	return false, c.explain(ctx, err, "delete", k)
 }
-
-// preconditions returns the UID that was read.
-func preconditions(uid types.UID) metav1.Preconditions { return metav1.Preconditions{UID: &uid} }
 
 // isMissingObject reports whether an object does not exist, whereas its resource does. A server without the resource
 // returns status 404 without a Status object.

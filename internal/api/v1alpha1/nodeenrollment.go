@@ -114,7 +114,7 @@ type NodeTaint struct {
 	// +kubebuilder:validation:MaxLength=63
 	Value string `json:"value,omitempty"`
 
-	// Effect is what the taint means for pods that do not tolerate it.
+	// Effect applies to pods that do not tolerate the taint.
 	//
 	// +kubebuilder:validation:Enum=NoSchedule;PreferNoSchedule;NoExecute
 	Effect corev1.TaintEffect `json:"effect"`

@@ -3,7 +3,7 @@
 //go:build vm
 
 // Package fleet tests the administrator's side with two machines: enrollment, the controller, and upgrades that reach
-// the nodes by themselves.
+// the nodes automatically.
 package fleet
 
 import (
