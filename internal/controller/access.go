@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -56,9 +57,19 @@ func (r *accessReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 	if secret == nil || err != nil {
 		return reconcile.Result{}, err
 	}
+	err = r.permit(ctx, request.Name, secret)
+	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) { // the cache does not have the last write yet
+		return reconcile.Result{RequeueAfter: recheckDelay}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+func (r *accessReconciler) permit(
+	ctx context.Context, nodePool string, secret *metav1.PartialObjectMetadata,
+) error {
 	var records v1alpha1.NodeEnrollmentList
-	if err := r.client.List(ctx, &records, client.MatchingFields{nodePoolIndex: request.Name}); err != nil {
-		return reconcile.Result{}, fmt.Errorf("listing the enrollments of NodePool %s: %w", request.Name, err)
+	if err := r.client.List(ctx, &records, client.MatchingFields{nodePoolIndex: nodePool}); err != nil {
+		return fmt.Errorf("listing the enrollments of NodePool %s: %w", nodePool, err)
 	}
 	named := metav1.ObjectMeta{Namespace: secret.Namespace, Name: secret.Name}
 	role := &rbacv1.Role{ObjectMeta: named}
@@ -68,10 +79,10 @@ func (r *accessReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 			Verbs: []string{"get"},
 		}}
 	}); err != nil {
-		return reconcile.Result{}, err
+		return err
 	}
 	binding := &rbacv1.RoleBinding{ObjectMeta: named}
-	return reconcile.Result{}, r.write(ctx, binding, secret, func() {
+	return r.write(ctx, binding, secret, func() {
 		binding.RoleRef = rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}
 		binding.Subjects = nil
 		for i := range records.Items {
