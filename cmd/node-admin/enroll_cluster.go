@@ -93,8 +93,8 @@ func (o *enrollOptions) hostedConfig(
 	return config, checkSameCluster(ctx, config, management, facts)
 }
 
-// checkSameCluster fails if a kubeconfig is not that of the NodePool's hosted cluster. It permits the kubeconfig if that
-// in the status of the HostedCluster cannot be read: the NodePool is then not compared.
+// checkSameCluster fails if a kubeconfig is not that of the NodePool's hosted cluster. It permits the kubeconfig if
+// that in the status of the HostedCluster cannot be read: the NodePool is then not compared.
 func checkSameCluster(ctx context.Context, config *rest.Config, management *kube.Conn, facts *nodepool.Facts) error {
 	kubeconfig, err := facts.GetKubeconfig(ctx, management)
 	if err != nil {
@@ -139,7 +139,8 @@ func (o *enrollOptions) addUserData(
 		unpublished.Message += ": the hosts need it beside their join tokens"
 		return []report.Finding{unpublished}, nil
 	case facts == nil:
-		return nil, report.Fail(report.Usage, report.Remedyf("hcp-node-admin user-data %s --kubeconfig management.kubeconfig "+
+		return nil, report.Fail(report.Usage, report.Remedyf("hcp-node-admin user-data %s "+
+			"--kubeconfig management.kubeconfig "+
 			"# then run this command again with --embed-user-data user-data.ign", options.NodePool),
 			"--format %s requires the user data of the NodePool, which %s does not contain", options.Input.Format,
 			cluster.Server)

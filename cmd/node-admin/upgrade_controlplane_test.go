@@ -160,7 +160,8 @@ hcp-node-admin upgrade workers --retry worker-1
 	if got := h.exec(t, "upgrade", "workers", "--output", "name"); got.Out != "noderollout.hcp-node-agent.io/workers\n" {
 		t.Errorf("--output name: %+v", got)
 	}
-	if got := h.exec(t, "upgrade", "workers", "--retry", "worker-2", "--end-slot", "worker-3"); got.Code != report.Success {
+	got = h.exec(t, "upgrade", "workers", "--retry", "worker-2", "--end-slot", "worker-3")
+	if got.Code != report.Success {
 		t.Errorf("--retry and --end-slot: %+v", got)
 	}
 	status := h.rollout(t).Status

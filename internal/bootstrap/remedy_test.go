@@ -62,7 +62,8 @@ func TestRemediesOfARefusedFirstJoinCanBeRun(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: remedy %q (-want +got):\n%s", place, printed, diff)
 			}
-			if _, err := inputs.Read(t.Context(), inputs.Options{Config: got, StateDir: failed.dir}, joinstate.State{}); err != nil {
+			options := inputs.Options{Config: got, StateDir: failed.dir}
+			if _, err := inputs.Read(t.Context(), options, joinstate.State{}); err != nil {
 				t.Errorf("%s: remedy %q: %v", place, printed, err)
 			}
 		}

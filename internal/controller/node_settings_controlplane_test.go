@@ -18,10 +18,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
-func getNode(t *testing.T, name string) *corev1.Node {
+func labeledNode(t *testing.T) *corev1.Node {
 	t.Helper()
 	node := &corev1.Node{}
-	if err := adminClient(t).Get(t.Context(), client.ObjectKey{Name: name}, node); err != nil {
+	if err := adminClient(t).Get(t.Context(), client.ObjectKey{Name: "labeled"}, node); err != nil {
 		t.Fatal(err)
 	}
 	return node
@@ -36,9 +36,9 @@ func TestControlPlaneNodeSettings(t *testing.T) {
 	create(t, object)
 	csrtest.CreateNode(t, "labeled")
 	const role = "node-role.kubernetes.io/infra"
-	kubetest.WaitUntil(t, "the labels", func() bool { _, has := getNode(t, "labeled").Labels[role]; return has })
+	kubetest.WaitUntil(t, "the labels", func() bool { _, has := labeledNode(t).Labels[role]; return has })
 
-	node := getNode(t, "labeled")
+	node := labeledNode(t)
 	node.Labels["example.com/rack"], node.Labels["other"] = "8", "kept"
 	node.Spec.Taints = []corev1.Taint{
 		{Key: "team", Value: "red", Effect: corev1.TaintEffectNoSchedule},
@@ -48,9 +48,9 @@ func TestControlPlaneNodeSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	kubetest.WaitUntil(t, "the label that was changed", func() bool {
-		return getNode(t, "labeled").Labels["example.com/rack"] == "7"
+		return labeledNode(t).Labels["example.com/rack"] == "7"
 	})
-	node = getNode(t, "labeled")
+	node = labeledNode(t)
 	want := []corev1.Taint{
 		{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule},
 		{Key: "team", Value: "red", Effect: corev1.TaintEffectPreferNoSchedule},

@@ -28,7 +28,8 @@ func TestControlPlaneRollout(t *testing.T) {
 	joinPool(t, "rolled", "rolled-1", "rolled-2", "rolled-3")
 	createRollout(t, "rolled", v1alpha1.NodeRolloutSpec{})
 	c := startController(t)
-	awaitRollout(t, "rolled", "3 nodes, 0 updated, 0 unavailable, 0 failed: the user data of the NodePool is not published")
+	awaitRollout(t, "rolled", "3 nodes, 0 updated, 0 unavailable, 0 failed: "+
+		"the user data of the NodePool is not published")
 	publish(t, "rolled", "old")
 	awaitRollout(t, "rolled", "3 nodes, 3 updated, 0 unavailable, 0 failed")
 	publish(t, "rolled", "new")
@@ -125,8 +126,9 @@ func TestControlPlaneRolloutWithLyingNode(t *testing.T) {
 	awaitRollout(t, "lied", "2 nodes, 0 updated, 0 unavailable, 0 failed: the NodeRollout is paused")
 	reportAs(t, "lied-1", map[string]string{
 		v1alpha1.AnnotationDesiredConfig: "new", v1alpha1.AnnotationSlot: "1", v1alpha1.AnnotationFailedSlot: "1",
-		v1alpha1.AnnotationFailure: strings.Repeat("\x1b[31mred", 10_000), v1alpha1.AnnotationReported: "9999-12-31T23:59:59Z",
-		v1alpha1.AnnotationRelease: "4.21\n4.22", v1alpha1.AnnotationCertificateExpires: "never",
+		v1alpha1.AnnotationFailure:  strings.Repeat("\x1b[31mred", 10_000),
+		v1alpha1.AnnotationReported: "9999-12-31T23:59:59Z",
+		v1alpha1.AnnotationRelease:  "4.21\n4.22", v1alpha1.AnnotationCertificateExpires: "never",
 	})
 	permissionOf(t, "lied-1", false)
 	status := awaitPhase(t, "lied-1", v1alpha1.PhaseFailed, `the upgrade failed: \x1b[31mred`)

@@ -53,7 +53,9 @@ func (r *rolloutReconciler) members(ctx context.Context, nodePool string) ([]mem
 }
 
 // publishedSecret returns the metadata of the Secret with the user data of a NodePool, nil if it does not exist.
-func publishedSecret(ctx context.Context, reader client.Reader, nodePool string) (*metav1.PartialObjectMetadata, error) {
+func publishedSecret(
+	ctx context.Context, reader client.Reader, nodePool string,
+) (*metav1.PartialObjectMetadata, error) {
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	key := client.ObjectKey{Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret(nodePool)}
@@ -224,8 +226,8 @@ type offer struct {
 	config string
 }
 
-// setPermission sets the annotations of a Node with what its agent is offered, and that permit it to upgrade if the slot
-// is not empty.
+// setPermission sets the annotations of a Node with what its agent is offered, and those that permit it to upgrade if
+// the slot is not empty.
 func setPermission(node *corev1.Node, offered offer, slot v1alpha1.UpgradeSlot) {
 	id := ""
 	if slot.Node != "" {

@@ -43,7 +43,8 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		},
 		"another cluster": {
 			good, "worker-7", certtest.NewCA(t, "ca").PEM,
-			"is not valid for https://api.example.com:6443: join token " + good.ID + " is for another cluster", "hcp-node-admin enroll",
+			"is not valid for https://api.example.com:6443: join token " + good.ID + " is for another cluster",
+			"hcp-node-admin enroll",
 		},
 	} {
 		err := checkJoinToken(test.token, test.node, kube.Cluster{Server: "https://api.example.com:6443", CA: test.ca})

@@ -24,7 +24,8 @@ func publishedUserData(ctx context.Context, client *kube.Client, secret, config 
 		return nil, report.Fail(report.CredentialRefused, remedy,
 			"the node may not get Secret %s with the user data of its NodePool: %w", secret, err)
 	case err != nil:
-		return nil, report.Fail(report.Failed, remedy, "getting Secret %s with the user data of the NodePool: %w", secret, err)
+		return nil, report.Fail(report.Failed, remedy, "getting Secret %s with the user data of the NodePool: %w",
+			secret, err)
 	}
 	content := object.Data[v1alpha1.UserDataKey]
 	userData, err := ignition.ParseUserData(content)

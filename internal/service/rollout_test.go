@@ -102,7 +102,7 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newRollout returns the monitor of a node with configuration 11, which may upgrade to a configuration, and its cluster.
+// newRollout returns the monitor of a node with configuration 11, which may upgrade to another one, and its cluster.
 func newRollout(t *testing.T, slot, config string) (*nodeMonitor, *cluster) {
 	t.Helper()
 	c := &cluster{secret: &corev1.Secret{

@@ -79,7 +79,7 @@ type NodeEnrollmentSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	NodePool string `json:"nodePool,omitempty"`
 
-	// Labels are set on the Node, also those that a kubelet must not set. A label that is removed here remains on the Node.
+	// Labels are set on the Node, also those that a kubelet must not set. One that is removed here remains on the Node.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64

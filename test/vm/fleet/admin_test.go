@@ -49,13 +49,12 @@ func adminCommand(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
 	return command
 }
 
-// admin runs a command of hcp-node-admin and returns its output.
-func admin(ctx context.Context, t *testing.T, args ...string) string {
+// admin runs a command of hcp-node-admin.
+func admin(ctx context.Context, t *testing.T, args ...string) {
 	t.Helper()
 	out, err := adminCommand(ctx, t, args...).CombinedOutput()
 	t.Logf("hcp-node-admin %s\n%s", strings.Join(args, " "), out)
 	must(t, err)
-	return string(out)
 }
 
 // startController runs the controller until the test ends.

@@ -77,8 +77,10 @@ func TestRollout(t *testing.T) {
 // joinAll enrolls the machines, and joins them at the same time. Their only input is the join token.
 func joinAll(ctx context.Context, t *testing.T) {
 	t.Helper()
-	args := []string{"enroll", nodePool, "--hosted-kubeconfig", filepath.Join(directory, "hosted.kubeconfig"),
-		"--output-dir", directory}
+	args := []string{
+		"enroll", nodePool, "--hosted-kubeconfig", filepath.Join(directory, "hosted.kubeconfig"),
+		"--output-dir", directory,
+	}
 	for name, machine := range machines {
 		address, err := machine.Address(ctx)
 		must(t, err)
