@@ -68,7 +68,7 @@ func prepareCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, file := range []string{"namespace.yaml", "crd.yaml", "controller-rbac.yaml"} {
+	for _, file := range []string{"crd.yaml", "controller-rbac.yaml"} {
 		if err := rights.Grant(ctx, admin, file); err != nil {
 			return err
 		}

@@ -64,6 +64,9 @@ hcp-node-admin() {
     'token revoke '*)
       check_options hcp-node-admin "$@"
       not_run 'no NodeEnrollment exists' ;;
+    'describe '* | 'upgrade '*--retry* | 'upgrade '*--end-slot*)
+      check_options hcp-node-admin "$@"
+      not_run 'the node is an example' ;;
     # Once instead of forever.
     approve*) real hcp-node-admin "${@/#--watch/--allow-management-cluster}" ;;
     *) real hcp-node-admin "$@" ;;
