@@ -120,7 +120,9 @@ func (e *enrollTest) checkRefusals(t *testing.T) {
 	unreachable := e.hosted.kubeconfig(t, "", func(cluster *api.Cluster, _ *api.AuthInfo) {
 		cluster.Server = "https://127.0.0.1:1"
 	})
-	rejected := e.hosted.kubeconfig(t, "", func(_ *api.Cluster, user *api.AuthInfo) { *user = api.AuthInfo{Token: "none"} })
+	rejected := e.hosted.kubeconfig(t, "", func(_ *api.Cluster, user *api.AuthInfo) {
+		*user = api.AuthInfo{Token: "none"}
+	})
 	insecure := e.hosted.kubeconfig(t, "", func(cluster *api.Cluster, _ *api.AuthInfo) {
 		cluster.CertificateAuthorityData, cluster.CertificateAuthority, cluster.InsecureSkipTLSVerify = nil, "", true
 	})

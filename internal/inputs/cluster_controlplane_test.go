@@ -66,7 +66,8 @@ func TestControlPlaneUserDataOfTheCluster(t *testing.T) {
 	}
 
 	check(secret, "no permission (HTTP 403)", report.CredentialRefused)
-	create(admin.RbacV1().Roles(namespace).Create(ctx, &rbacv1.Role{ObjectMeta: object(secret), Rules: []rbacv1.PolicyRule{{
+	roles := admin.RbacV1().Roles(namespace)
+	create(roles.Create(ctx, &rbacv1.Role{ObjectMeta: object(secret), Rules: []rbacv1.PolicyRule{{
 		APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{secret}, Verbs: []string{"get"},
 	}}}, metav1.CreateOptions{}))
 	create(admin.RbacV1().RoleBindings(namespace).Create(ctx, &rbacv1.RoleBinding{

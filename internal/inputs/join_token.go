@@ -17,8 +17,8 @@ import (
 // EnrollCommand returns the commands that create another join token for a node, or for NAME. A join token does not
 // contain the node's addresses.
 func EnrollCommand(node string) report.Remedy {
-	return report.Remedyf("# create a new join token where the hosted cluster is administered; the address is that of the "+
-		"node:\nhcp-node-admin token revoke %[1]s --kubeconfig FILE\n"+
+	return report.Remedyf("# create a new join token where the hosted cluster is administered; the address is that of "+
+		"the node:\nhcp-node-admin token revoke %[1]s --kubeconfig FILE\n"+
 		"hcp-node-admin enroll -n NAMESPACE NODEPOOL %[1]s=ADDRESS", node)
 }
 

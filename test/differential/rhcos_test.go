@@ -110,7 +110,8 @@ func newRHCOSHost(t *testing.T, pool *httptest.Server, flags ...string) rhcosHos
 		t.Fatalf("hcp-node-admin: %v\n%s", err, output)
 	}
 	tokenPath, _ := enrollment.Paths(dir, "worker-7")
-	host := rhcosHost{userData: readString(t, enrollment.HostPath(dir, "worker-7", ".ign")), token: readString(t, tokenPath)}
+	userData := readString(t, enrollment.HostPath(dir, "worker-7", ".ign"))
+	host := rhcosHost{userData: userData, token: readString(t, tokenPath)}
 	if _, found, err := v3_2.Parse([]byte(host.userData)); err != nil || len(found.Entries) > 0 {
 		t.Fatalf("Ignition's parser of spec 3.2: %v, %s", err, found)
 	}
