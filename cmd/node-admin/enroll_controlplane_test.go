@@ -37,7 +37,6 @@ func startEnrollTest(t *testing.T) *enrollTest {
 		e.hosted.run(t, "", "apply", "-f", "../../deploy/"+file)
 	}
 	e.hosted.run(t, "", "wait", "--for=condition=Established", "crd", "--all")
-	e.hosted.run(t, "", "create", "namespace", "hcp-node-admin")
 	e.hosted.run(t, "", "create", "namespace", "clusters") // of the accounts of the test
 	e.setHostedKubeconfig(t, e.hosted.plane.Kubeconfig)
 	e.run(t, "", "-n", "clusters", "patch", "hostedcluster", "hosted.a", "--type=merge", "-p",
