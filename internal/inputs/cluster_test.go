@@ -126,9 +126,11 @@ func TestUserDataOfTheCluster(t *testing.T) {
 		"resumed, started with a file": {Options{Resume: true}, withFile, "clusters/saved", 0},
 		"resumed, with a value":        {Options{Resume: true}, withPool, "clusters/saved", 0},
 		"resumed with a payload":       {Options{Resume: true}, withPayload, "clusters/saved", 0},
-		"repeated with a payload":      {Options{Config: config.Join{JoinToken: tokenFile}}, withPayload, "clusters/saved", 0},
-		"joined":                       {Options{Config: config.Join{JoinToken: tokenFile}}, joined, "clusters/saved", 0},
-		"offline":                      {Options{Offline: true}, begun, "clusters/saved", 0},
+		"repeated with a payload": {
+			Options{Config: config.Join{JoinToken: tokenFile}}, withPayload, "clusters/saved", 0,
+		},
+		"joined":  {Options{Config: config.Join{JoinToken: tokenFile}}, joined, "clusters/saved", 0},
+		"offline": {Options{Offline: true}, begun, "clusters/saved", 0},
 		"with another value": {
 			Options{Config: config.Join{JoinToken: tokenFile, NodePool: "clusters/y"}}, joinstate.State{}, "clusters/y", 1,
 		},

@@ -124,8 +124,8 @@ func (s *Environment) Install(ctx context.Context) error {
 	return err
 }
 
-// AddMachine starts another machine in the network of the control plane, and installs the agent in it. The caller closes
-// the machine.
+// AddMachine starts another machine in the network of the control plane, and installs the agent in it. The caller
+// closes the machine.
 func (s *Environment) AddMachine(ctx context.Context, name, dir string) (*vm.Machine, error) {
 	machine, err := vm.FromSnapshot(ctx, vm.Config{
 		Image: s.image, Name: name, Dir: dir,
