@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/promtest"
 )
 
 const monitoringManifests = "../../deploy/monitoring/"
@@ -29,49 +30,9 @@ const monitoringManifests = "../../deploy/monitoring/"
 // alertRules are the manifests with alerts.
 var alertRules = []string{monitoringManifests + "prometheusrule.yaml", monitoringManifests + "prometheusrule-pods.yaml"}
 
-// TestPromtoolAcceptsMetrics checks names, types and help texts by the conventions of Prometheus.
-func TestPromtoolAcceptsMetrics(t *testing.T) {
-	command := exec.CommandContext(t.Context(), requireProgram(t, "promtool", "prometheus"), "check", "metrics")
-	command.Stdin = strings.NewReader(exampleMetrics(t))
-	if output, err := command.CombinedOutput(); err != nil || len(output) > 0 {
-		t.Errorf("%v: %s", err, output)
-	}
-}
+func TestPromtoolAcceptsMetrics(t *testing.T) { promtest.CheckMetrics(t, exampleMetrics(t)) }
 
-// TestAlerts runs the alerts of the PrometheusRules in promtool, with the time series of
-// testdata/alerts.yaml.
-func TestAlerts(t *testing.T) {
-	promtool := requireProgram(t, "promtool", "prometheus")
-	var groups []any
-	var alerts []string
-	for _, file := range alertRules {
-		var manifest struct {
-			Spec struct{ Groups []any } `json:"spec"`
-		}
-		readYAML(t, file, &manifest)
-		groups = append(groups, manifest.Spec.Groups...)
-		alerts = append(alerts, submatches(t, file, `alert: (\w+)`)...)
-	}
-	rules, err := yaml.Marshal(map[string]any{"groups": groups})
-	flowtest.NoError(t, err)
-	tests, err := os.ReadFile("testdata/alerts.yaml")
-	flowtest.NoError(t, err)
-	dir := t.TempDir()
-	flowtest.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yaml"), rules, 0o600))
-	flowtest.NoError(t, os.WriteFile(filepath.Join(dir, "tests.yaml"), tests, 0o600))
-	for _, args := range [][]string{{"check", "rules", "--lint-fatal", "rules.yaml"}, {"test", "rules", "tests.yaml"}} {
-		command := exec.CommandContext(t.Context(), promtool, args...)
-		command.Dir = dir
-		if output, err := command.CombinedOutput(); err != nil {
-			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, output)
-		}
-	}
-	for _, alert := range alerts {
-		if !strings.Contains(string(tests), "alertname: "+alert+"\n") {
-			t.Errorf("testdata/alerts.yaml expects no alert %s", alert)
-		}
-	}
-}
+func TestAlerts(t *testing.T) { promtest.CheckAlerts(t, "testdata/alerts.yaml", alertRules...) }
 
 // TestAlertsUseExistingNames checks that the metrics, labels and runbooks that the alerts name exist.
 func TestAlertsUseExistingNames(t *testing.T) {
@@ -89,20 +50,13 @@ func TestAlertsUseExistingNames(t *testing.T) {
 			}
 		}
 	}
-	headings := submatches(t, "../../docs/monitoring.md", `(?m)^#+ (.*)$`)
-	for _, file := range alertRules {
-		for _, anchor := range submatches(t, file, `runbook_url: .*/docs/monitoring\.md#(\w+)`) {
-			if !slices.ContainsFunc(headings, func(heading string) bool { return strings.ToLower(heading) == anchor }) {
-				t.Errorf("docs/monitoring.md has no heading for %s", anchor)
-			}
-		}
-	}
+	promtest.CheckRunbooks(t, "../../docs/monitoring.md", alertRules...)
 }
 
 // TestNodeExporterServesMetrics runs node_exporter with the arguments of the DaemonSet on the
 // file that the service writes.
 func TestNodeExporterServesMetrics(t *testing.T) {
-	exporter := requireProgram(t, "prometheus-node-exporter", "prometheus-node-exporter")
+	exporter := promtest.RequireProgram(t, "prometheus-node-exporter", "prometheus-node-exporter")
 	var daemonSet appsv1.DaemonSet
 	readYAML(t, monitoringManifests+"daemonset.yaml", &daemonSet)
 	pod := daemonSet.Spec.Template.Spec
@@ -185,13 +139,4 @@ func readYAML(t *testing.T, path string, object any) {
 	if err := yaml.Unmarshal(content, object); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-}
-
-func requireProgram(t *testing.T, name, debianPackage string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("%s is not installed (Debian: apt-get install %s)", name, debianPackage)
-	}
-	return path
 }
