@@ -174,6 +174,7 @@ func (r *csrReconciler) approve(
 		return reconcile.Result{}, err
 	}
 	r.waiting.remove(csr.Name)
+	countDecision(decision)
 	log.FromContext(ctx).Info("approved", "node", decision.Node, "signer", csr.Spec.SignerName, "key", decision.Key,
 		"joinTokenID", decision.Enrollment.ID, "reason", decision.Reason)
 	r.events.Eventf(object, csr, corev1.EventTypeNormal, "CSRApproved", "Approve", "%s",
@@ -223,6 +224,7 @@ func (r *csrReconciler) report(
 	if !r.waiting.add(csr.Name, decision.Reason, found.nodes(decision)) {
 		return false
 	}
+	countDecision(decision)
 	log.FromContext(ctx).Info(string(decision.Outcome), "node", decision.Node, "signer", csr.Spec.SignerName,
 		"key", decision.Key, "reason", decision.Reason, "remedy", decision.Remedy)
 	if object := found.objects[decision.Node]; object != nil {

@@ -136,6 +136,7 @@ func addControllers(m manager.Manager, hashes []enrollment.Hash) error {
 		}
 		return nil
 	}
+	addMetrics(m)
 	return cmp.Or(
 		addCSRController(m, hashes), addStatusController(m), addAccessController(m), addRolloutController(m),
 		addNodeSettingsController(m),

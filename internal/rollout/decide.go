@@ -160,7 +160,7 @@ func reasonToWait(pool Pool, nodes []Node, now time.Time) string {
 	if len(failed) > pool.MaxFailures {
 		return fmt.Sprintf("the upgrade of %d nodes failed, first that of %s", len(failed), failed[0])
 	}
-	if !pool.Window.isOpen(now) {
+	if !pool.Window.IsOpen(now) {
 		return "the maintenance window opens at " + pool.Window.nextChange(now).UTC().Format(time.RFC3339)
 	}
 	return ""

@@ -53,8 +53,8 @@ func NewWindow(schedule, zone string, duration time.Duration) (*Window, error) {
 	return &Window{schedule: parsed, duration: duration}, nil
 }
 
-// isOpen reports whether the window is open. A nil window is always open.
-func (w *Window) isOpen(now time.Time) bool {
+// IsOpen reports whether the window is open. A nil window is always open.
+func (w *Window) IsOpen(now time.Time) bool {
 	return w == nil || !w.schedule.Next(now.Add(-w.duration)).After(now)
 }
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+)
+
+// Descriptions of the metrics.
+var (
+	enrollmentsDesc = describe("enrollments", "Number of NodeEnrollments.", "nodepool", "phase")
+	nodesDesc       = describe("nodes", "Number of nodes that have joined, by the release that they report.",
+		"nodepool", "release")
+	outdatedDesc = describe("outdated_nodes",
+		"Number of nodes whose configuration differs from that of their NodePool.", "nodepool")
+	certificateDesc = describe("node_certificate_expiration_timestamp_seconds",
+		"Unix time at which the first certificate of a node expires.", "nodepool", "node")
+	reportDesc = describe("node_last_report_timestamp_seconds", "Unix time of the last report of the agent of a node.",
+		"nodepool", "node")
+
+	rolloutNodesDesc = describe("rollout_nodes", "Number of nodes of a NodePool with a NodeRollout that have joined.",
+		"nodepool")
+	rolloutUpdatedDesc = describe("rollout_updated_nodes", "Number of nodes with the current configuration.",
+		"nodepool")
+	rolloutUnavailableDesc = describe("rollout_unavailable_nodes",
+		"Number of nodes that are not Ready, cordoned, or have a slot.", "nodepool")
+	rolloutFailedDesc = describe("rollout_failed_nodes",
+		"Number of nodes whose upgrade to the current configuration failed.", "nodepool")
+	rolloutMaxFailuresDesc = describe("rollout_max_failures",
+		"Number of nodes whose upgrade may fail before the rollout stops.", "nodepool")
+	rolloutPausedDesc = describe("rollout_paused",
+		"Whether the NodeRollout, its NodePool or a closed maintenance window pauses the rollout.", "nodepool", "cause")
+	rolloutSlotsDesc      = describe("rollout_slots", "Number of nodes that may be upgraded now.", "nodepool")
+	rolloutOldestSlotDesc = describe("rollout_oldest_slot_timestamp_seconds",
+		"Unix time at which the oldest slot was given.", "nodepool")
+
+	userDataExpiryDesc = describe("user_data_expiration_timestamp_seconds",
+		"Unix time at which the published user data expires.", "nodepool")
+	userDataProblemDesc = describe("user_data_problem", "Whether a problem prevents the publication of newer user data.",
+		"nodepool")
+
+	fleetDescs = []*prometheus.Desc{
+		enrollmentsDesc, nodesDesc, outdatedDesc, certificateDesc, reportDesc,
+		rolloutNodesDesc, rolloutUpdatedDesc, rolloutUnavailableDesc, rolloutFailedDesc, rolloutMaxFailuresDesc,
+		rolloutPausedDesc, rolloutSlotsDesc, rolloutOldestSlotDesc, userDataExpiryDesc, userDataProblemDesc,
+	}
+)
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(metricsPrefix+name, help, labels, nil)
+}
+
+const metricsPrefix = "hcp_node_admin_"
+
+var (
+	csrDecisions = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: metricsPrefix + "csr_decisions_total",
+		Help: "Number of decisions on CSRs. A repeated decision for the same reason is counted once.",
+	}, []string{"outcome"})
+	fleetMetrics = &fleetCollector{}
+)
+
+// registerMetrics registers the metrics once, although a process can have several managers.
+var registerMetrics = sync.OnceFunc(func() {
+	metrics.Registry.MustRegister(csrDecisions, fleetMetrics)
+	for _, outcome := range []approver.Outcome{approver.Approved, approver.Refused, approver.Ignored, approver.Warning} {
+		csrDecisions.WithLabelValues(string(outcome)) // 0, which a rate needs
+	}
+})
+
+func countDecision(decision approver.Decision) {
+	csrDecisions.WithLabelValues(string(decision.Outcome)).Inc()
+}
+
+// fleetCollector exports the state of the objects in a cache, the same in every replica.
+type fleetCollector struct {
+	reader atomic.Pointer[client.Reader]
+}
+
+// addMetrics makes the collector read the cache of a manager, the last one of the process.
+func addMetrics(m manager.Manager) {
+	registerMetrics()
+	reader := client.Reader(m.GetCache())
+	fleetMetrics.reader.Store(&reader)
+}
+
+// Describe sends the descriptions of all metrics.
+func (*fleetCollector) Describe(descs chan<- *prometheus.Desc) {
+	for _, desc := range fleetDescs {
+		descs <- desc
+	}
+}
+
+// collectTimeout limits how long a scrape waits for the cache, which is not synchronized at first.
+const collectTimeout = 5 * time.Second
+
+// Collect reads the cache. A cache that cannot be read fails the scrape.
+func (c *fleetCollector) Collect(samples chan<- prometheus.Metric) {
+	reader := c.reader.Load()
+	if reader == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	s := &scrape{reader: *reader, samples: samples, now: time.Now()}
+	if err := cmp.Or(s.addEnrollments(ctx), s.addUserDataAndRollouts(ctx)); err != nil {
+		samples <- prometheus.NewInvalidMetric(enrollmentsDesc, err)
+	}
+}
