@@ -63,6 +63,7 @@ func documentKinds() []cli.DocumentKind {
 		cli.NewDocumentKind(programName, "JoinTokenSummary", "token show", tokenDocument{}),
 		cli.NewDocumentKind(programName, "NodeDescription", "describe", descriptionDocument{}),
 		cli.NewDocumentKind(programName, "RevokeResult", "token revoke", revokeDocument{}),
+		cli.NewDocumentKind(programName, "RemoveResult", "remove", removeDocument{}),
 		cli.NewDocumentKind(programName, "ApproverEvent", "approve", eventDocument{}),
 	)
 }

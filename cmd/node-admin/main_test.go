@@ -75,6 +75,7 @@ func TestInvalidCommandLines(t *testing.T) {
 			"name\nsee: hcp-node-admin nodes --help\n",
 		"nodes a -l b=c": "hcp-node-admin nodes: NODE and --selector exclude each other\nsee: hcp-node-admin nodes --help\n",
 		"describe":       "hcp-node-admin describe: the name of one node is required\nsee: hcp-node-admin describe --help\n",
+		"remove":         "hcp-node-admin remove: the name of a node is required\nsee: hcp-node-admin remove --help\n",
 		"approve --timeout x": "hcp-node-admin approve: --timeout: invalid value \"x\": must be a duration such as 90s or " +
 			"1h30m\nsee: hcp-node-admin approve --help\n",
 	})
@@ -107,6 +108,7 @@ func TestFailuresPrintTheirDocument(t *testing.T) {
 		{"approve", "--enrollments", none, "--kubeconfig", none},
 		{"approve", "--unknown"},
 		{"nodes", "--kubeconfig", none},
+		{"remove", "worker-7", "--kubeconfig", none},
 		{"describe", "worker-7", "--kubeconfig", none},
 		{"user-data", "workers", "--kubeconfig", none},
 		{"user-data", "workers", "--output-file", "-"},

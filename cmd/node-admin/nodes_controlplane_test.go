@@ -35,12 +35,15 @@ func TestControlPlaneFleet(t *testing.T) {
 	csrtest.CreateNode(t, "alone")
 	t.Run("describe", h.testDescribe)
 	t.Run("upgrade", h.testUpgrade)
+	t.Run("remove", h.testRemove)
 	t.Run("failures", h.testFailures)
 }
 
 // fleetCommands are command lines for a node.
 func fleetCommands(node string) [][]string {
-	return [][]string{{"nodes"}, {"nodes", node}, {"nodes", "--watch"}, {"describe", node}, {"upgrade", "workers"}}
+	return [][]string{
+		{"nodes"}, {"nodes", node}, {"nodes", "--watch"}, {"describe", node}, {"upgrade", "workers"}, {"remove", node},
+	}
 }
 
 func (h *hostedCluster) testWithoutAPI(t *testing.T) {

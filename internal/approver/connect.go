@@ -163,9 +163,7 @@ func CheckEnrollmentAPI(ctx context.Context, client *kube.Client, server string)
 
 // isServed reports whether a cluster serves an API group, or a version of it.
 func isServed(ctx context.Context, client *kube.Client, path ...string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
-	err := client.RESTClient().Get().AbsPath(append([]string{"/apis"}, path...)...).Do(ctx).Error()
+	_, err := kube.Send(ctx, client.RESTClient().Get().AbsPath(append([]string{"/apis"}, path...)...))
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -48,24 +48,13 @@ func serviceAccounts() kind {
 // objectPath returns the path of one object.
 func (k kind) objectPath(name string) []string { return append(k.path[:len(k.path):len(k.path)], name) }
 
-// send sends a request within kube.RequestTimeout and returns the body of the response.
-func send(ctx context.Context, request *rest.Request) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
-	result := request.Do(ctx)
-	if err := result.Error(); err != nil { // Raw returns less about an error
-		return nil, err
-	}
-	return result.Raw()
-}
-
 // find decodes an object into a value. It returns false if the object does not exist.
 func (c Client) find(ctx context.Context, k kind, name string, into any) (exists bool, err error) {
 	err = c.Conn.Client.GetJSON(ctx, into, k.objectPath(name)...)
 	switch {
 	case err == nil:
 		return true, nil
-	case isMissingObject(err):
+	case kube.IsMissingObject(err):
 		return false, nil
 	}
 	return false, c.explain(ctx, err, "get", k)
@@ -79,12 +68,12 @@ func (c Client) delete(ctx context.Context, k kind, name string, read metav1.Pre
 	if err != nil {
 		return false, fmt.Errorf("encoding the options of a deletion: %w", err)
 	}
-	_, err = send(ctx, c.Conn.Client.RESTClient().Delete().AbsPath(k.objectPath(name)...).
+	_, err = kube.Send(ctx, c.Conn.Client.RESTClient().Delete().AbsPath(k.objectPath(name)...).
 		SetHeader("Content-Type", "application/json").Body(options))
 	switch {
 	case err == nil:
 		return true, nil
-	case isMissingObject(err):
+	case kube.IsMissingObject(err):
 		return false, nil
 	case apierrors.IsConflict(err):
 		return false, err
@@ -92,11 +81,8 @@ func (c Client) delete(ctx context.Context, k kind, name string, read metav1.Pre
 	return false, c.explain(ctx, err, "delete", k)
 }
 
-// isMissingObject reports whether an object does not exist, whereas its resource does. A server without the resource
-// returns status 404 without a Status object.
-func isMissingObject(err error) bool {
-	return apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
-}
+// preconditions returns the UID that was read.
+func preconditions(uid types.UID) metav1.Preconditions { return metav1.Preconditions{UID: &uid} }
 
 // explain returns the error of a request, with a remedy for the administrator of the hosted cluster.
 func (c Client) explain(ctx context.Context, err error, verb string, k kind) error {

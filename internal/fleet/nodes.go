@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
@@ -54,7 +55,7 @@ func (c Client) names(ctx context.Context, k kind) ([]string, error) {
 		metav1.GroupName
 	var names []string
 	for {
-		body, err := send(ctx, c.Conn.Client.RESTClient().Get().AbsPath(k.path...).SetHeader("Accept", accept).
+		body, err := kube.Send(ctx, c.Conn.Client.RESTClient().Get().AbsPath(k.path...).SetHeader("Accept", accept).
 			SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}))
 		if err != nil {
 			return nil, c.explain(ctx, err, "list", k)

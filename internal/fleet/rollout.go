@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -42,19 +44,12 @@ func (c Client) ChangeRollout(
 			object.Name = nodePool
 			return c.write(ctx, "create", "", object)
 		}
-		if specEqual(before, object) {
+		if equality.Semantic.DeepEqual(before.Spec, object.Spec) {
 			return nil
 		}
 		return c.write(ctx, "update", "", object)
 	})
 	return object, err
-}
-
-// specEqual reports whether two NodeRollouts have the same specification, as the API server gets it.
-func specEqual(a, b *v1alpha1.NodeRollout) bool {
-	before, errBefore := json.Marshal(a.Spec)
-	after, errAfter := json.Marshal(b.Spec)
-	return errBefore == nil && errAfter == nil && string(before) == string(after)
 }
 
 // Release removes nodes from the failures of a NodeRollout, so that they are upgraded again, and ends slots of nodes.
@@ -115,7 +110,7 @@ func (c Client) write(ctx context.Context, verb, subresource string, object *v1a
 		}
 		request = c.Conn.Client.RESTClient().Put().AbsPath(path...)
 	}
-	response, err := send(ctx, request.SetHeader("Content-Type", "application/json").Body(content))
+	response, err := kube.Send(ctx, request.SetHeader("Content-Type", "application/json").Body(content))
 	switch {
 	case apierrors.IsConflict(err):
 		return err

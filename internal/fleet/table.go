@@ -116,7 +116,7 @@ func (l *lister) requestList(options metav1.ListOptions) *rest.Request {
 }
 
 func (l *lister) list(ctx context.Context, options metav1.ListOptions) ([]Row, metav1.ListMeta, error) {
-	body, err := send(ctx, l.requestList(options))
+	body, err := kube.Send(ctx, l.requestList(options))
 	if err != nil {
 		return nil, metav1.ListMeta{}, err
 	}
@@ -124,8 +124,8 @@ func (l *lister) list(ctx context.Context, options metav1.ListOptions) ([]Row, m
 }
 
 func (l *lister) get(ctx context.Context, name string) (row Row, isMissing bool, err error) {
-	body, err := send(ctx, l.request(nodeEnrollments().objectPath(name)...))
-	if isMissingObject(err) {
+	body, err := kube.Send(ctx, l.request(nodeEnrollments().objectPath(name)...))
+	if kube.IsMissingObject(err) {
 		return row, true, nil
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -130,13 +131,27 @@ func do(ctx context.Context, request *rest.Request) rest.Result {
 	return request.Do(ctx)
 }
 
+// Send sends a request within RequestTimeout and returns the body of the response.
+func Send(ctx context.Context, request *rest.Request) ([]byte, error) {
+	result := do(ctx, request)
+	if err := result.Error(); err != nil { // Raw returns less about an error
+		return nil, err
+	}
+	return result.Raw()
+}
+
+// IsMissingObject reports whether an object does not exist, whereas its resource does. A server without the resource
+// returns status 404 without a Status object.
+func IsMissingObject(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
+}
+
 // GetJSON decodes the response for a path, such as that of a custom resource whose Go types this module does not have.
 func (c *Client) GetJSON(ctx context.Context, into any, path ...string) error {
-	result := do(ctx, c.core.Get().AbsPath(path...))
-	if err := result.Error(); err != nil {
+	content, err := Send(ctx, c.core.Get().AbsPath(path...))
+	if err != nil {
 		return err
 	}
-	content, _ := result.Raw() // its error is that of the request
 	return wrap.Errorf(json.Unmarshal(content, into), "decoding the response for %s", strings.Join(path, "/"))
 }
 

@@ -40,7 +40,7 @@ func Get(ctx context.Context, conn *kube.Conn, namespace, name string) (*Facts, 
 func GetObjects(ctx context.Context, conn *kube.Conn, namespace, name string) (*Facts, error) {
 	f := &Facts{}
 	err := conn.Client.GetJSON(ctx, &f.NodePool, api, "namespaces", namespace, "nodepools", name)
-	if isMissingObject(err) {
+	if kube.IsMissingObject(err) {
 		return nil, notFound(ctx, conn, namespace, name)
 	}
 	if err != nil {
@@ -51,7 +51,7 @@ func GetObjects(ctx context.Context, conn *kube.Conn, namespace, name string) (*
 	switch {
 	case err == nil:
 		f.HostedCluster = cluster
-	case !isMissingObject(err):
+	case !kube.IsMissingObject(err):
 		return nil, explain(ctx, conn, err, hostedClusters, namespace)
 	}
 	return f, nil
@@ -120,12 +120,6 @@ func List(ctx context.Context, conn *kube.Conn, namespace string) ([]NodePool, e
 // Names returns the names of NodePools.
 func Names(pools []NodePool) []string {
 	return lists.Map(pools, func(pool NodePool) string { return pool.Name })
-}
-
-// isMissingObject reports whether an object does not exist, whereas its resource does. A server without the resource
-// returns status 404 without a Status object.
-func isMissingObject(err error) bool {
-	return apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
 }
 
 // notFound returns the error for a NodePool that does not exist. It lists the others if the credential permits it.

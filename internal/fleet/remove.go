@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Removal is the removal of one node.
+type Removal struct {
+	Node    string   `json:"node" doc:"name of the node"`
+	Deleted []string `json:"deleted" doc:"kinds of the objects that were deleted"`
+}
+
+// removable contains the objects of a node.
+type removable struct {
+	name                string
+	enrollment, account metav1.PartialObjectMetadata // without a UID if it does not exist
+	node                corev1.Node
+}
+
+// Remove deletes the NodeEnrollments, the ServiceAccounts and the Nodes of nodes, unless another client has replaced
+// them since they were read. It succeeds if they do not exist. Without force it deletes nothing if one of the Nodes is
+// Ready. It passes each deleted object to deleted, and returns what it has deleted, also with an error.
+func (c Client) Remove(
+	ctx context.Context, names []string, force bool, deleted func(kind, node string),
+) ([]Removal, error) {
+	all, err := c.readRemovable(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	if !force {
+		if err := refuseReady(all); err != nil {
+			return nil, err
+		}
+	}
+	var removals []Removal
+	for _, one := range all {
+		removal := Removal{Node: one.name}
+		err := c.removeOne(ctx, one, force, func(kind string) {
+			removal.Deleted = append(removal.Deleted, kind)
+			deleted(kind, one.name)
+		})
+		removals = append(removals, removal)
+		if err != nil {
+			return removals, err
+		}
+	}
+	return removals, nil
+}
+
+// readRemovable reads the objects of nodes.
+func (c Client) readRemovable(ctx context.Context, names []string) ([]removable, error) {
+	var all []removable
+	for _, name := range lists.AppendMissing(nil, names...) {
+		one := removable{name: name}
+		for _, object := range []struct {
+			kind kind
+			name string
+			into any
+		}{
+			{nodeEnrollments(), name, &one.enrollment},
+			{serviceAccounts(), v1alpha1.ServiceAccount(name), &one.account},
+			{nodes(), name, &one.node},
+		} {
+			if _, err := c.find(ctx, object.kind, object.name, object.into); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// refuseReady returns an error if a Node is Ready.
+func refuseReady(all []removable) error {
+	var causes []report.Problem
+	for _, one := range all {
+		if kube.IsReady(&one.node) {
+			causes = append(causes, readyProblem(one.name))
+		}
+	}
+	return report.FailWith(report.Refused, causes)
+}
+
+func readyProblem(name string) report.Problem {
+	return report.Problem{
+		Message: fmt.Sprintf("Node %s is Ready, and may run pods; --force removes it nevertheless", name),
+		Remedy: report.Remedy("oc adm drain " + name + " --ignore-daemonsets --delete-emptydir-data\n" +
+			"hcp-node-agent leave # on the host\n" +
+			"hcp-node-admin remove " + name + " # when the Node is no longer Ready, about a minute later"),
+	}
+}
+
+// removeOne deletes the objects of a node. The enrollment is first: without it, the controller approves no CSR of the
+// node, so that the Node is not created again.
+func (c Client) removeOne(ctx context.Context, one removable, force bool, deleted func(kind string)) error {
+	for _, object := range []struct {
+		kind kind
+		name string
+		meta metav1.ObjectMeta
+	}{
+		{nodeEnrollments(), one.name, one.enrollment.ObjectMeta},
+		{serviceAccounts(), v1alpha1.ServiceAccount(one.name), one.account.ObjectMeta}, // also deleted by the garbage collector
+	} {
+		if object.meta.UID == "" {
+			continue
+		}
+		_, err := c.delete(ctx, object.kind, object.name, preconditions(object.meta.UID))
+		if apierrors.IsConflict(err) {
+			return replaced(object.kind, one.name)
+		}
+		if err != nil {
+			return err
+		}
+		deleted(object.kind.Name)
+	}
+	if one.node.UID == "" {
+		return nil
+	}
+	if err := c.removeNode(ctx, one, force); err != nil {
+		return err
+	}
+	deleted(nodes().Name)
+	return nil
+}
+
+// removeNode deletes the Node. Without force, it fails if the Node has become Ready meanwhile.
+func (c Client) removeNode(ctx context.Context, one removable, force bool) error {
+	uid := one.node.UID
+	for {
+		read := preconditions(uid)
+		if !force {
+			read.ResourceVersion = &one.node.ResourceVersion
+		}
+		_, err := c.delete(ctx, nodes(), one.name, read)
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		one.node = corev1.Node{}
+		exists, err := c.find(ctx, nodes(), one.name, &one.node)
+		switch {
+		case err != nil || !exists:
+			return err
+		case one.node.UID != uid:
+			return replaced(nodes(), one.name)
+		}
+		if err := refuseReady([]removable{one}); err != nil {
+			return err
+		}
+	}
+}
+
+// replaced returns the error for an object of a node that is another one than was read.
+func replaced(k kind, node string) error {
+	return report.Fail(report.Failed, report.Remedy("hcp-node-admin remove "+node+" # if the new object must be removed "+
+		"as well"), "the %s of %s was replaced meanwhile, and is not deleted", k.Name, node)
+}
