@@ -3,7 +3,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -19,6 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/fleet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -26,7 +29,7 @@ import (
 type approveOptions struct {
 	cluster                             clusterFlags
 	enrollmentDir, namespace, configMap string
-	node, fingerprint                   string
+	name, node, fingerprint             string
 	addresses                           []string
 	watch, allowManagementCluster       bool
 	probeAddress                        string
@@ -35,7 +38,7 @@ type approveOptions struct {
 
 func newApproveCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
-		Use:         "approve",
+		Use:         "approve [NODE|CSR]",
 		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.ApprovalMissing, report.Interrupted),
 		Short:       "Approve CSRs of nodes by their enrollments, or of one node",
 		Long: `Approve runs where the hosted cluster is administered, not on a node: the right
@@ -43,16 +46,25 @@ to approve is the right to become any node.
 
 With --enrollments it approves every CSR that proves the join token of an
 enrollment in DIR, and no other; with --watch it does so until it is stopped.
-With --node and --fingerprint it approves one client CSR, by the key that join
-prints on the node; with --address also the node's serving CSR when it is
-created.
+With NODE, or the name of one of its CSRs, it prints the pending CSRs of the
+node, with the reasons for and against their approval, and the commands that
+approve them; exit code 5 means that nothing was approved. With NODE and
+--fingerprint it approves the client CSR with the key that join prints on the
+node; with --address also the serving CSR of the node when it is created. Any
+node can choose the name of a CSR, so that it does not select what is approved.
 
 Nothing is ever denied. A join token is valid for one key, which is recorded in
 a ConfigMap of the hosted cluster (deploy/approver-rbac.yaml creates it, and the
-rights that approve needs).`,
+rights that approve needs).` + describePermissions(approvePermissions()),
 		Example: `  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE
-  hcp-node-admin approve --node NAME --fingerprint SHA256:HEX`,
-		Args: cli.NoArgs,
+  hcp-node-admin approve worker-7.example.com
+  hcp-node-admin approve worker-7.example.com --fingerprint SHA256:HEX`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return errors.New("at most one node or CSR is possible")
+			}
+			return nil
+		},
 	}
 	var o approveOptions
 	flags := c.Flags()
@@ -63,7 +75,7 @@ rights that approve needs).`,
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "",
 		"with --watch: serve /readyz and /livez over HTTP at `ADDRESS`, such as :8080")
 	o.cluster.add(flags, ", or - for standard input")
-	flags.StringVar(&o.node, "node", "", "`NAME` of the single node to approve")
+	flags.StringVar(&o.node, "node", "", "`NAME` of the single node to approve; the same as NODE")
 	flags.StringVar(&o.fingerprint, "fingerprint", "",
 		"fingerprint of that node's key, as printed by join: `SHA256:HEX`")
 	flags.StringSliceVar(&o.addresses, "address", nil,
@@ -75,17 +87,25 @@ rights that approve needs).`,
 	flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "ConfigMap `NAME`")
 	flags.BoolVar(&o.allowManagementCluster, "allow-management-cluster", false,
 		"approve nodes of a cluster that serves HostedClusters itself")
-	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p) }
+	c.ValidArgsFunction = completeOne(completeFrom(&o.cluster, fleet.Client.PendingNames))
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			o.name = args[0]
+		}
+		return o.run(c.Context(), p)
+	}
 	return c
 }
 
 func (o approveOptions) check() error {
 	switch {
-	case (o.enrollmentDir == "") == (o.node == ""):
-		return usageError("exactly one of --enrollments DIR and --node NAME is required")
+	case o.node != "" && o.name != "":
+		return usageError("NODE and --node exclude each other")
+	case (o.enrollmentDir == "") == (o.node+o.name == ""):
+		return usageError("exactly one of --enrollments DIR and NODE is required")
 	case o.enrollmentDir != "" && (o.fingerprint != "" || len(o.addresses) > 0):
-		return usageError("--fingerprint and --address require --node; an enrollment contains its own")
-	case o.node != "" && o.watch:
+		return usageError("--fingerprint and --address require NODE; an enrollment contains its own")
+	case o.watch && o.enrollmentDir == "":
 		return usageError("--watch requires --enrollments")
 	case o.probeAddress != "" && !o.watch:
 		return usageError("--health-probe-bind-address requires --watch")
@@ -153,6 +173,13 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.timeout)
 		defer cancel()
+	}
+	if o.name != "" && o.fingerprint == "" && len(addresses) == 0 {
+		return reviewCSRs(ctx, p, a, o.name)
+	}
+	o.node = cmp.Or(o.node, o.name)
+	if err := checkNodeNames([]string{o.node}); err != nil {
+		return err
 	}
 	return a.ApproveManually(ctx, approver.ManualApproval{
 		NodeName:    o.node,

@@ -31,17 +31,17 @@ func TestApproveRejectsInvalidFlags(t *testing.T) {
 	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(string(certtest.NewCA(t, "ca").PEM)))
 	fingerprint := "SHA256:" + strings.Repeat("0", 64)
 	for line, want := range map[string]string{
-		"":                       "exactly one of --enrollments DIR and --node NAME is required",
+		"":                       "exactly one of --enrollments DIR and NODE is required",
 		"--enrollments " + dir:   "no kubeconfig was found",
-		"--kubeconfig " + config: "exactly one of --enrollments DIR and --node NAME is required",
+		"--kubeconfig " + config: "exactly one of --enrollments DIR and NODE is required",
 		"--enrollments " + dir + " --node a --kubeconfig " +
-			config: "exactly one of --enrollments DIR and --node NAME is required",
+			config: "exactly one of --enrollments DIR and NODE is required",
 		"--enrollments /gone --kubeconfig " +
 			config: "--enrollments: stat /gone",
 		"--enrollments " + config + " --kubeconfig " +
 			config: "is not a directory",
 		"--enrollments " + dir + " --fingerprint x --kubeconfig " +
-			config: "require --node",
+			config: "require NODE",
 		"--enrollments " + dir + " --kubeconfig /gone": "reading the kubeconfig: stat /gone",
 		"--enrollments " + dir + " --kubeconfig -":     "no kubeconfig was found",
 		"--enrollments " + dir + " --kubeconfig " +

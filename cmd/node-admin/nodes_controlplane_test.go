@@ -28,6 +28,7 @@ import (
 func TestControlPlaneFleet(t *testing.T) {
 	h := startHostedCluster(t)
 	t.Run("without the API", h.testWithoutAPI)
+	t.Run("approve without the API", h.testApproveWithoutAPI)
 	if err := rights.Grant(t.Context(), h.admin, "crd.yaml"); err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +36,10 @@ func TestControlPlaneFleet(t *testing.T) {
 	csrtest.CreateNode(t, "alone")
 	t.Run("describe", h.testDescribe)
 	t.Run("upgrade", h.testUpgrade)
+	t.Run("approve", h.testApprove)
 	t.Run("remove", h.testRemove)
 	t.Run("failures", h.testFailures)
+	t.Run("completion", h.testCompletion)
 }
 
 // fleetCommands are command lines for a node.
@@ -68,6 +71,37 @@ func (h *hostedCluster) testFailures(t *testing.T) {
 		unreachable := runCommandLine(t, append(args, "--kubeconfig", h.unreachable(t))...)
 		if unreachable.Code != report.Failed || !strings.Contains(unreachable.Err, "127.0.0.1:1 refused the connection") {
 			t.Errorf("%q, unreachable: %+v", args, unreachable)
+		}
+	}
+}
+
+// testCompletion checks the names that are completed, without those that the command line already has.
+func (h *hostedCluster) testCompletion(t *testing.T) {
+	pending := csrtest.ServingRequest{Node: "completed", Addresses: []string{"192.0.2.50"}}.Submit(t)
+	const end = ":4\n"
+	for line, want := range map[string][]string{
+		"nodes ":             {"worker-1\n", "worker-2\n"},
+		"describe ":          {"worker-1\n", "described\n"},
+		"remove worker-1 ":   {"worker-2\n"},
+		"nodes --nodepool ":  {"gpu\nworkers\n" + end},
+		"nodes --phase Re":   {"Ready\n"},
+		"approve ":           {pending + "\n", "completed\n"},
+		"describe worker-1 ": {end},
+		"approve worker-1 ":  {end},
+	} {
+		words := strings.Split(line, " ")
+		args := append([]string{"__complete", words[0], "--kubeconfig", kubetest.Plane.Kubeconfig}, words[1:]...)
+		got := runCommandLine(t, args...).Out
+		for _, one := range want {
+			if !strings.Contains("\n"+got, "\n"+one) || line == "remove worker-1 " && strings.Contains(got, "worker-1\n") {
+				t.Errorf("%q is completed with %q, want %q", line, got, one)
+			}
+		}
+		if last := words[len(words)-1]; last == "" {
+			args[3] = h.unreachable(t)
+			if got := runCommandLine(t, args...).Out; got != end && got != ":6\n" {
+				t.Errorf("%q is completed with %q, without a cluster", line, got)
+			}
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
@@ -73,6 +74,29 @@ func SummarizeCSRs(ctx context.Context, client *kube.Client, node, tokenID strin
 		}
 	}
 	return all, nil
+}
+
+// PendingNames returns the names of the pending CSRs that can be pasted into a shell, and of their nodes, sorted.
+func PendingNames(ctx context.Context, client *kube.Client) ([]string, error) {
+	names := sets.New[string]()
+	for _, signer := range []string{
+		certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName,
+	} {
+		options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
+		_, err := connection{client: client}.eachPage(ctx, options, func(page []kube.CSR) error {
+			for n := range page {
+				if csr := &page[n]; !IsDecided(csr) && plainName.MatchString(csr.Name) {
+					names.Insert(csr.Name)
+					names.Insert(ConcernsOf(csr).EnrolledNodes()...)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return sets.List(names), nil
 }
 
 // newest returns the newest CSRs of a list, sorted by time.

@@ -74,17 +74,14 @@ func (d *Description) nextApprovals() []report.Problem {
 	for _, csr := range approver.PendingCSRs(d.CSRs) {
 		problem := report.Problem{
 			Message: "the client CSR " + approver.DisplayName(csr.Name) + " is pending",
-			Remedy: report.Remedy("hcp-node-admin approve --node " + d.Name + " --fingerprint " + csr.Key +
-				" # if join on the host prints this key"),
+			Remedy:  report.Remedy("hcp-node-admin approve " + d.Name + " # prints the reasons for and against it"),
 		}
 		switch {
 		case csr.Key == "": // it cannot be approved
 			continue
 		case csr.IsServing():
-			addresses := strings.Join(csr.Addresses, ",")
-			problem.Message = fmt.Sprintf("the serving CSR %s is pending, for %s", approver.DisplayName(csr.Name), addresses)
-			problem.Remedy = report.Remedy("hcp-node-admin approve --node " + d.Name + " --address " + addresses +
-				" # if the host has these addresses")
+			problem.Message = fmt.Sprintf("the serving CSR %s is pending, for %s", approver.DisplayName(csr.Name),
+				strings.Join(csr.Addresses, ", "))
 		}
 		all = append(all, problem)
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
@@ -46,6 +47,15 @@ func (c Client) NodePools(ctx context.Context) ([]string, error) {
 	pools := lists.Map(table.Rows, func(row Row) string { return row.Spec.NodePool })
 	slices.Sort(pools)
 	return slices.DeleteFunc(slices.Compact(pools), func(name string) bool { return name == "" }), err
+}
+
+// PendingNames returns the names of the nodes that have pending CSRs, and the names of these CSRs, sorted.
+func (c Client) PendingNames(ctx context.Context) ([]string, error) {
+	csrs, err := approver.PendingNames(ctx, c.Conn.Client)
+	if err != nil {
+		return nil, c.explain(ctx, err, "list", kind{resource: csrResource, path: []string{csrResource}})
+	}
+	return csrs, nil
 }
 
 // names returns the names of all objects of a kind, sorted.

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approver
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Review is a pending CSR with the reasons for and against its approval by a person.
+type Review struct {
+	CSRSummary
+	Node     string           `json:"node" doc:"name of the node in the CSR"`
+	Findings []report.Finding `json:"findings" doc:"reasons for the approval (ok) and against it; a problem cannot be overridden"`
+}
+
+// Names of the checks of a review.
+const (
+	reviewRules      = "rules"
+	reviewEnrollment = "enrollment"
+	reviewNode       = "node"
+	reviewAddresses  = "addresses"
+	reviewKey        = "key"
+)
+
+// errNotServed is the error of a cluster without the API of NodeEnrollments.
+var errNotServed = errors.New("the cluster does not serve them")
+
+// enrollmentFacts are the enrollments that a review considers.
+type enrollmentFacts struct {
+	Enrollments
+	unusable   error // why the NodeEnrollment of the node admits no host
+	unreadable error // why NodeEnrollments cannot be read
+}
+
+// review returns the reasons for and against the approval of a pending CSR. It depends only on its arguments.
+func review(csr *kube.CSR, node string, enrolled enrollmentFacts, facts Facts) Review {
+	r := Review{CSRSummary: summarize(csr), Node: node}
+	request := parseCSR(csr)
+	add := func(check string, severity report.Severity, remedy report.Remedy, message string) {
+		r.Findings = append(r.Findings, report.Finding{
+			Check: check, Severity: severity, Message: truncateTo(maxReasonLength, message), Remedy: remedy,
+		})
+	}
+	expected := ExpectedNode{NodeName: node, PublicKey: request.key}
+	for _, address := range request.addresses { // a person decides on the addresses
+		expected.Addresses = append(expected.Addresses, netip.PrefixFrom(address, address.BitLen()))
+	}
+	if err := expected.CheckOwn(csr); err != nil {
+		add(reviewRules, report.SeverityProblem, "", err.Error())
+	} else {
+		add(reviewRules, report.SeverityOK, "", "it is as the kubelet of "+node+" submits it")
+	}
+	severity, message, remedy := enrolled.evaluate(csr, node, facts)
+	add(reviewEnrollment, severity, remedy, message)
+	if r.IsServing() {
+		if conflict := request.conflict(node, enrolled.Enrollments, facts).String(); conflict != "" {
+			add(reviewAddresses, report.SeverityWarning, "", conflict)
+		}
+		add(reviewAddresses, report.SeverityNote, "", "check on the host that it has the addresses: "+
+			strings.Join(r.Addresses, ", "))
+		return r
+	}
+	switch state := facts.Node; {
+	case state == nil:
+		add(reviewNode, report.SeverityNote, "", "whether Node "+node+" exists is not known")
+	case state.IsReady:
+		add(reviewNode, report.SeverityProblem, "", "Node "+node+" is Ready, so that the CSR is of another host")
+	case state.Exists:
+		add(reviewNode, report.SeverityProblem, report.Remedy("oc delete node "+node+
+			" # if its machine no longer exists or was reinstalled"), "Node "+node+" already exists in the cluster")
+	default:
+		add(reviewNode, report.SeverityOK, "", "Node "+node+" does not exist yet")
+	}
+	add(reviewKey, report.SeverityNote, "", "compare the key with the fingerprint that join prints on the host")
+	return r
+}
+
+// evaluate returns the decision that the controller makes with the enrollments.
+func (e enrollmentFacts) evaluate(csr *kube.CSR, node string, facts Facts) (
+	severity report.Severity, message string, remedy report.Remedy,
+) {
+	switch {
+	case e.unreadable != nil:
+		return report.SeverityNote, "NodeEnrollments cannot be read: " + e.unreadable.Error(), ""
+	case e.unusable != nil:
+		return report.SeverityWarning, fmt.Sprintf("the NodeEnrollment of %s is invalid: %v", node, e.unusable), ""
+	}
+	decision := Decide(csr, e.Enrollments, facts)
+	switch decision.Outcome {
+	case Approved:
+		message = "the NodeEnrollment of " + node + " permits it, so that the controller approves it"
+		if decision.Reason != "" {
+			message += ": " + decision.Reason
+		}
+		return report.SeverityOK, message, "# start the controller, if it does not run"
+	case Refused:
+		return report.SeverityWarning, decision.Reason, decision.Remedy
+	}
+	if csr.Spec.SignerName == certificatesv1.KubeletServingSignerName {
+		decision.Remedy = "" // the command that approves it is printed below
+	}
+	return report.SeverityNote, cmp.Or(decision.Reason, "no NodeEnrollment applies"), decision.Remedy
+}
+
+// Command returns the command that approves the CSR after the checks, "" if it must not be approved.
+func (r Review) Command() report.Remedy {
+	for _, finding := range r.Findings {
+		if finding.Severity == report.SeverityProblem {
+			return ""
+		}
+	}
+	if r.IsServing() {
+		return report.Remedy("hcp-node-admin approve " + r.Node + " --address " + strings.Join(r.Addresses, ",") +
+			" # if the host has these addresses")
+	}
+	return report.Remedy("hcp-node-admin approve " + r.Node + " --fingerprint " + r.Key +
+		" # if join on the host prints this key")
+}
