@@ -198,6 +198,10 @@ test-rpm: ## build the RPMs twice, check them, and install, upgrade and remove t
 release: ## a release: the signed repository of the RPMs, tarballs, SBOMs, the image, checksums: build/release
 	packaging/release.sh
 
+.PHONY: release-admin
+release-admin: ## hcp-node-admin as a plugin of kubectl for Linux and macOS, and its krew manifest: build/release
+	packaging/release-admin.sh
+
 .PHONY: image
 image: ## the image of hcp-node-admin for amd64 and arm64, an OCI archive: build/image (needs buildah)
 	packaging/image.sh build/image/hcp-node-admin_$(VERSION)_image.tar
