@@ -21,8 +21,9 @@ func (h *hostedCluster) testApproveWithoutAPI(t *testing.T) {
 	key := certtest.NewKey(t)
 	csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: key, Node: "no-api"}.Submit(t)
 	got := h.exec(t, "approve", "no-api")
-	if got.Code != report.ApprovalMissing || !strings.Contains(got.Out, "NodeEnrollments cannot be read: the cluster does "+
-		"not serve them") || !strings.Contains(got.Err, "\nhcp-node-admin approve no-api --fingerprint SHA256:") {
+	if got.Code != report.ApprovalMissing || !strings.Contains(got.Out, "NodeEnrollments cannot be read: the "+
+		"cluster does not serve them") ||
+		!strings.Contains(got.Err, "\nhcp-node-admin approve no-api --fingerprint SHA256:") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -62,7 +63,8 @@ func (h *hostedCluster) testApprove(t *testing.T) {
 	h.patchStatus(t, "reviewed", v1alpha1.NodeEnrollmentStatus{BoundKey: "SHA256:00"})
 	got := h.exec(t, "approve", "reviewed")
 	for _, want := range []string{
-		"client CSR " + copied + " of", "  problem  rules                invalid usages: ", "2 CSRs of reviewed were not approved",
+		"client CSR " + copied + " of", "  problem  rules                invalid usages: ",
+		"2 CSRs of reviewed were not approved",
 		"was already used with another key (SHA256:00)",
 	} {
 		if !strings.Contains(got.Out+got.Err, want) {
@@ -102,7 +104,8 @@ func (h *hostedCluster) checkApprovePermissions(t *testing.T) {
 	h.grant(t, "manual-approver", approvePermissions())
 	key := certtest.NewKey(t)
 	csr := csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: key, Node: "permitted-csr"}.Submit(t)
-	got := h.await(t, "manual-approver", "approve", "permitted-csr", "--fingerprint", enrollment.Fingerprint(&key.PublicKey))
+	fingerprint := enrollment.Fingerprint(&key.PublicKey)
+	got := h.await(t, "manual-approver", "approve", "permitted-csr", "--fingerprint", fingerprint)
 	if got.Code != report.Success || csrtest.Conditions(t, csr) == "" {
 		t.Errorf("with the documented permissions: %+v", got)
 	}

@@ -30,8 +30,8 @@ func approvePermissions() []permission {
 	}
 }
 
-// reviewCSRs prints the pending CSRs of a node, or of the node of a CSR, with the reasons for and against their approval. Its error has the
-// commands that approve them, because nothing is approved.
+// reviewCSRs prints the pending CSRs of a node, or of the node of a CSR, with the reasons for and against their
+// approval. Its error has the commands that approve them, because nothing is approved.
 func reviewCSRs(ctx context.Context, p *cli.Printer, a *approver.Approver, name string) error {
 	node, err := a.NodeOf(ctx, name)
 	if err != nil {

@@ -50,10 +50,12 @@ func TestInvalidCommandLines(t *testing.T) {
 			"see: hcp-node-admin token show --help\n",
 		"token show a b": "hcp-node-admin token show: one file is required: NAME.token or NAME.yaml\n" +
 			"see: hcp-node-admin token show --help\n",
-		"join":               "hcp-node-admin: unknown command \"join\"\nsee: hcp-node-admin --help\n",
-		"--enrollments x":    "hcp-node-admin: unknown flag: --enrollments\nsee: hcp-node-admin --help\n",
-		"approve a b":        "hcp-node-admin approve: at most one node or CSR is possible\nsee: hcp-node-admin approve --help\n",
-		"approve a --node b": "hcp-node-admin approve: NODE and --node exclude each other\nsee: hcp-node-admin approve --help\n",
+		"join":            "hcp-node-admin: unknown command \"join\"\nsee: hcp-node-admin --help\n",
+		"--enrollments x": "hcp-node-admin: unknown flag: --enrollments\nsee: hcp-node-admin --help\n",
+		"approve a b": "hcp-node-admin approve: at most one node or CSR is possible\nsee: " +
+			"hcp-node-admin approve --help\n",
+		"approve a --node b": "hcp-node-admin approve: NODE and --node exclude each other\nsee: " +
+			"hcp-node-admin approve --help\n",
 		"user-data": "hcp-node-admin user-data: the name of one NodePool is required\n" +
 			"see: hcp-node-admin user-data --help\n",
 		"upgrade": "hcp-node-admin upgrade: the name of one NodePool is required\nsee: hcp-node-admin upgrade --help\n",

@@ -40,6 +40,7 @@ func TestControlPlaneFleet(t *testing.T) {
 	t.Run("remove", h.testRemove)
 	t.Run("failures", h.testFailures)
 	t.Run("completion", h.testCompletion)
+	t.Run("pages", h.testPages)
 }
 
 // fleetCommands are command lines for a node.
@@ -103,6 +104,19 @@ func (h *hostedCluster) testCompletion(t *testing.T) {
 				t.Errorf("%q is completed with %q, without a cluster", line, got)
 			}
 		}
+	}
+}
+
+// testPages lists more NodeEnrollments than one response contains, sorted by name.
+func (h *hostedCluster) testPages(t *testing.T) {
+	want := ""
+	for n := range 120 {
+		name := fmt.Sprintf("page-%03d", n)
+		h.enroll(t, name, func(object *v1alpha1.NodeEnrollment) { object.Labels = map[string]string{"test": "pages"} })
+		want += "nodeenrollment.hcp-node-agent.io/" + name + "\n"
+	}
+	if got := h.exec(t, "nodes", "-l", "test=pages", "-o", "name"); got.Out != want || got.Code != report.Success {
+		t.Errorf("%d lines: %+v", strings.Count(got.Out, "\n"), got)
 	}
 }
 

@@ -104,7 +104,9 @@ func (a *Approver) pendingCSRs(ctx context.Context, node string) ([]*kube.CSR, e
 
 // enrollmentsFor returns the enrollments on which the decision on a CSR depends. It adds the keys with which their join
 // tokens were used to the facts.
-func (a *Approver) enrollmentsFor(ctx context.Context, csr *kube.CSR, node string, facts Facts) (enrollmentFacts, error) {
+func (a *Approver) enrollmentsFor(
+	ctx context.Context, csr *kube.CSR, node string, facts Facts,
+) (enrollmentFacts, error) {
 	names := []string{node}
 	for _, address := range ConcernsOf(csr).Addresses {
 		names = append(names, facts.NodesByAddress[address]...)

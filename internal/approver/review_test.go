@@ -26,6 +26,8 @@ func TestReview(t *testing.T) {
 	token := issue(t, "worker-1", ca, now, time.Hour, "192.0.2.7", "2001:db8::7")
 	enrolled := enrollmentFacts{Enrollments: NewEnrollments([]*enrollment.Enrollment{token.enrollment})}
 	none := enrollmentFacts{Enrollments: NewEnrollments(nil)}
+	invalid, notServed := none, none
+	invalid.unusable, notServed.unreadable = errors.New("wrong"), errNotServed
 	client, serving := validClientCSR(key).csr(t), validServingCSR(key).csr(t)
 	signed := validClientCSR(key).csr(t)
 	signed.Annotations = token.sign(t, cluster, key)
@@ -53,10 +55,10 @@ func TestReview(t *testing.T) {
 		"client without its join token": {review(client, "worker-1", enrolled, facts), []string{
 			"ok rules ", "warning enrollment it contains no join token, but node worker-1 has one", "ok node ", "note key ",
 		}, approveClient},
-		"invalid enrollment": {review(client, "worker-1", enrollmentFacts{Enrollments: none.Enrollments, unusable: errors.New("wrong")}, unknown), []string{
+		"invalid enrollment": {review(client, "worker-1", invalid, unknown), []string{
 			"ok rules ", "warning enrollment the NodeEnrollment of worker-1 is invalid: wrong", "note node ", "note key ",
 		}, approveClient},
-		"no API": {review(client, "worker-1", enrollmentFacts{Enrollments: none.Enrollments, unreadable: errNotServed}, facts), []string{
+		"no API": {review(client, "worker-1", notServed, facts), []string{
 			"ok rules ", "note enrollment NodeEnrollments cannot be read: the cluster does not", "ok node ", "note key ",
 		}, approveClient},
 		"other usages": {review(misused, "worker-1", none, facts), []string{
