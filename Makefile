@@ -51,9 +51,9 @@ docs: ## generate docs/reference.md, docs/reference-admin.md and docs/schema fro
 	go run ./cmd/node-admin docs schema docs/schema
 
 .PHONY: generate
-generate: $(CONTROLLER_GEN) ## generate deploy/crd.yaml and the methods of the API's types
+generate: $(CONTROLLER_GEN) ## generate deploy/hosted-base/crd.yaml and the methods of the API's types
 	$(CONTROLLER_GEN) object paths=./internal/api/...
-	$(CONTROLLER_GEN) crd paths=./internal/api/... output:crd:stdout >deploy/crd.yaml
+	$(CONTROLLER_GEN) crd paths=./internal/api/... output:crd:stdout >deploy/hosted-base/crd.yaml
 
 .PHONY: formats
 formats: ## write the stored documents of the next release to test/compatibility/testdata
@@ -144,7 +144,7 @@ lint: $(LINT) ## golangci-lint, the word list of test/words, and shellcheck
 	$(LINT) run ./...
 	cd test/controlplane && $(LINT) run ./...
 	go run ./test/words
-	$(MAKE) generate && git diff --exit-code -- deploy/crd.yaml internal/api # they are generated
+	$(MAKE) generate && git diff --exit-code -- deploy/hosted-base/crd.yaml internal/api # they are generated
 	shellcheck $$(git ls-files '*.sh' .ci | grep -v /payload/files/)
 
 .PHONY: controlplane

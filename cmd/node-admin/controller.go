@@ -12,11 +12,11 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/controller"
@@ -25,7 +25,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// controllerOptions are the flags of controller.
+// controllerOptions are the flags of controller run.
 type controllerOptions struct {
 	cluster                      clusterFlags
 	namespace                    string
@@ -33,26 +33,26 @@ type controllerOptions struct {
 	allowManagementCluster       bool
 }
 
-func newControllerCommand(p *cli.Printer) *cobra.Command {
+func newControllerRunCommand(p *cli.Printer) *cobra.Command {
 	var o controllerOptions
 	c := &cobra.Command{
-		Use:         "controller",
+		Use:         "run",
 		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused),
 		Short:       "Approve the CSRs of enrolled nodes, and report their state",
-		Long: `Controller runs until it is stopped, usually as a Deployment. It approves every
+		Long: `Run runs until it is stopped, usually as a Deployment. It approves every
 CSR that proves the join token of a NodeEnrollment in the hosted cluster, and no
 other, and writes the state of each node to the status of its NodeEnrollment.
 
 Nothing is ever denied. A join token is valid for one key, which the status of
 the NodeEnrollment records. Any number of replicas can run; the one that holds
 the Lease ` + controller.LeaseName + ` works.`,
-		Example: "  hcp-node-admin controller --kubeconfig hosted.kubeconfig",
+		Example: "  hcp-node-admin controller run --kubeconfig hosted.kubeconfig",
 		Args:    cli.NoArgs,
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
 	o.cluster.add(flags, ", or - for standard input; in a pod of the hosted cluster, its service account is the default")
-	flags.StringVarP(&o.namespace, "namespace", "n", metav1.NamespaceSystem, "`NAMESPACE` of the Lease")
+	flags.StringVarP(&o.namespace, "namespace", "n", v1alpha1.Namespace, "`NAMESPACE` of the Lease")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "",
 		"serve /readyz and /livez over HTTP at `ADDRESS`, such as :8081")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "",

@@ -116,7 +116,7 @@ func TestApproverKustomization(t *testing.T) {
 		name := filepath.Base(file)
 		// The others are for the hosted cluster.
 		isOther := slices.Contains([]string{
-			"kustomization.yaml", "approver-rbac.yaml", "controller-rbac.yaml", "crd.yaml",
+			"kustomization.yaml", "approver-rbac.yaml",
 		}, name)
 		if slices.Contains(kustomization.Resources, name) == isOther {
 			t.Errorf("deploy/%s: a resource of the kustomization: %t", name, !isOther)

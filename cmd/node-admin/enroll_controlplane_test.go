@@ -33,9 +33,7 @@ func startEnrollTest(t *testing.T) *enrollTest {
 	withoutKubeconfig(t)
 	e := &enrollTest{managementCluster: startManagementCluster(t), hosted: startManagementCluster(t), dir: t.TempDir()}
 	e.createObjects(t)
-	for _, file := range []string{"crd.yaml", "controller-rbac.yaml"} {
-		e.hosted.run(t, "", "apply", "-f", "../../deploy/"+file)
-	}
+	e.hosted.run(t, "", "apply", "-k", "../../deploy/hosted-base")
 	e.hosted.run(t, "", "wait", "--for=condition=Established", "crd", "--all")
 	e.hosted.run(t, "", "create", "namespace", "clusters") // of the accounts of the test
 	e.setHostedKubeconfig(t, e.hosted.plane.Kubeconfig)

@@ -155,7 +155,7 @@ func CheckEnrollmentAPI(ctx context.Context, client *kube.Client, server string)
 		return fmt.Errorf("checking the API of %s: %w", server, err)
 	}
 	if !isServed {
-		return report.Fail(report.Refused, "oc --kubeconfig hosted.kubeconfig apply -f deploy/crd.yaml",
+		return report.Fail(report.Refused, "oc --kubeconfig hosted.kubeconfig apply -k deploy/hosted-base",
 			"%s does not serve %s, the API of NodeEnrollment", server, version)
 	}
 	return nil

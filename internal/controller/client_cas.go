@@ -25,7 +25,7 @@ const (
 	clientCAKey       = "client-ca-file"
 )
 
-const rightsRemedy = "oc --kubeconfig hosted.kubeconfig apply -f deploy/controller-rbac.yaml"
+const rightsRemedy = "oc --kubeconfig hosted.kubeconfig apply -k deploy/hosted-base"
 
 // clientCALifetime is how long the CAs, or why they cannot be read, are kept.
 const clientCALifetime = time.Minute

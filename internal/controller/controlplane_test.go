@@ -24,6 +24,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
@@ -31,7 +32,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 
-// controllerKubeconfig has exactly the rights of deploy/controller-rbac.yaml.
+// controllerKubeconfig has exactly the rights of deploy/hosted-base/rbac.yaml.
 var controllerKubeconfig []byte
 
 func TestMain(m *testing.M) {
@@ -68,8 +69,8 @@ func prepareCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, file := range []string{"crd.yaml", "controller-rbac.yaml"} {
-		if err := rights.Grant(ctx, admin, file); err != nil {
+	for _, file := range []string{"namespace.yaml", "crd.yaml", "rbac.yaml"} {
+		if err := rights.Grant(ctx, admin, "hosted-base/"+file); err != nil {
 			return err
 		}
 	}
@@ -127,7 +128,7 @@ func (c *testController) options(kubeconfig []byte) Options {
 		defer c.mu.Unlock()
 		c.entries = append(c.entries, entry)
 	}, funcr.Options{})
-	return Options{Config: config, ClusterCA: hashes, Namespace: "kube-system", Logger: logger}
+	return Options{Config: config, ClusterCA: hashes, Namespace: v1alpha1.Namespace, Logger: logger}
 }
 
 // run starts a manager, which the end of the test stops.

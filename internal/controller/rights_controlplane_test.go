@@ -29,7 +29,7 @@ import (
 
 // The credential must not have more rights than the controller uses.
 func TestControlPlaneRights(t *testing.T) {
-	const user = "system:serviceaccount:kube-system:" + rights.Controller
+	const user = "system:serviceaccount:" + v1alpha1.Namespace + ":" + rights.Controller
 	const group = "hcp-node-agent.io"
 	list := authorizationv1.ResourceAttributes{Verb: "list", Group: group, Resource: "nodeenrollments"}
 	if !csrtest.Allowed(t, user, list) {
@@ -59,7 +59,9 @@ func TestControlPlaneRights(t *testing.T) {
 		{Verb: "delete", Group: "certificates.k8s.io", Resource: "certificatesigningrequests"},
 		{Verb: "approve", Group: "certificates.k8s.io", Resource: "signers", Name: "kubernetes.io/kube-apiserver-client"},
 		{Verb: "sign", Group: "certificates.k8s.io", Resource: "signers", Name: "kubernetes.io/kubelet-serving"},
-		{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-system", Name: "x"},
+		{Verb: "get", Resource: "secrets", Namespace: v1alpha1.Namespace, Name: "x"},
+		{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-system"},
+		{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: v1alpha1.Namespace, Name: "x"},
 		{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "x"},
 	} {
 		if csrtest.Allowed(t, user, no) {
@@ -68,7 +70,7 @@ func TestControlPlaneRights(t *testing.T) {
 	}
 }
 
-// limitedKubeconfig returns a kubeconfig of a user with the rights of the ClusterRole in deploy/controller-rbac.yaml,
+// limitedKubeconfig returns a kubeconfig of a user with the rights of the ClusterRole in deploy/hosted-base/rbac.yaml,
 // as change leaves them, and with that to create Events.
 func limitedKubeconfig(t *testing.T, user string, change func(*rbacv1.ClusterRole)) []byte {
 	t.Helper()
@@ -191,7 +193,7 @@ func TestControlPlaneUnreadableClientCAs(t *testing.T) {
 	csr := expiredRequest(t, "unverified", key, time.Now().Add(-time.Minute)).Submit(t)
 	c := startWith(t, limitedKubeconfig(t, "reads-no-configmap", func(*rbacv1.ClusterRole) {}))
 	last := c.awaitDecision(csr, approver.Ignored, "its client certificate cannot be verified")
-	if !strings.Contains(last.Remedy, "deploy/controller-rbac.yaml") {
+	if !strings.Contains(last.Remedy, "deploy/hosted-base") {
 		t.Errorf("the remedy is %q", last.Remedy)
 	}
 	checkPending(t, csr)

@@ -100,7 +100,7 @@ func (c Client) explain(ctx context.Context, err error, verb string, k kind) err
 		return report.Fail(report.CredentialRefused, grantRemedy(verb, k), "%s: no permission: %w", doing, err)
 	case apierrors.IsNotFound(err):
 		return report.Fail(report.Refused, "# select the hosted cluster with --context or --kubeconfig, or install the "+
-			"API there:\noc --kubeconfig hosted.kubeconfig apply -f deploy/crd.yaml",
+			"API there:\noc --kubeconfig hosted.kubeconfig apply -k deploy/hosted-base",
 			"%s does not serve %s: the API of NodeEnrollments is not installed, or it is not the hosted cluster",
 			c.Conn.Server, k.resource)
 	}

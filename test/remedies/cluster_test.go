@@ -46,7 +46,7 @@ func TestRemediesForTheCluster(t *testing.T) {
 	shell := localShell(t, dir, "PATH="+filepath.Join(dir, "bin")+":"+bin+":"+os.Getenv("PATH"),
 		"KUBECONFIG="+kubetest.Plane.Kubeconfig)
 	// The kinds of the first documents are known only after a moment.
-	result, err := shell("kubectl apply -f deploy/crd.yaml; for try in $(seq 20); do kubectl apply -f " + objects +
+	result, err := shell("kubectl apply -k deploy/hosted-base; for try in $(seq 20); do kubectl apply -f " + objects +
 		" && exit; sleep 1; done; exit 1")
 	if err != nil || result.ExitCode != 0 {
 		t.Fatalf("creating the objects: %v, %+v", err, result)

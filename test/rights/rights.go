@@ -23,12 +23,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 )
 
 // Accounts of the manifests in deploy.
 const (
 	Approver   = "hcp-node-admin-approver"   // of approver-rbac.yaml
-	Controller = "hcp-node-admin-controller" // of controller-rbac.yaml
+	Controller = "hcp-node-admin-controller" // of hosted-base/rbac.yaml
 )
 
 // Documents returns the YAML documents of a file in deploy. The working directory
@@ -115,13 +117,17 @@ func awaitEstablished(ctx context.Context, client rest.Interface, path []string)
 	return nil
 }
 
-// NewKubeconfig returns a kubeconfig of a service account in kube-system, with a token that is valid for an hour. The
+// NewKubeconfig returns a kubeconfig of one of the accounts, with a token that is valid for an hour. The
 // CA is from the administrator's kubeconfig; server is the API server's URL.
 func NewKubeconfig(
 	ctx context.Context, client kubernetes.Interface, account, administrators, server string,
 ) ([]byte, error) {
 	hour := int64(3600)
-	token, err := client.CoreV1().ServiceAccounts("kube-system").CreateToken(ctx, account,
+	namespace := metav1.NamespaceSystem
+	if account == Controller {
+		namespace = v1alpha1.Namespace
+	}
+	token, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, account,
 		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}},
 		metav1.CreateOptions{})
 	if err != nil {

@@ -35,8 +35,9 @@ func TestRollout(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Minute)
 	defer cancel()
 	t.Cleanup(func() { saveJournals(t) })
-	must(t, rights.Grant(ctx, environment.Client, "crd.yaml"))
-	must(t, rights.Grant(ctx, environment.Client, "controller-rbac.yaml"))
+	for _, file := range []string{"namespace", "crd", "rbac"} {
+		must(t, rights.Grant(ctx, environment.Client, "hosted-base/"+file+".yaml"))
+	}
 	startController(ctx, t)
 	payload, err := environment.Payload()
 	must(t, err)
