@@ -50,6 +50,16 @@ func manDate() (string, error) {
 	return now.UTC().Format(time.DateOnly), nil
 }
 
+// titleOf returns the title of a page. A long one has only the words of the command: the title line and the last line
+// have 80 columns.
+func titleOf(name string) string {
+	const maxTitle = 31
+	if words := strings.Split(name, "-"); len(name) > maxTitle {
+		name = strings.Join(words[len(words)-2:], "-")
+	}
+	return strings.ToUpper(name)
+}
+
 // ManPage is a man page.
 type ManPage struct {
 	Name, Number string
@@ -123,7 +133,7 @@ func flagsOf(set *pflag.FlagSet) []*pflag.Flag {
 // render returns the page in the macros of man(7).
 func (m ManPage) render(date, version string) string {
 	p := &roff{}
-	p.request("TH", strings.ToUpper(m.Name), m.Number, date, version, manual)
+	p.request("TH", titleOf(m.Name), m.Number, date, version, manual)
 	p.restoreLayout()
 	p.request("SH", "NAME")
 	p.line(escapeRoff(m.Name) + ` \- ` + escapeRoff(m.Summary))

@@ -82,6 +82,9 @@ var optionOfLibrary = regexp.MustCompile(`(?m)^ +-.*(="|\[=(false|true|\d+)\])`)
 func findManProblem(file, text string) string {
 	const columns = 80
 	name, number, _ := strings.Cut(strings.ToUpper(file), ".")
+	if words := strings.Split(name, "-"); len(name) > 31 { // there is no space for more
+		name = strings.Join(words[len(words)-2:], "-")
+	}
 	title := name + "(" + number + ")"
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	if head := regexp.MustCompile("^" + regexp.QuoteMeta(title) + " +HCP Nodes +" + regexp.QuoteMeta(title) + "$"); !head.
