@@ -23,7 +23,7 @@ const module = "github.com/hcp-node-agent/hcp-node-agent/"
 // layers. NAME/... stands for a package and its sub-packages, which may import each other.
 var layers = []layer{
 	{"commands", "cmd/node-admin cmd/node-agent"},
-	{"flows that run other flows", "service"},
+	{"flows that run other flows", "install service"},
 	{"a flow with the steps of a join", "upgrade"},
 	{"flows", "bootstrap cli controller doctor enroll image leave maintenance publisher status"},
 	{"plan", "plan"},

@@ -60,6 +60,8 @@ func documentKinds() []cli.DocumentKind {
 	return append(cli.CommonDocuments(),
 		cli.NewDocumentKind(programName, "UserDataResult", "user-data", userDataDocument{}),
 		cli.NewDocumentKind(programName, "EnrollResult", "enroll", enrollDocument{}),
+		cli.NewDocumentKind(programName, "ControllerInstallResult", "controller install", controllerDocument{}),
+		cli.NewDocumentKind(programName, "ControllerUninstallResult", "controller uninstall", controllerDocument{}),
 		cli.NewDocumentKind(programName, "JoinTokenSummary", "token show", tokenDocument{}),
 		cli.NewDocumentKind(programName, "NodeDescription", "describe", descriptionDocument{}),
 		cli.NewDocumentKind(programName, "RevokeResult", "token revoke", revokeDocument{}),

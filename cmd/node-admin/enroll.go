@@ -16,19 +16,20 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enroll"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // enrollOptions are the flags of enroll.
 type enrollOptions struct {
-	cluster                         clusterFlags // of the management cluster
-	namespace, hostedKubeconfig, ca string
-	offline                         bool
-	nodesFile, userDataFile, dir    string
-	labels, taints                  []string
-	lifetime                        time.Duration
-	format, reinstall               *string
-	firstBoot                       firstBootOptions
+	management                   managementFlags
+	hostedKubeconfig, ca         string
+	offline                      bool
+	nodesFile, userDataFile, dir string
+	labels, taints               []string
+	lifetime                     time.Duration
+	format, reinstall            *string
+	firstBoot                    firstBootOptions
 }
 
 type enrollDocument struct {
@@ -97,7 +98,7 @@ Required permissions:
 		},
 	}
 	o.addFlags(c)
-	c.ValidArgsFunction = o.completeNodePools
+	c.ValidArgsFunction = o.management.complete(nodepool.Names)
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args[0], args[1:]) }
 	return c
 }
@@ -105,8 +106,6 @@ Required permissions:
 func (o *enrollOptions) addFlags(c *cobra.Command) {
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&o.namespace, "namespace", "n", "",
-		"`NAMESPACE` of the NodePool on the management cluster (default that of the kubeconfig's context)")
 	flags.StringVarP(&o.nodesFile, "filename", "f", "",
 		"`FILE` with many nodes, one NAME ADDRESS... per line; - for standard input")
 	flags.DurationVar(&o.lifetime, "expires", 0,
@@ -123,7 +122,7 @@ func (o *enrollOptions) addFlags(c *cobra.Command) {
 		"`POLICY` for a host whose Node exists and is not Ready: allow, the reinstalled host may join; or refuse",
 		"refuse", allowReinstall)
 	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` in which the directory tokens is created")
-	o.cluster.addFor(flags, "management", ", or - for standard input")
+	o.management.add(flags, "NodePool")
 	flags.StringVar(&o.hostedKubeconfig, "hosted-kubeconfig", "",
 		"kubeconfig `FILE` of the hosted cluster (default that in the status of the HostedCluster)")
 	flags.BoolVar(&o.offline, "offline", false,
@@ -134,11 +133,11 @@ func (o *enrollOptions) addFlags(c *cobra.Command) {
 // check returns a usage error for flags that exclude each other.
 func (o *enrollOptions) check() error {
 	switch {
-	case o.nodesFile == "-" && o.cluster.kubeconfig == "-":
+	case o.nodesFile == "-" && o.management.kubeconfig == "-":
 		return usageError("only one of --filename and --kubeconfig can read standard input")
 	case !o.offline && o.ca != "":
 		return usageError("--ca requires --offline")
-	case o.offline && (o.cluster.isSet() || o.namespace != ""):
+	case o.offline && (o.management.isSet() || o.management.namespace != ""):
 		return usageError("--offline connects to no cluster: --kubeconfig, --context and --namespace have no effect")
 	case o.offline && (o.ca == "") == (o.hostedKubeconfig == ""):
 		return usageError("--offline requires the CA of the hosted cluster: either --ca FILE or --hosted-kubeconfig FILE")

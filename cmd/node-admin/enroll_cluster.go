@@ -3,13 +3,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"time"
 
-	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enroll"
@@ -47,29 +45,18 @@ func (o *enrollOptions) enrollInCluster(
 func (o *enrollOptions) nodePool(
 	ctx context.Context, stdin io.Reader, name string,
 ) (*kube.Conn, *nodepool.Facts, error) {
-	if o.hostedKubeconfig != "" && !o.cluster.isSet() && o.namespace == "" {
+	if o.hostedKubeconfig != "" && !o.management.isSet() && o.management.namespace == "" {
 		return nil, nil, nil
 	}
-	conn, err := o.connectManagement(stdin)
+	conn, err := o.management.connect(stdin)
 	if err != nil {
 		return nil, nil, err
 	}
-	facts, err := nodepool.GetObjects(ctx, conn, o.namespace, name)
+	facts, err := nodepool.GetObjects(ctx, conn, o.management.namespace, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	return conn, facts, facts.CheckEnrollable()
-}
-
-// connectManagement prepares the connection to the management cluster, and sets the default of the namespace.
-func (o *enrollOptions) connectManagement(stdin io.Reader) (*kube.Conn, error) {
-	kubeconfig, err := o.cluster.read(stdin)
-	if err != nil {
-		return nil, err
-	}
-	conn, namespace, err := kube.ConnectContext(kubeconfig)
-	o.namespace = cmp.Or(o.namespace, namespace)
-	return conn, err
 }
 
 // hostedConfig returns the client configuration for the hosted cluster.
@@ -81,7 +68,7 @@ func (o *enrollOptions) hostedConfig(
 	if o.hostedKubeconfig != "" {
 		kubeconfig, err = (&clusterFlags{kubeconfig: o.hostedKubeconfig}).read(stdin)
 	} else {
-		kubeconfig, err = facts.GetKubeconfig(ctx, management)
+		kubeconfig, err = facts.HostedCluster.GetKubeconfig(ctx, management)
 	}
 	if err != nil {
 		return nil, err
@@ -96,7 +83,7 @@ func (o *enrollOptions) hostedConfig(
 // checkSameCluster fails if a kubeconfig is not that of the NodePool's hosted cluster. It permits the kubeconfig if
 // that in the status of the HostedCluster cannot be read: the NodePool is then not compared.
 func checkSameCluster(ctx context.Context, config *rest.Config, management *kube.Conn, facts *nodepool.Facts) error {
-	kubeconfig, err := facts.GetKubeconfig(ctx, management)
+	kubeconfig, err := facts.HostedCluster.GetKubeconfig(ctx, management)
 	if err != nil {
 		return nil //nolint:nilerr // the credential may not read Secrets
 	}
@@ -161,15 +148,4 @@ func (o *enrollOptions) addUserData(
 		findings = append([]report.Finding{unpublished}, findings...)
 	}
 	return findings, nil
-}
-
-// completeNodePools completes the name of the NodePool, if the management cluster responds quickly.
-func (o *enrollOptions) completeNodePools(
-	c *cobra.Command, args []string, _ string,
-) (completions []cobra.Completion, directive cobra.ShellCompDirective) {
-	if len(args) > 0 || o.offline {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	user := userDataOptions{cluster: o.cluster, namespace: o.namespace}
-	return user.completeNodePools(c, args, "")
 }

@@ -43,17 +43,19 @@ func checkNodeNames(names []string) error {
 	return nil
 }
 
+// completionTimeout limits the completion of names.
+const completionTimeout = 2 * time.Second
+
 // completeFrom completes arguments with names of the hosted cluster, each once, if the cluster responds quickly.
 func completeFrom(
 	cluster *clusterFlags, list func(fleet.Client, context.Context) ([]string, error),
 ) cobra.CompletionFunc {
-	const timeout = 2 * time.Second
 	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		client, err := connectFleet(cluster, c.InOrStdin())
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ctx, cancel := context.WithTimeout(c.Context(), timeout)
+		ctx, cancel := context.WithTimeout(c.Context(), completionTimeout)
 		defer cancel()
 		names, _ := list(client, ctx) // without a list, the name is not completed
 		return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(args, name) }),

@@ -114,6 +114,8 @@ func TestFailuresPrintTheirDocument(t *testing.T) {
 		{"describe", "worker-7", "--kubeconfig", none},
 		{"user-data", "workers", "--kubeconfig", none},
 		{"user-data", "workers", "--output-file", "-"},
+		{"controller", "install", "hosted", "--kubeconfig", none},
+		{"controller", "uninstall", "hosted", "--kubeconfig", none},
 	})
 }
 

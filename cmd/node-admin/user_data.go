@@ -7,21 +7,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // userDataOptions are the flags of user-data.
 type userDataOptions struct {
-	cluster                       clusterFlags
-	namespace                     string
+	management                    managementFlags
 	format                        *string
 	repository, file              string
 	overwrite, skipsEndpointCheck bool
@@ -77,9 +74,7 @@ nodepools is permitted too, names of NodePools are completed.`,
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&o.namespace, "namespace", "n", "",
-		"`NAMESPACE` of the NodePool (default that of the kubeconfig's context)")
-	o.cluster.addFor(flags, "management", ", or - for standard input")
+	o.management.add(flags, "NodePool")
 	o.format = cli.EnumFlag(c, "format", "",
 		"`FORMAT` of the file: ignition, the user data itself; cloud-init or kickstart, which install the agent and "+
 			"make the host join at its first boot",
@@ -91,7 +86,7 @@ nodepools is permitted too, names of NodePools are completed.`,
 		"write to `FILE`, or to standard output if it is - (default user-data.ign, user-data.yaml or user-data.ks)")
 	flags.BoolVar(&o.overwrite, "overwrite", false, "replace an existing file with another content")
 	flags.BoolVar(&o.skipsEndpointCheck, "skip-endpoint-check", false, "do not connect to the ignition endpoint")
-	c.ValidArgsFunction = o.completeNodePools
+	c.ValidArgsFunction = o.management.complete(nodepool.Names)
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args[0]) }
 	return c
 }
@@ -109,11 +104,11 @@ func (o *userDataOptions) run(ctx context.Context, p *cli.Printer, name string) 
 			return err
 		}
 	}
-	conn, err := o.connect(p.In)
+	conn, err := o.management.connect(p.In)
 	if err != nil {
 		return err
 	}
-	facts, err := nodepool.Get(ctx, conn, o.namespace, name)
+	facts, err := nodepool.Get(ctx, conn, o.management.namespace, name)
 	if err != nil {
 		return err
 	}
@@ -162,36 +157,6 @@ func (o *userDataOptions) write(
 		document.Expires = &expires
 	}
 	return nil
-}
-
-// connect prepares the connection to the management cluster, and sets the default of the namespace.
-func (o *userDataOptions) connect(stdin io.Reader) (*kube.Conn, error) {
-	kubeconfig, err := o.cluster.read(stdin)
-	if err != nil {
-		return nil, err
-	}
-	conn, namespace, err := kube.ConnectContext(kubeconfig)
-	o.namespace = cmp.Or(o.namespace, namespace)
-	return conn, err
-}
-
-// completeNodePools completes the name of the NodePool, if the management cluster responds quickly.
-func (o *userDataOptions) completeNodePools(
-	c *cobra.Command, args []string, _ string,
-) (completions []cobra.Completion, directive cobra.ShellCompDirective) {
-	const timeout = 2 * time.Second
-	directive = cobra.ShellCompDirectiveNoFileComp
-	if len(args) > 0 {
-		return nil, directive
-	}
-	conn, err := o.connect(c.InOrStdin())
-	if err != nil {
-		return nil, directive
-	}
-	ctx, cancel := context.WithTimeout(c.Context(), timeout)
-	defer cancel()
-	pools, _ := nodepool.List(ctx, conn, o.namespace) // without a list, the name is not completed
-	return nodepool.Names(pools), directive
 }
 
 // printUserData prints the findings, the file and how to use it.

@@ -11,9 +11,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// ConnectContext prepares a connection of an administrator with the current context of a kubeconfig, as kubectl does:
-// also with a command that obtains the credential. It returns the namespace of the context, or "default", and sends no
-// request.
+// ConnectContext prepares a connection of an administrator with the current context of a kubeconfig, and sends no
+// request. It returns the namespace of the context, or "default".
 func ConnectContext(kubeconfig []byte) (conn *Conn, namespace string, err error) {
 	config, namespace, err := ParseContext(kubeconfig)
 	if err != nil {
@@ -25,7 +24,8 @@ func ConnectContext(kubeconfig []byte) (conn *Conn, namespace string, err error)
 	return conn, namespace, nil
 }
 
-// ParseContext returns the client configuration of ConnectContext.
+// ParseContext returns the client configuration of the current context of an administrator's kubeconfig, as kubectl
+// does: also with a command that obtains the credential. It returns the namespace of the context, or "default".
 func ParseContext(kubeconfig []byte) (config *rest.Config, namespace string, err error) {
 	const remedy = "oc config view --minify # prints the selected context"
 	client, err := clientcmd.NewClientConfigFromBytes(kubeconfig)

@@ -11,9 +11,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -41,7 +41,7 @@ func GetObjects(ctx context.Context, conn *kube.Conn, namespace, name string) (*
 	f := &Facts{}
 	err := conn.Client.GetJSON(ctx, &f.NodePool, api, "namespaces", namespace, "nodepools", name)
 	if kube.IsMissingObject(err) {
-		return nil, notFound(ctx, conn, namespace, name)
+		return nil, notFound(ctx, conn, namespace, name, nodePools)
 	}
 	if err != nil {
 		return nil, explain(ctx, conn, err, nodePools, namespace)
@@ -70,28 +70,6 @@ func (f *Facts) GetSecrets(ctx context.Context, conn *kube.Conn) error {
 	return err
 }
 
-// GetKubeconfig returns the administrator's kubeconfig of the NodePool's hosted cluster. It is in the Secret that
-// HyperShift names in the status of the HostedCluster, which must exist.
-func (f *Facts) GetKubeconfig(ctx context.Context, conn *kube.Conn) ([]byte, error) {
-	cluster := f.HostedCluster
-	remedy := report.Remedyf("oc -n %s get hostedcluster %s -o jsonpath='{.status.kubeconfig.name}' # pass another "+
-		"kubeconfig with --hosted-kubeconfig", cluster.Namespace, cluster.Name)
-	if cluster.Status.Kubeconfig == nil || cluster.Status.Kubeconfig.Name == "" {
-		return nil, report.Fail(report.Refused, remedy, "HyperShift has not published the kubeconfig of HostedCluster %s yet",
-			cluster.Name)
-	}
-	name := cluster.Status.Kubeconfig.Name
-	secret, err := conn.Client.Secrets(cluster.Namespace).Find(ctx, name)
-	if err != nil {
-		return nil, explain(ctx, conn, err, "secrets", cluster.Namespace)
-	}
-	if secret == nil || len(secret.Data["kubeconfig"]) == 0 {
-		return nil, report.Fail(report.Refused, remedy, "Secret %s in namespace %s does not exist or has no key kubeconfig",
-			name, cluster.Namespace)
-	}
-	return secret.Data["kubeconfig"], nil
-}
-
 // getSecret returns a Secret of the NodePool's configuration, nil if it does not exist.
 func (f *Facts) getSecret(ctx context.Context, conn *kube.Conn, prefix string) (*corev1.Secret, error) {
 	name := f.secretName(prefix)
@@ -117,24 +95,42 @@ func List(ctx context.Context, conn *kube.Conn, namespace string) ([]NodePool, e
 	return list.Items, nil
 }
 
-// Names returns the names of NodePools.
-func Names(pools []NodePool) []string {
-	return lists.Map(pools, func(pool NodePool) string { return pool.Name })
+// Names returns the names of the NodePools of a namespace, sorted.
+func Names(ctx context.Context, conn *kube.Conn, namespace string) ([]string, error) {
+	return listNames(ctx, conn, namespace, nodePools)
 }
 
-// notFound returns the error for a NodePool that does not exist. It lists the others if the credential permits it.
-func notFound(ctx context.Context, conn *kube.Conn, namespace, name string) error {
-	const remedy = "oc get nodepools -A # select the namespace with --namespace"
-	pools, err := List(ctx, conn, namespace)
+// listNames returns the names of the objects of a resource in a namespace, sorted.
+func listNames(ctx context.Context, conn *kube.Conn, namespace, resource string) ([]string, error) {
+	var list metav1.PartialObjectMetadataList
+	plural, _, _ := strings.Cut(resource, ".")
+	if err := conn.Client.GetJSON(ctx, &list, api, "namespaces", namespace, plural); err != nil {
+		return nil, explain(ctx, conn, err, resource, namespace)
+	}
+	names := make([]string, 0, len(list.Items))
+	for _, object := range list.Items {
+		names = append(names, object.Name)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// notFound returns the error for an object that does not exist. It lists the others if the credential permits it.
+func notFound(ctx context.Context, conn *kube.Conn, namespace, name, resource string) error {
+	kind, remedy := "NodePool", report.Remedy("oc get nodepools -A # select the namespace with --namespace")
+	if resource == hostedClusters {
+		kind, remedy = "HostedCluster", "oc get hostedclusters -A # select the namespace with --namespace"
+	}
+	names, err := listNames(ctx, conn, namespace, resource)
 	switch {
 	case err != nil:
-		return report.Fail(report.Usage, remedy, "NodePool %s does not exist in namespace %s", name, namespace)
-	case len(pools) == 0:
-		return report.Fail(report.Usage, remedy, "NodePool %s does not exist: namespace %s has no NodePools", name,
-			namespace)
+		return report.Fail(report.Usage, remedy, "%s %s does not exist in namespace %s", kind, name, namespace)
+	case len(names) == 0:
+		return report.Fail(report.Usage, remedy, "%s %s does not exist: namespace %s has no %ss", kind, name, namespace,
+			kind)
 	}
-	return report.Fail(report.Usage, remedy, "NodePool %s does not exist in namespace %s, which has: %s", name, namespace,
-		strings.Join(Names(pools), ", "))
+	return report.Fail(report.Usage, remedy, "%s %s does not exist in namespace %s, which has: %s", kind, name, namespace,
+		strings.Join(names, ", "))
 }
 
 // explain returns the error of a request for a resource, with a remedy for its administrator.

@@ -55,6 +55,7 @@ type HostedCluster struct {
 	metav1.ObjectMeta `json:"metadata"`
 
 	Spec struct {
+		Platform Platform  `json:"platform"`
 		Services []Service `json:"services"`
 	} `json:"spec"`
 	Status struct {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build controlplane
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+)
+
+// A controller with the arguments of the Deployment and the kubeconfig in the Secret approves an enrolled node.
+func (c *bothClusters) checkController(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	kubetest.WriteFile(t, kubeconfig, []byte(c.writtenKubeconfig(t)))
+	var args []string
+	if err := json.Unmarshal([]byte(c.run(t, "", "-n", "hcp-node-admin", "get", "deployment", "hcp-node-admin-controller",
+		"-o", "jsonpath={.spec.template.spec.containers[0].args}")), &args); err != nil {
+		t.Fatal(err)
+	}
+	for i, arg := range args {
+		arg = strings.Replace(arg, "/credentials/kubeconfig", kubeconfig, 1)
+		args[i] = regexp.MustCompile(`=:\d+$`).ReplaceAllString(arg, "=127.0.0.1:0")
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	command := exec.CommandContext(ctx, executable)
+	command.Args = append([]string{programName}, args...)
+	command.Env = []string{"HOME=" + t.TempDir()}
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	log := &strings.Builder{}
+	command.Stderr = log
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		cancel()
+		if err := command.Wait(); err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("%s", log)
+		}
+	}()
+	csr := c.submit(t, "worker-1")
+	kubetest.WaitUntil(t, "the approval", func() bool {
+		return csrtest.Conditions(t, csr) == "Approved "+approver.ApprovedReason
+	})
+	kubetest.WaitUntil(t, "the status", func() bool {
+		return c.hosted.run(t, "", "get", "nodeenrollment", "worker-1", "-o", "jsonpath={.status.phase}") == "Enrolled"
+	})
+	if owner := c.hosted.run(t, "", "-n", "hcp-node-admin", "get", "lease", "hcp-node-admin-controller", "-o",
+		"jsonpath={.spec.holderIdentity}"); owner == "" {
+		t.Error("no replica has the Lease")
+	}
+}
+
+// submit enrolls a node, submits its client CSR, and returns the name of the CSR.
+func (c *bothClusters) submit(t *testing.T, node string) string {
+	t.Helper()
+	token, record, err := enrollment.New(enrollment.Options{
+		NodeName: node, ClusterCA: csrtest.ClusterCA(t), Lifetime: time.Hour,
+	}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := record.Object()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.hosted.run(t, string(content), "create", "-f", "-")
+	csr, _ := csrtest.SubmitWithToken(t, token)
+	return csr
+}

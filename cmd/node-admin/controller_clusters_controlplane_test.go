@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build controlplane
+
+package main
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+)
+
+// bothClusters are a real management cluster and a real hosted cluster, with the HostedCluster clusters/hosted.a.
+type bothClusters struct {
+	*managementCluster
+
+	hosted *managementCluster // only its control plane and kubectl
+	admin  string             // kubeconfig of the management cluster
+}
+
+func startBothClusters(t *testing.T) *bothClusters {
+	t.Helper()
+	withoutKubeconfig(t)
+	m := startManagementCluster(t)
+	m.createObjects(t)
+	plane, err := bed.Start(t.Context(), bed.Options{Dir: t.TempDir(), Name: "hosted"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	kubetest.Plane = plane // for the helpers that submit CSRs
+	c := &bothClusters{managementCluster: m, hosted: &managementCluster{plane: plane, kubectl: m.kubectl}}
+	c.admin = m.kubeconfig(t, "", nil)
+	kubeconfig := base64.StdEncoding.EncodeToString(mustReadFile(t, plane.Kubeconfig))
+	m.run(t, `{apiVersion: v1, kind: Secret, metadata: {name: hosted.a-admin-kubeconfig, namespace: clusters}, `+
+		`data: {kubeconfig: `+kubeconfig+`}}`, "apply", "-f", "-")
+	m.run(t, "", "-n", "clusters", "patch", "hostedcluster", "hosted.a", "--type=merge", "-p",
+		`{"status": {"kubeconfig": {"name": "hosted.a-admin-kubeconfig"}}}`)
+	return c
+}
+
+// controller runs a subcommand of controller for the HostedCluster, without a wait for pods, which do not run here.
+func (c *bothClusters) controller(t *testing.T, command string, args ...string) clitest.Result {
+	t.Helper()
+	if command == "install" {
+		args = append(args, "--wait=false")
+	}
+	return runCommandLine(t, append([]string{"controller", command, "hosted.a", "--kubeconfig", c.admin}, args...)...)
+}
+
+// state returns the versions of all objects that install applies, of both clusters.
+func (c *bothClusters) state(t *testing.T) string {
+	t.Helper()
+	const kinds = "namespaces,customresourcedefinitions,serviceaccounts,clusterroles,clusterrolebindings,roles," +
+		"rolebindings,secrets,deployments,poddisruptionbudgets,networkpolicies"
+	var all string
+	for _, m := range []*managementCluster{c.managementCluster, c.hosted} {
+		list := m.run(t, "", "get", kinds, "-A", "-o",
+			`jsonpath={range .items[*]}{.kind} {.metadata.namespace}/{.metadata.name} {.metadata.generation}{"\n"}{end}`)
+		for line := range strings.Lines(list) {
+			if strings.Contains(line, "hcp-node") && !strings.Contains(line, "/default ") { // the service account
+				all += line
+			}
+		}
+	}
+	return all
+}

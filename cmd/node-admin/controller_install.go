@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/install"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// installFlags are the flags that controller install and controller uninstall have.
+type installFlags struct {
+	management                            managementFlags
+	hostedKubeconfig, controllerNamespace string
+	dryRun                                bool
+}
+
+func (o *installFlags) add(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	o.management.add(flags, "HostedCluster")
+	flags.StringVar(&o.hostedKubeconfig, "hosted-kubeconfig", "",
+		"administrator's kubeconfig `FILE` of the hosted cluster (default the Secret that the HostedCluster names)")
+	flags.StringVar(&o.controllerNamespace, "controller-namespace", v1alpha1.Namespace,
+		"`NAMESPACE` of the controller on the management cluster; the controllers of several hosted clusters need one each")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would change, by a dry run of the API servers")
+}
+
+func (o *installFlags) check() error {
+	if problems := validation.IsDNS1123Label(o.controllerNamespace); len(problems) > 0 {
+		return usageError("--controller-namespace: %s", problems[0])
+	}
+	return nil
+}
+
+// controllerInstallOptions are the flags of controller install.
+type controllerInstallOptions struct {
+	installFlags
+
+	in, format       *string
+	image, manifests string
+	replicas         int
+	wait             bool
+	timeout          time.Duration
+}
+
+type controllerDocument struct {
+	report.TypeMeta
+	HostedCluster string              `json:"hostedCluster" doc:"HostedCluster as NAMESPACE/NAME"`
+	DryRun        bool                `json:"dryRun,omitempty" doc:"nothing was changed, because of --dry-run"`
+	Changes       []install.Change    `json:"changes" doc:"objects, in the order in which they were changed"`
+	Remaining     []install.Remaining `json:"remaining,omitempty" doc:"objects of the hosted cluster that controller uninstall does not remove"`
+	report.CommandResult
+}
+
+func newControllerInstallCommand(p *cli.Printer) *cobra.Command {
+	var o controllerInstallOptions
+	c := &cobra.Command{
+		Use:         "install HOSTEDCLUSTER",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.Interrupted),
+		Short:       "Install the controller of a hosted cluster",
+		Long: `Install connects to the management cluster, and with the kubeconfig of the
+HostedCluster to the hosted cluster. It applies the custom resource definitions,
+the service account and the permissions of the controller to the hosted cluster,
+and the controller itself to the management cluster, beside the hosted control
+plane. It has no permissions there: its kubeconfig, in a Secret, contains a
+token of its service account in the hosted cluster.
+
+With --in hosted, the controller runs in the hosted cluster. Its pods need a
+node there, so they cannot approve the first node of the cluster.
+
+The objects are those of the directory deploy. A repetition of the command
+changes only what differs. --output yaml prints the manifests and connects to no
+cluster.
+
+Required permissions: those of an administrator of the hosted cluster, get
+hostedclusters and secrets in the namespace of the HostedCluster, and those of
+an administrator of the namespace of the controller, which is created if the
+permission exists.`,
+		Example: "  hcp-node-admin controller install hosted -n clusters \\\n" +
+			"      --image registry.example.com/hcp-node-admin:0.1.0\n" +
+			"  hcp-node-admin controller install hosted -n clusters --dry-run\n" +
+			"  hcp-node-admin controller install --in hosted --output yaml",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 0 && *o.format != "yaml" {
+				return errors.New("the name of one HostedCluster is required")
+			}
+			return nil
+		},
+	}
+	flags := c.Flags()
+	o.add(flags)
+	o.in = cli.EnumFlag(c, "in", "", "`CLUSTER` in which the controller runs: management or hosted",
+		install.Place("").Enum()...)
+	flags.StringVar(&o.image, "image", "", "`IMAGE` of hcp-node-admin (default that of the manifests)")
+	flags.IntVar(&o.replicas, "replicas", 2, "number of replicas, one of which works")
+	flags.BoolVar(&o.wait, "wait", true, "wait until the controller is available")
+	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "timeout of each wait, as a `DURATION`")
+	flags.StringVar(&o.manifests, "cluster", "",
+		"with --output yaml and --in management: print the manifests for this `CLUSTER`, management or hosted")
+	cli.CompleteFlag(c, "cluster", cli.CompleteValue(install.Place("").Enum()))
+	o.format = p.BindOutput(c, "output `FORMAT`: text, json, or yaml for the manifests", "text", "json", "yaml")
+	c.ValidArgsFunction = o.management.complete(nodepool.HostedClusters)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if *o.format == "yaml" {
+			return o.printManifests(p.Out)
+		}
+		return o.run(c.Context(), p, args[0])
+	}
+	return c
+}
+
+func (o *controllerInstallOptions) check() error {
+	switch {
+	case o.replicas < 1:
+		return usageError("--replicas must be at least 1")
+	case o.manifests != "" && *o.format != "yaml":
+		return usageError("--cluster requires --output yaml")
+	case *o.in == string(install.Hosted) && o.controllerNamespace != v1alpha1.Namespace:
+		return usageError("--controller-namespace requires --in management")
+	}
+	if o.image != "" {
+		if _, err := name.ParseReference(o.image); err != nil {
+			return usageError("--image: %w", err)
+		}
+	}
+	return o.installFlags.check()
+}
+
+func (o *controllerInstallOptions) settings() install.Settings {
+	return install.Settings{
+		In: install.Place(*o.in), Namespace: o.controllerNamespace, Image: o.image, Replicas: o.replicas,
+	}
+}
+
+// printManifests prints the manifests for one cluster.
+func (o *controllerInstallOptions) printManifests(w io.Writer) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	cluster := install.Place(cmp.Or(o.manifests, string(install.Hosted)))
+	switch {
+	case o.manifests == "" && *o.in == string(install.Management):
+		return usageError("there are manifests for two clusters: select one with --cluster management or hosted")
+	case cluster != install.Hosted && cluster != install.Place(*o.in):
+		return usageError("--cluster %s: must be hosted, or management with --in management", o.manifests)
+	}
+	content, err := o.settings().Manifests(cluster)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(content)
+	return err
+}
+
+func (o *controllerInstallOptions) run(ctx context.Context, p *cli.Printer, hostedCluster string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	installer, err := o.connect(ctx, p, hostedCluster)
+	if err != nil {
+		return err
+	}
+	installer.Settings, installer.Wait, installer.Timeout = o.settings(), o.wait, o.timeout
+	document := controllerDocument{
+		TypeMeta:      report.Meta("ControllerInstallResult"),
+		HostedCluster: installer.HostedCluster.String(), DryRun: o.dryRun,
+	}
+	document.Changes, err = installer.Install(ctx)
+	document.CommandResult = report.ResultOf(err)
+	return p.Finish(err, document, func(w *report.Page) {
+		printChanges(w, document, fmt.Sprintf("HostedCluster %s: the controller runs in the %s cluster, in namespace %s",
+			document.HostedCluster, *o.in, o.controllerNamespace))
+	})
+}
+
+// printChanges prints the changes below a title.
+func printChanges(w *report.Page, document controllerDocument, title string) {
+	if document.DryRun {
+		title += " (dry run: nothing was changed)"
+	}
+	w.Item("", title)
+	for _, change := range document.Changes {
+		w.Item(fmt.Sprintf("  %-10s  %-10s  ", change.Result, change.Cluster), change.String())
+	}
+}
+
+// connect connects to both clusters. It sets the default of the namespace.
+func (o *installFlags) connect(ctx context.Context, p *cli.Printer, hostedCluster string) (*install.Installer, error) {
+	config, err := o.management.config(p.In)
+	if err != nil {
+		return nil, err
+	}
+	namespace := o.management.namespace
+	installer := &install.Installer{
+		Settings:      install.Settings{Namespace: o.controllerNamespace},
+		HostedCluster: types.NamespacedName{Namespace: namespace, Name: hostedCluster},
+		DryRun:        o.dryRun,
+		Log:           report.Log{Sink: p.Sink},
+	}
+	if installer.Management, err = install.Connect(install.Management, config); err != nil {
+		return nil, err
+	}
+	cluster, err := nodepool.GetHostedCluster(ctx, installer.Management.Conn, namespace, hostedCluster)
+	if err != nil {
+		return installer, err
+	}
+	if err := cluster.CheckPlatform(); err != nil {
+		return nil, err
+	}
+	if o.hostedKubeconfig != "" {
+		hosted := clusterFlags{kubeconfig: o.hostedKubeconfig}
+		installer.HostedKubeconfig, err = hosted.read(p.In)
+	} else {
+		installer.HostedKubeconfig, err = cluster.GetKubeconfig(ctx, installer.Management.Conn)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if config, _, err = kube.ParseContext(installer.HostedKubeconfig); err != nil {
+		return nil, err
+	}
+	installer.Hosted, err = install.Connect(install.Hosted, config)
+	return installer, err
+}

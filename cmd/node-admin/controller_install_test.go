@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// The manifests that install prints are the bytes of deploy, in the order of the kustomizations.
+func TestControllerInstallPrintsDeploy(t *testing.T) {
+	for args, files := range map[string]string{
+		"--in hosted": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted/deployment " +
+			"hosted/poddisruptionbudget hosted/networkpolicy",
+		"--cluster hosted": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted-token/token",
+		"hosted -n clusters --cluster management": "management/namespace management/deployment " +
+			"management/poddisruptionbudget management/networkpolicy",
+	} {
+		var want []byte
+		for _, file := range strings.Fields(files) {
+			content, err := os.ReadFile("../../deploy/" + file + ".yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(want) > 0 && !bytes.HasPrefix(content, []byte("---\n")) {
+				want = append(want, "---\n"...)
+			}
+			want = append(want, content...)
+		}
+		got := printManifests(t, args)
+		if diff := gocmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s (-deploy +printed):\n%s", args, diff)
+		}
+	}
+}
+
+// printManifests runs controller install --output yaml.
+func printManifests(t *testing.T, args string) string {
+	t.Helper()
+	got := runCommandLine(t, append([]string{"controller", "install", "-o", "yaml"}, strings.Fields(args)...)...)
+	if got.Code != report.Success || got.Err != "" {
+		t.Fatalf("%s: %+v", args, got)
+	}
+	return got.Out
+}
+
+// Settings change only their own lines.
+func TestControllerInstallSettings(t *testing.T) {
+	const settings = " --image registry.internal:5000/admin@sha256:" +
+		"0000000000000000000000000000000000000000000000000000000000000000 --replicas 3"
+	for args, want := range map[string]int{
+		"--in hosted": 2, "--cluster hosted": 0,
+		"--cluster management": 6, // and the namespace of four objects
+	} {
+		test := args + settings
+		if args == "--cluster management" {
+			test += " --controller-namespace other"
+		}
+		before, after := strings.Split(printManifests(t, args), "\n"), strings.Split(printManifests(t, test), "\n")
+		if len(before) != len(after) {
+			t.Fatalf("%s: %d lines became %d", test, len(before), len(after))
+		}
+		var changed []string
+		for i := range before {
+			if before[i] != after[i] {
+				changed = append(changed, after[i])
+			}
+		}
+		if len(changed) != want {
+			t.Errorf("%s changes %q", test, changed)
+		}
+		for _, line := range changed {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			switch {
+			case key == "image" && strings.HasPrefix(value, "registry.internal:5000/admin@sha256:0000"):
+			case key == "replicas" && value == "3":
+			case (key == "namespace" || key == "name") && value == "other":
+			default:
+				t.Errorf("%s changes the line %q", test, line)
+			}
+		}
+	}
+}
+
+func TestControllerInstallCommandLines(t *testing.T) {
+	const see = "\nsee: hcp-node-admin controller install --help\n"
+	admin().CheckUsageErrors(t, map[string]string{
+		"controller": "hcp-node-admin controller: a subcommand is required\n" +
+			"see: hcp-node-admin controller --help\n",
+		"controller install":     "hcp-node-admin controller install: the name of one HostedCluster is required" + see,
+		"controller install a b": "hcp-node-admin controller install: the name of one HostedCluster is required" + see,
+		"controller install -o yaml": "hcp-node-admin controller install: there are manifests for two clusters: select one " +
+			"with --cluster management or hosted" + see,
+		"controller install --in hosted --cluster management -o yaml": "hcp-node-admin controller install: --cluster " +
+			"management: must be hosted, or management with --in management" + see,
+		"controller install a --cluster hosted": "hcp-node-admin controller install: --cluster requires --output yaml" + see,
+		"controller install a --replicas 0":     "hcp-node-admin controller install: --replicas must be at least 1" + see,
+		"controller install a --image A:B:C": "hcp-node-admin controller install: --image: could not parse reference: A:B:C" +
+			see,
+		"controller install a --controller-namespace A": "hcp-node-admin controller install: --controller-namespace: a " +
+			"lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with " +
+			"an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " +
+			"'[a-z0-9]([-a-z0-9]*[a-z0-9])?')" + see,
+		"controller install a --in hosted --controller-namespace b": "hcp-node-admin controller install: " +
+			"--controller-namespace requires --in management" + see,
+		"controller uninstall": "hcp-node-admin controller uninstall: the name of one HostedCluster is required\n" +
+			"see: hcp-node-admin controller uninstall --help\n",
+		"controller uninstall a --force": "hcp-node-admin controller uninstall: --force requires --crd\n" +
+			"see: hcp-node-admin controller uninstall --help\n",
+	})
+}

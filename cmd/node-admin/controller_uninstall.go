@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/install"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// controllerUninstallOptions are the flags of controller uninstall.
+type controllerUninstallOptions struct {
+	installFlags
+
+	withCRD, force bool
+}
+
+func newControllerUninstallCommand(p *cli.Printer) *cobra.Command {
+	var o controllerUninstallOptions
+	c := &cobra.Command{
+		Use:         "uninstall HOSTEDCLUSTER",
+		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused),
+		Short:       "Remove the controller of a hosted cluster",
+		Long: `Uninstall removes what controller install has created, in both clusters. The
+credential of the controller is invalid afterwards. The custom resource
+definitions, with all NodeEnrollments, and the namespace hcp-node-admin of the
+hosted cluster remain, unless --crd is given. Nodes that have joined remain too,
+but an administrator must approve their serving certificates.
+
+If the HostedCluster no longer exists, it removes the controller from the
+management cluster.`,
+		Example: "  hcp-node-admin controller uninstall hosted -n clusters",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("the name of one HostedCluster is required")
+			}
+			return nil
+		},
+	}
+	flags := c.Flags()
+	o.add(flags)
+	flags.BoolVar(&o.withCRD, "crd", false,
+		"also delete the custom resource definitions and the namespace of the hosted cluster; refused while "+
+			"NodeEnrollments exist")
+	flags.BoolVar(&o.force, "force", false, "with --crd: delete all NodeEnrollments too")
+	c.ValidArgsFunction = o.completeHostedClusters
+	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args[0]) }
+	return c
+}
+
+func (o *controllerUninstallOptions) run(ctx context.Context, p *cli.Printer, hostedCluster string) error {
+	if o.force && !o.withCRD {
+		return usageError("--force requires --crd")
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	installer, err := o.connect(ctx, p, hostedCluster)
+	if errors.Is(err, nodepool.ErrNotFound) {
+		if isOwner, _ := installer.IsOwner(ctx); isOwner {
+			installer.Log.Note(err.Error() + ": removing its controller from the management cluster")
+			err = nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	document := controllerDocument{
+		TypeMeta:      report.Meta("ControllerUninstallResult"),
+		HostedCluster: installer.HostedCluster.String(), DryRun: o.dryRun,
+	}
+	document.Changes, document.Remaining, err = installer.Uninstall(ctx, o.withCRD, o.force)
+	document.CommandResult = report.ResultOf(err)
+	return p.Finish(err, document, func(w *report.Page) {
+		title := fmt.Sprintf("HostedCluster %s: the controller was removed", document.HostedCluster)
+		if len(document.Changes) == 0 {
+			title = fmt.Sprintf("HostedCluster %s has no controller", document.HostedCluster)
+		}
+		printChanges(w, document, title)
+		o.printRemaining(w, hostedCluster, document.Remaining)
+	})
+}
+
+// printRemaining prints what remains, and the command that removes it.
+func (o *controllerUninstallOptions) printRemaining(
+	w *report.Page, hostedCluster string, remaining []install.Remaining,
+) {
+	if len(remaining) == 0 {
+		return
+	}
+	w.Item("", "in the hosted cluster remain:")
+	force := ""
+	for _, one := range remaining {
+		text := one.Kind + " " + one.Name
+		if one.Objects > 0 {
+			text += ", with " + one.Count()
+			force = " --force"
+		}
+		w.Item("  ", text)
+	}
+	command := "hcp-node-admin controller uninstall " + hostedCluster + o.management.words() + " --crd" + force
+	w.Remedy(report.Remedyf("# remove them too, with all NodeEnrollments:\n%s", command))
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package hcpnodeagent contains the manifests of the controller.
+package hcpnodeagent
+
+import "embed"
+
+// Deploy contains the manifests of the directory deploy that hcp-node-admin applies.
+//
+//go:embed deploy/hosted deploy/hosted-base deploy/hosted-token deploy/management
+var Deploy embed.FS

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
+)
+
+// fieldManager owns the fields that this package applies.
+const fieldManager = "hcp-node-admin"
+
+// Result names the effect of a run on an object.
+type Result string
+
+// The results.
+const (
+	Created    Result = "created"
+	Configured Result = "configured"
+	Unchanged  Result = "unchanged"
+	Deleted    Result = "deleted"
+)
+
+// Enum returns all results.
+func (Result) Enum() []string { return schema.Strings(Created, Configured, Unchanged, Deleted) }
+
+// Change describes the effect of a run on an object.
+type Change struct {
+	Cluster   Place  `json:"cluster" doc:"cluster of the object"`
+	Kind      string `json:"kind" doc:"kind of the object"`
+	Namespace string `json:"namespace,omitempty" doc:"namespace of the object; absent if its kind has none"`
+	Name      string `json:"name" doc:"name of the object"`
+	Result    Result `json:"result" doc:"what was done; with --dry-run, what would be done"`
+}
+
+// String returns the kind, the namespace and the name of the object.
+func (c Change) String() string {
+	return c.Kind + " " + strings.TrimPrefix(c.Namespace+"/"+c.Name, "/")
+}
+
+func changeOf(cluster *Cluster, object *unstructured.Unstructured, result Result) Change {
+	return Change{
+		Cluster: cluster.name, Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(),
+		Result: result,
+	}
+}
+
+// applier applies objects to a cluster, or determines with a dry run of the API server what would change.
+type applier struct {
+	*Cluster
+
+	dryRun     bool
+	namespaces map[string]bool // that do not exist, and would be created
+}
+
+// apply applies an object, which it sets to the object of the API server.
+func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) (Change, error) {
+	change := changeOf(a.Cluster, object, Created)
+	if a.namespaces[object.GetNamespace()] {
+		return change, nil // the API server rejects a dry run in a namespace that does not exist
+	}
+	before := &unstructured.Unstructured{}
+	before.SetGroupVersionKind(object.GroupVersionKind())
+	err := a.client.Get(ctx, client.ObjectKeyFromObject(object), before)
+	exists := err == nil
+	if err != nil && !apierrors.IsNotFound(err) {
+		return change, a.explain(ctx, err, "getting "+change.String())
+	}
+	options := []client.ApplyOption{client.FieldOwner(fieldManager), client.ForceOwnership}
+	if a.dryRun {
+		options = append(options, client.DryRunAll)
+	}
+	err = a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), options...)
+	if err != nil {
+		return change, a.explain(ctx, err, "applying "+change.String())
+	}
+	switch {
+	case exists && equality.Semantic.DeepEqual(settingsOf(before), settingsOf(object)):
+		change.Result = Unchanged
+	case exists:
+		change.Result = Configured
+	case a.dryRun && object.GetKind() == "Namespace":
+		a.namespaces[object.GetName()] = true
+	}
+	return change, nil
+}
+
+// settingsOf returns the fields of an object that do not change without a change of its settings.
+func settingsOf(object *unstructured.Unstructured) map[string]any {
+	settings := object.DeepCopy()
+	for _, field := range [][]string{
+		{"metadata", "managedFields"},
+		{"metadata", "resourceVersion"},
+		{"metadata", "generation"},
+		{"metadata", "creationTimestamp"},
+		{"metadata", "uid"},
+		{"status"},
+	} {
+		unstructured.RemoveNestedField(settings.Object, field...)
+	}
+	return settings.Object
+}
+
+// isOwn reports whether an object has the labels of the controller's manifests.
+func isOwn(object *unstructured.Unstructured) bool {
+	labels := object.GetLabels()
+	return labels["app.kubernetes.io/name"] == "hcp-node-admin" && labels["app.kubernetes.io/component"] == "controller"
+}

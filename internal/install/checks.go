@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// check checks both clusters before the first change.
+func (i *Installer) check(ctx context.Context) error {
+	if err := i.checkHosted(ctx); err != nil {
+		return err
+	}
+	objects, err := i.objects(Hosted)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if object.GetKind() == "CustomResourceDefinition" {
+			if err := i.checkVersions(ctx, object); err != nil {
+				return err
+			}
+		}
+	}
+	if i.In == Management {
+		return i.checkOwner(ctx)
+	}
+	return nil
+}
+
+// checkHosted checks that the hosted cluster is not a management cluster.
+func (i *Installer) checkHosted(ctx context.Context) error {
+	err := approver.CheckHostedCluster(ctx, i.Hosted.Conn.Client, i.Hosted.Conn.Server)
+	if report.CodeOf(err) == report.Refused {
+		return report.Fail(report.Refused, "# pass the kubeconfig of the hosted cluster with --hosted-kubeconfig",
+			"%s is a management cluster, not the cluster of HostedCluster %s", i.Hosted.Conn.Server, i.HostedCluster)
+	}
+	return i.Hosted.explain(ctx, err, "checking the API")
+}
+
+// checkVersions returns an error if the API server has a CustomResourceDefinition with other versions, which applying
+// the manifest would remove.
+func (i *Installer) checkVersions(ctx context.Context, wanted *unstructured.Unstructured) error {
+	existing := newObject(wanted.GetAPIVersion(), wanted.GetKind(), "", wanted.GetName())
+	err := i.Hosted.client.Get(ctx, client.ObjectKeyFromObject(existing), existing)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return i.Hosted.explain(ctx, err, "getting CustomResourceDefinition "+wanted.GetName())
+	}
+	has, supported := servedVersions(existing), servedVersions(wanted)
+	if has == supported {
+		return nil
+	}
+	return report.Fail(report.Refused, "# use the hcp-node-admin of the release that is installed, or a newer one",
+		"%s has CustomResourceDefinition %s with versions %q; this hcp-node-admin supports %q", i.Hosted.Conn.Server,
+		wanted.GetName(), has, supported)
+}
+
+// servedVersions returns the versions of a CustomResourceDefinition, separated by blanks.
+func servedVersions(definition *unstructured.Unstructured) string {
+	var names []string
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions") // has always this type
+	for _, version := range versions {
+		fields, _ := version.(map[string]any)
+		name, _ := fields["name"].(string)
+		if served, _ := fields["served"].(bool); !served {
+			name += " (not served)"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " ")
+}
+
+// checkOwner returns an error if the namespace on the management cluster contains the controller of another
+// HostedCluster.
+func (i *Installer) checkOwner(ctx context.Context) error {
+	owner, err := i.owner(ctx)
+	if err != nil || owner == "" || owner == i.HostedCluster.String() {
+		return err
+	}
+	return report.Fail(report.Refused, "# select another namespace with --controller-namespace",
+		"namespace %s of the management cluster contains the controller of HostedCluster %s", i.managementNamespace(), owner)
+}
+
+// IsOwner reports whether the namespace on the management cluster contains the controller of the HostedCluster.
+func (i *Installer) IsOwner(ctx context.Context) (bool, error) {
+	owner, err := i.owner(ctx)
+	return owner == i.HostedCluster.String(), err
+}
+
+// owner returns the HostedCluster of the controller in the namespace on the management cluster, or "".
+func (i *Installer) owner(ctx context.Context) (string, error) {
+	secret := i.emptySecret()
+	err := i.Management.client.Get(ctx, client.ObjectKeyFromObject(secret), secret)
+	err = i.Management.explain(ctx, client.IgnoreNotFound(err),
+		"getting Secret "+i.managementNamespace()+"/"+controllerName)
+	return secret.GetAnnotations()[hostedClusterAnnotation], err
+}
+
+// isForeignNamespace reports whether the namespace on the management cluster exists for another purpose.
+func (i *Installer) isForeignNamespace(ctx context.Context) (bool, error) {
+	namespace := newObject("v1", "Namespace", "", i.managementNamespace())
+	err := i.Management.client.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, i.Management.explain(ctx, err, "getting Namespace "+i.managementNamespace())
+	}
+	return !isOwn(namespace), nil
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Remaining is an object of the hosted cluster that is not removed.
+type Remaining struct {
+	Kind    string `json:"kind" doc:"kind of the object"`
+	Name    string `json:"name" doc:"name of the object"`
+	Objects int    `json:"objects,omitempty" doc:"number of objects of a CustomResourceDefinition; absent if there are none"`
+}
+
+// Count returns the number of objects in words.
+func (r Remaining) Count() string {
+	if r.Objects == 1 {
+		return "1 object"
+	}
+	return fmt.Sprintf("%d objects", r.Objects)
+}
+
+// Uninstall removes what Install creates in both clusters, wherever the controller runs. The
+// CustomResourceDefinitions, with their objects, and the Namespace of the hosted cluster remain unless withCRD. force
+// permits to delete the objects of CustomResourceDefinitions too. The removal ends with the Secret that names the
+// HostedCluster, so that it can be repeated.
+func (i *Installer) Uninstall(ctx context.Context, withCRD, force bool) ([]Change, []Remaining, error) {
+	if err := i.checkOwner(ctx); err != nil {
+		return nil, nil, err
+	}
+	var remaining []Remaining
+	if i.Hosted != nil {
+		var err error
+		if remaining, err = i.checkRemaining(ctx, withCRD, force); err != nil {
+			return nil, nil, err
+		}
+	}
+	management, err := Settings{In: Management, Namespace: i.managementNamespace()}.objects(Management)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := i.deleteAll(ctx, i.Management, management, isPermanent); err != nil {
+		return i.changes, remaining, err
+	}
+	if i.Hosted != nil {
+		if err := i.uninstallHosted(ctx, withCRD); err != nil {
+			return i.changes, remaining, err
+		}
+	}
+	if err := i.deleteObject(ctx, i.Management, i.emptySecret()); err != nil {
+		return i.changes, remaining, err
+	}
+	isForeign, err := i.isForeignNamespace(ctx)
+	if err == nil && !isForeign {
+		err = i.deleteObject(ctx, i.Management, newObject("v1", "Namespace", "", i.managementNamespace()))
+	}
+	return i.changes, remaining, err
+}
+
+// isPermanent reports whether an object can contain objects that this package has not created.
+func isPermanent(object *unstructured.Unstructured) bool {
+	return slices.Contains([]string{"Namespace", "CustomResourceDefinition"}, object.GetKind())
+}
+
+// uninstallHosted removes the objects of the hosted cluster, those of both ways to run the controller.
+func (i *Installer) uninstallHosted(ctx context.Context, withCRD bool) error {
+	token, err := Settings{In: Management}.objects(Hosted)
+	if err != nil {
+		return err
+	}
+	workload, err := Settings{In: Hosted}.objects(Hosted)
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(token, slices.DeleteFunc(workload, func(object *unstructured.Unstructured) bool {
+		return slices.ContainsFunc(token, func(other *unstructured.Unstructured) bool { return isSame(object, other) })
+	}))
+	if err := i.deleteAll(ctx, i.Hosted, all, isPermanent); err != nil || !withCRD {
+		return err
+	}
+	return i.deleteAll(ctx, i.Hosted, all, func(object *unstructured.Unstructured) bool { return !isPermanent(object) })
+}
+
+func isSame(a, b *unstructured.Unstructured) bool {
+	return a.GroupVersionKind() == b.GroupVersionKind() && client.ObjectKeyFromObject(a) == client.ObjectKeyFromObject(b)
+}
+
+// deleteAll deletes objects, the last one first, except those for which isExcluded returns true.
+func (i *Installer) deleteAll(
+	ctx context.Context, cluster *Cluster, objects []*unstructured.Unstructured,
+	isExcluded func(*unstructured.Unstructured) bool,
+) error {
+	for _, object := range slices.Backward(objects) {
+		if isExcluded(object) {
+			continue
+		}
+		if err := i.deleteObject(ctx, cluster, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteObject deletes an object, and records the change if the object exists.
+func (i *Installer) deleteObject(ctx context.Context, cluster *Cluster, object *unstructured.Unstructured) error {
+	change := changeOf(cluster, object, Deleted)
+	options := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
+	if i.DryRun {
+		options = append(options, client.DryRunAll)
+	}
+	err := cluster.client.Delete(ctx, object, options...)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return cluster.explain(ctx, err, "deleting "+change.String())
+	}
+	i.changes = append(i.changes, change)
+	return nil
+}
+
+// checkRemaining returns what remains in the hosted cluster. With withCRD it returns an error instead if objects would
+// be lost that force does not permit to delete.
+func (i *Installer) checkRemaining(ctx context.Context, withCRD, force bool) ([]Remaining, error) {
+	objects, err := Settings{In: Management}.objects(Hosted)
+	if err != nil {
+		return nil, err
+	}
+	var remaining []Remaining
+	for _, object := range objects {
+		if !isPermanent(object) {
+			continue
+		}
+		one := Remaining{Kind: object.GetKind(), Name: object.GetName()}
+		existing := newObject(object.GetAPIVersion(), one.Kind, "", one.Name)
+		err := i.Hosted.client.Get(ctx, client.ObjectKeyFromObject(existing), existing)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, i.Hosted.explain(ctx, err, fmt.Sprintf("getting %s %s", one.Kind, one.Name))
+		}
+		if one.Kind == "CustomResourceDefinition" {
+			if one.Objects, err = i.countObjects(ctx, object); err != nil {
+				return nil, err
+			}
+			if withCRD && !force && one.Objects > 0 {
+				return nil, report.Fail(report.Refused, "# delete them first, or add --force: nodes without a NodeEnrollment "+
+					"need the approval of an administrator",
+					"the hosted cluster has %s of %s, which --crd deletes too", one.Count(), one.Name)
+			}
+		}
+		remaining = append(remaining, one)
+	}
+	if withCRD {
+		return nil, nil
+	}
+	return remaining, nil
+}
+
+// countObjects returns the number of objects of a CustomResourceDefinition of the manifests.
+func (i *Installer) countObjects(ctx context.Context, definition *unstructured.Unstructured) (int, error) {
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	first, _ := versions[0].(map[string]any)
+	version, _ := first["name"].(string)
+	var list metav1.PartialObjectMetadataList
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"})
+	if err := i.Hosted.client.List(ctx, &list); err != nil {
+		return 0, i.Hosted.explain(ctx, err, "listing "+kind+" objects")
+	}
+	return len(list.Items), nil
+}
