@@ -50,7 +50,7 @@ management cluster.`,
 		"also delete the custom resource definitions and the namespace of the hosted cluster; refused while "+
 			"NodeEnrollments exist")
 	flags.BoolVar(&o.force, "force", false, "with --crd: delete all NodeEnrollments too")
-	c.ValidArgsFunction = o.completeHostedClusters
+	c.ValidArgsFunction = o.management.complete(nodepool.HostedClusters)
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args[0]) }
 	return c
 }

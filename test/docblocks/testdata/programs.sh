@@ -67,7 +67,18 @@ hcp-node-admin() {
     'describe '* | 'upgrade '*--retry* | 'upgrade '*--end-slot*)
       check_options hcp-node-admin "$@"
       not_run 'the node is an example' ;;
-    # Once instead of forever.
+    # It refuses one API server that plays both clusters. The part of the hosted cluster is the same.
+    'controller install '*)
+      check_options hcp-node-admin "$@"
+      [[ $* = *--dry-run* ]] && return
+      # another page may have deleted the namespace just now
+      [ "$(real kubectl get namespaces hcp-node-admin --ignore-not-found -o jsonpath='{.status.phase}')" != Terminating ] ||
+        real kubectl wait --for=delete namespace/hcp-node-admin --timeout=60s
+      real kubectl apply --server-side -k deploy/hosted-token ;;
+    'controller uninstall '*)
+      check_options hcp-node-admin "$@"
+      real kubectl delete -k deploy/hosted ;;
+    # Once instead of forever. One API server plays the hosted and the management cluster.
     approve*) real hcp-node-admin "${@/#--watch/--allow-management-cluster}" ;;
     *) real hcp-node-admin "$@" ;;
   esac
