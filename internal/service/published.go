@@ -14,8 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// publishedUserData returns the user data of a configuration from a Secret of the hosted cluster.
-func publishedUserData(ctx context.Context, client *kube.Client, secret, config string) ([]byte, error) {
+// PublishedUserData returns the user data of a configuration from a Secret of the hosted cluster.
+func PublishedUserData(ctx context.Context, client *kube.Client, secret, config string) ([]byte, error) {
 	remedy := report.Remedyf("oc --kubeconfig hosted.kubeconfig -n %s get secret,rolebinding %s",
 		v1alpha1.Namespace, report.ShellWord(secret))
 	object, err := client.Secrets(v1alpha1.Namespace).Get(ctx, secret)

@@ -16,33 +16,34 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
-// permission contains the annotations of a Node with which the controller offers user data and permits an upgrade.
-type permission struct {
-	secret string // with the user data of the NodePool; "" if the cluster does not upgrade its nodes
-	next   string // configuration of the user data, whose downloads can be prepared
-	config string // to which the node may be upgraded now, "" for none
-	slot   string // ID of the permission
+// Permission contains the annotations of a Node with which the controller offers user data and permits an upgrade.
+type Permission struct {
+	Secret string // with the user data of the NodePool; "" if the cluster does not upgrade its nodes
+	Next   string // configuration of the user data, whose downloads can be prepared
+	Config string // to which the node may be upgraded now, "" for none
+	Slot   string // ID of the permission
 }
 
-func permissionIn(annotations map[string]string) permission {
-	return permission{
-		secret: annotations[v1alpha1.AnnotationUserData],
-		next:   annotations[v1alpha1.AnnotationNextConfig],
-		config: annotations[v1alpha1.AnnotationDesiredConfig],
-		slot:   annotations[v1alpha1.AnnotationSlot],
+// PermissionIn returns the permission in the annotations of a Node.
+func PermissionIn(annotations map[string]string) Permission {
+	return Permission{
+		Secret: annotations[v1alpha1.AnnotationUserData],
+		Next:   annotations[v1alpha1.AnnotationNextConfig],
+		Config: annotations[v1alpha1.AnnotationDesiredConfig],
+		Slot:   annotations[v1alpha1.AnnotationSlot],
 	}
 }
 
-// mustUpgrade reports whether the node must be upgraded now. A slot permits one attempt.
-func (p permission) mustUpgrade(current string, last joinstate.Attempt) bool {
-	return p.secret != "" && p.slot != "" && p.slot != last.Slot && p.config != "" && p.config != current
+// MustUpgrade reports whether the node must be upgraded now. A slot permits one attempt.
+func (p Permission) MustUpgrade(current string, last joinstate.Attempt) bool {
+	return p.Secret != "" && p.Slot != "" && p.Slot != last.Slot && p.Config != "" && p.Config != current
 }
 
 // mustPrepare reports whether the downloads of the next upgrade can be prepared. What has failed is not prepared again.
 // On RHEL CoreOS nothing is: the next boot would start a staged image.
-func (p permission) mustPrepare(current string, last joinstate.Attempt, class hostinfo.Class) bool {
-	hasFailed := last.Config == p.next && last.Failure != ""
-	return p.secret != "" && p.slot == "" && p.next != "" && p.next != current && !hasFailed && class != hostinfo.CoreOS
+func (p Permission) mustPrepare(current string, last joinstate.Attempt, class hostinfo.Class) bool {
+	hasFailed := last.Config == p.Next && last.Failure != ""
+	return p.Secret != "" && p.Slot == "" && p.Next != "" && p.Next != current && !hasFailed && class != hostinfo.CoreOS
 }
 
 const (
@@ -108,17 +109,17 @@ func (m *nodeMonitor) checkRollout(ctx context.Context) ([]report.Finding, error
 	if err != nil {
 		return nil, err
 	}
-	offered := permissionIn(annotations)
+	offered := PermissionIn(annotations)
 	switch {
-	case offered.mustUpgrade(m.state.ConfigHash, last):
-		attempt := joinstate.Attempt{Slot: offered.slot, Config: offered.config, Begun: time.Now().UTC()}
+	case offered.MustUpgrade(m.state.ConfigHash, last):
+		attempt := joinstate.Attempt{Slot: offered.Slot, Config: offered.Config, Begun: time.Now().UTC()}
 		if err := attempt.Save(m.StateDir); err != nil {
 			return nil, err
 		}
-		m.log.Note("the cluster permits the upgrade to configuration " + offered.config)
-		m.start(offered.secret, offered.config, true)
-	case offered.mustPrepare(m.state.ConfigHash, last, m.class) && m.rollout.mayPrepare(offered.next, time.Now()):
-		m.start(offered.secret, offered.next, false)
+		m.log.Note("the cluster permits the upgrade to configuration " + offered.Config)
+		m.start(offered.Secret, offered.Config, true)
+	case offered.mustPrepare(m.state.ConfigHash, last, m.class) && m.rollout.mayPrepare(offered.Next, time.Now()):
+		m.start(offered.Secret, offered.Next, false)
 	}
 	return nil, nil
 }
@@ -132,7 +133,7 @@ func (m *nodeMonitor) start(secret, hash string, isUpgrade bool) {
 	m.rollout.begin(func(ctx context.Context) {
 		defer m.requestCheck("")
 		defer close(ended)
-		userData, err := publishedUserData(ctx, client.Conn.Client, secret, hash)
+		userData, err := PublishedUserData(ctx, client.Conn.Client, secret, hash)
 		if err == nil {
 			err = m.rollout.upgrade(ctx, userData, isUpgrade)
 		}

@@ -29,17 +29,17 @@ import (
 )
 
 func TestPermission(t *testing.T) {
-	offered := permission{secret: "user-data-workers", next: "new"}
-	permitted := permission{secret: "user-data-workers", next: "new", config: "new", slot: "7"}
+	offered := Permission{Secret: "user-data-workers", Next: "new"}
+	permitted := Permission{Secret: "user-data-workers", Next: "new", Config: "new", Slot: "7"}
 	for _, test := range []struct {
 		name             string
-		permission       permission
+		permission       Permission
 		current          string
 		last             joinstate.Attempt
 		class            hostinfo.Class
 		upgrade, prepare bool
 	}{
-		{"nothing", permission{}, "old", joinstate.Attempt{}, "", false, false},
+		{"nothing", Permission{}, "old", joinstate.Attempt{}, "", false, false},
 		{"offered", offered, "old", joinstate.Attempt{}, "", false, true},
 		{"offered to RHCOS", offered, "old", joinstate.Attempt{}, hostinfo.CoreOS, false, false},
 		{"offered what the node has", offered, "new", joinstate.Attempt{}, "", false, false},
@@ -50,10 +50,10 @@ func TestPermission(t *testing.T) {
 		{"permitted what the node has", permitted, "new", joinstate.Attempt{}, "", false, false},
 		{"permitted, but attempted", permitted, "old", joinstate.Attempt{Slot: "7", Config: "new"}, "", false, false},
 		{"permitted again", permitted, "old", joinstate.Attempt{Slot: "6", Config: "new", Failure: "x"}, "", true, false},
-		{"without a configuration", permission{secret: "s", slot: "7"}, "old", joinstate.Attempt{}, "", false, false},
-		{"without user data", permission{config: "new", slot: "7"}, "old", joinstate.Attempt{}, "", false, false},
+		{"without a configuration", Permission{Secret: "s", Slot: "7"}, "old", joinstate.Attempt{}, "", false, false},
+		{"without user data", Permission{Config: "new", Slot: "7"}, "old", joinstate.Attempt{}, "", false, false},
 	} {
-		if got := test.permission.mustUpgrade(test.current, test.last); got != test.upgrade {
+		if got := test.permission.MustUpgrade(test.current, test.last); got != test.upgrade {
 			t.Errorf("%s: upgrade %t", test.name, got)
 		}
 		if got := test.permission.mustPrepare(test.current, test.last, test.class); got != test.prepare {
