@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command fleet measures how many nodes join at the same time with join tokens and without manual
-// approval. Two approvers run concurrently, and some CSRs without a valid token are submitted.
-// The command fails if a node is not approved, or is approved twice, or if one of the other CSRs
-// is approved.
+// Command fleet measures the controller with simulated nodes, which run the agent's own code, against a real control
+// plane. All nodes enroll at once. Then they are upgraded, while the replica of the controller that works is killed
+// three times. Some CSRs must not be approved, and some upgrades fail. The command fails if one of these CSRs is
+// approved, a node is approved or upgraded twice, or more nodes are unavailable than the rollout allows.
 //
-// Usage: fleet [-sizes 10,100,1000] AGENT, from inside the repository, as root
+// Afterwards it measures how long many agents need that fetch the payload from one ignition server at the same time.
+//
+// Usage: fleet [-sizes 100,300,1000] [-fetchers 500] PROGRAM, from inside the repository, as root
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -17,17 +20,33 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
+// settings are the flags.
+type settings struct {
+	program  string
+	sizes    string
+	fetchers int
+	interval time.Duration
+	upgrade  time.Duration
+}
+
 func main() {
-	sizes := flag.String("sizes", "10,100,1000", "how many nodes, one run each")
+	var s settings
+	flag.StringVar(&s.sizes, "sizes", "100,300,1000", "numbers of nodes, one run each; empty for none")
+	flag.IntVar(&s.fetchers, "fetchers", 500, "agents that fetch the payload at the same time; 0 for none")
+	flag.DurationVar(&s.interval, "interval", 4*time.Second, "time between two checks of an agent for a slot; "+
+		"real agents check every minute")
+	flag.DurationVar(&s.upgrade, "upgrade", 2*time.Second, "time for which a node is not Ready in its upgrade")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "fleet: the path of hcp-node-admin is missing: fleet [-sizes 10,100,1000] PROGRAM")
+		fmt.Fprintln(os.Stderr, "fleet: the path of hcp-node-admin is missing: fleet [-sizes 100,300,1000] PROGRAM")
 		os.Exit(2)
 	}
+	s.program = flag.Arg(0)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := measureAll(ctx, *sizes, flag.Arg(0))
+	err := errors.Join(measureFleets(ctx, s), measureFetches(ctx, s.fetchers))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fleet:", err)
@@ -35,26 +54,31 @@ func main() {
 	}
 }
 
-func measureAll(ctx context.Context, sizes, program string) error {
-	fmt.Printf("%6s %7s %9s %9s %11s %9s %11s %11s %10s %12s\n",
-		"nodes", "foreign", "asked", "issued", "approved", "approver", "approvers", "per node", "approver", "waiting node")
-	fmt.Printf("%6s %7s %9s %9s %11s %9s %11s %11s %10s %12s\n",
-		"", "", "s", "s", "first+other", "CPU s", "received", "", "peak MiB", "received")
-	for text := range strings.SplitSeq(sizes, ",") {
+// measureFleets measures a fleet of each size, and prints the figures. It returns an error if a rule was broken.
+func measureFleets(ctx context.Context, s settings) error {
+	requests := newRequestCounter()
+	var results []result
+	var broken []error
+	for text := range strings.SplitSeq(s.sizes, ",") {
+		if text == "" {
+			continue
+		}
 		count, err := strconv.Atoi(text)
 		if err != nil || count < 1 {
 			return fmt.Errorf("%q is not a number of nodes", text)
 		}
-		r, err := measure(ctx, program, count)
+		fmt.Fprintf(os.Stderr, "%s: %d nodes\n", time.Now().Format(time.TimeOnly), count)
+		r, violations, err := measure(ctx, s, count, requests)
 		if err != nil {
 			return fmt.Errorf("%d nodes: %w", count, err)
 		}
-		received := r.approvers[0].received + r.approvers[1].received
-		fmt.Printf("%6d %7d %9.1f %9.1f %11s %9.1f %8d kB %8.1f kB %10.1f %9.1f kB\n", count, r.foreign,
-			r.submitted.Seconds(), r.issued.Seconds(),
-			fmt.Sprintf("%d+%d", r.approvers[0].approved, r.approvers[1].approved), max(r.approvers[0].cpu, r.approvers[1].cpu),
-			received/1000, float64(received)/1000/float64(count), max(r.approvers[0].peak, r.approvers[1].peak),
-			float64(r.waiting)/1000)
+		results = append(results, r)
+		for _, violation := range violations {
+			broken = append(broken, fmt.Errorf("%d nodes: %s", count, violation))
+		}
 	}
-	return nil
+	if len(results) > 0 {
+		printTable(os.Stdout, results)
+	}
+	return errors.Join(broken...)
 }
