@@ -47,7 +47,8 @@ func (k *kubelet) retry(ctx context.Context, doing string, request func() error)
 	return k.conn.Retry(ctx, report.Log{}, doing, request)
 }
 
-// start registers the Node, reports that it is Ready, and obtains the serving certificate.
+// start registers the Node, reports that it is Ready, and obtains the serving certificate. The Lease is renewed until
+// ctx ends.
 func (k *kubelet) start(ctx context.Context) error {
 	labels := map[string]string{corev1.LabelHostname: k.name, corev1.LabelOSStable: "linux"}
 	if err := k.retry(ctx, "creating the Node", func() error {
@@ -67,6 +68,7 @@ func (k *kubelet) start(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	go k.renewLease(ctx)
 	return k.obtainServingCertificate(ctx)
 }
 

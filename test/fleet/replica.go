@@ -29,7 +29,8 @@ type replica struct {
 	log      string // path
 	done     chan struct{}
 	killed   bool
-	requests int64 // when they were read last
+	requests int64   // when they were read last
+	peak     float64 // MiB, when it was read last
 }
 
 // consumption is the resource use of all replicas since their start.
@@ -167,15 +168,12 @@ func (f *fleet) consumption() consumption {
 	return sum
 }
 
-// usage returns the CPU time in seconds and the peak memory in MiB.
+// usage returns the CPU time in seconds and the peak memory in MiB. That of a process that has ended is the last one that
+// was read: the kernel adds the memory of this process, which has started it, to the accounting.
 func (r *replica) usage() (cpu, peak float64) {
 	if !r.isRunning() {
 		state := r.command.ProcessState
-		cpu = (state.UserTime() + state.SystemTime()).Seconds()
-		if usage, known := state.SysUsage().(*syscall.Rusage); known {
-			peak = float64(usage.Maxrss) / 1024
-		}
-		return cpu, peak
+		return (state.UserTime() + state.SystemTime()).Seconds(), r.peak
 	}
 	dir := filepath.Join("/proc", strconv.Itoa(r.command.Process.Pid))
 	stat, _ := os.ReadFile(filepath.Join(dir, "stat")) // of a process that has just ended, it is empty
@@ -190,10 +188,10 @@ func (r *replica) usage() (cpu, peak float64) {
 	for line := range strings.Lines(string(status)) {
 		if text, found := strings.CutPrefix(line, "VmHWM:"); found {
 			kilobytes, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 64)
-			peak = kilobytes / 1024
+			r.peak = kilobytes / 1024
 		}
 	}
-	return cpu, peak
+	return cpu, r.peak
 }
 
 // stopReplicas stops the replicas as kubelet does. It returns an error if one ended before.

@@ -105,9 +105,6 @@ func (f *fleet) enroll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range f.nodes {
-		go n.kubelet.renewLease(ctx)
-	}
 	return f.observer.await(ctx, "all nodes are reported as Ready", func() bool {
 		return f.all(func(n *node, status v1alpha1.NodeEnrollmentStatus) bool {
 			return status.Phase == v1alpha1.PhaseReady && status.ConfigHash == n.config && status.ServingCSR != ""
