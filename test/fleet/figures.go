@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -124,6 +125,28 @@ func rows() []row {
 	return append(all,
 		row{"check for a slot, kB", "%.2f", false, func(r result) float64 { return r.check.get / kilobyte }},
 		row{"report of an agent, kB", "%.2f", false, func(r result) float64 { return r.check.report / kilobyte }})
+}
+
+// barLength is the length of the longest bar of the chart.
+const barLength = 40
+
+// printChart prints the figures per node of the controller as bars: of equal length if they do not depend on the number of
+// nodes.
+func printChart(to io.Writer, results []result) {
+	for _, one := range rows() {
+		if !one.perNode || !strings.Contains(one.name, ": controller, ") || strings.Contains(one.name, "report") {
+			continue
+		}
+		fmt.Fprintf(to, "\n%s, per node\n", one.name)
+		longest := 0.0
+		for _, r := range results {
+			longest = max(longest, one.value(r))
+		}
+		for _, r := range results {
+			bar := strings.Repeat("#", int(math.Round(one.value(r)/max(longest, 1)*barLength)))
+			fmt.Fprintf(to, "%6d nodes  %-*s  "+one.format+"\n", r.nodes, barLength, bar, one.value(r))
+		}
+	}
 }
 
 // printTable prints a figure per line and a size per column. The last column is the ratio of a figure per node at the

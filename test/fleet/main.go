@@ -21,6 +21,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
 )
 
 // settings are the flags.
@@ -45,6 +48,7 @@ func main() {
 		os.Exit(2)
 	}
 	s.program = flag.Arg(0)
+	klog.SetLogger(logr.Discard()) // clients of clusters that have ended log that
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := errors.Join(measureFleets(ctx, s), measureFetches(ctx, s.fetchers))
 	stop()
@@ -79,6 +83,7 @@ func measureFleets(ctx context.Context, s settings) error {
 	}
 	if len(results) > 0 {
 		printTable(os.Stdout, results)
+		printChart(os.Stdout, results)
 	}
 	return errors.Join(broken...)
 }
