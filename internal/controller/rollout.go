@@ -5,6 +5,8 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,9 +16,11 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
@@ -37,10 +41,37 @@ func addRolloutController(m manager.Manager) error {
 	r := &rolloutReconciler{client: m.GetClient(), live: m.GetAPIReader(), events: m.GetEventRecorder(eventSource)}
 	return builder.ControllerManagedBy(m).Named("rollout").
 		For(&v1alpha1.NodeRollout{}).
-		Watches(&v1alpha1.NodeEnrollment{}, handler.EnqueueRequestsFromMapFunc(r.rolloutOf)).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.rolloutOf)).
+		Watches(&v1alpha1.NodeEnrollment{}, handler.EnqueueRequestsFromMapFunc(r.rolloutOf),
+			builder.WithPredicates(memberChange)).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.rolloutOf), builder.WithPredicates(progressChange)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(nodePoolOf)).
 		Complete(r)
+}
+
+// memberChange selects the changes of a NodeEnrollment that change the members of a NodePool.
+var memberChange = predicate.Funcs{
+	UpdateFunc: func(changed event.UpdateEvent) bool {
+		before, after := changed.ObjectOld.(*v1alpha1.NodeEnrollment), changed.ObjectNew.(*v1alpha1.NodeEnrollment)
+		return before.Spec.NodePool != after.Spec.NodePool || before.Status.BoundKey != after.Status.BoundKey
+	},
+}
+
+// progressChange selects the changes of a Node on which a rollout depends. The regular reports of agents and kubelets
+// change nothing else: each decision reads all nodes of the NodePool.
+var progressChange = predicate.Funcs{
+	UpdateFunc: func(changed event.UpdateEvent) bool {
+		before, after := changed.ObjectOld.(*corev1.Node), changed.ObjectNew.(*corev1.Node)
+		return isAvailable(before) != isAvailable(after) || !maps.Equal(before.Labels, after.Labels) ||
+			slices.ContainsFunc(progressAnnotations, func(key string) bool {
+				return before.Annotations[key] != after.Annotations[key]
+			})
+	},
+}
+
+// progressAnnotations are the annotations of a Node on which a rollout depends, or which it writes.
+var progressAnnotations = []string{
+	v1alpha1.AnnotationUserData, v1alpha1.AnnotationNextConfig, v1alpha1.AnnotationDesiredConfig, v1alpha1.AnnotationSlot,
+	v1alpha1.AnnotationState, v1alpha1.AnnotationCurrentConfig, v1alpha1.AnnotationFailedSlot, v1alpha1.AnnotationFailure,
 }
 
 // rolloutOf returns the NodeRollout of the node with the name of an object.
@@ -154,20 +185,20 @@ func (r *rolloutReconciler) report(
 	for _, member := range members {
 		records[member.node.Name] = member.record
 	}
-	event := func(node, kind, reason, note string) {
+	emit := func(node, kind, reason, note string) {
 		log.FromContext(ctx).Info(note, "node", node)
 		r.events.Eventf(records[node], object, kind, reason, "Upgrade", "%s", shorten(note, maxNoteLength))
 	}
 	for _, end := range decision.Ends {
 		if end.Failure == "" {
-			event(end.Node, corev1.EventTypeNormal, "UpgradeCompleted", "upgraded to configuration "+end.Config)
+			emit(end.Node, corev1.EventTypeNormal, "UpgradeCompleted", "upgraded to configuration "+end.Config)
 			continue
 		}
-		event(end.Node, corev1.EventTypeWarning, "UpgradeFailed",
+		emit(end.Node, corev1.EventTypeWarning, "UpgradeFailed",
 			"the upgrade to configuration "+end.Config+" failed: "+end.Failure)
 	}
 	for _, node := range decision.Give {
-		event(node, corev1.EventTypeNormal, "UpgradePermitted",
+		emit(node, corev1.EventTypeNormal, "UpgradePermitted",
 			"may be upgraded to configuration "+object.Status.Config)
 	}
 }

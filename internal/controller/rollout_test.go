@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 )
@@ -39,5 +41,42 @@ func TestPoolOfUnusableRollout(t *testing.T) {
 	pool := poolOf(&v1alpha1.NodeRollout{}, secret, now)
 	if !strings.HasPrefix(pool.Blocked, "the published user data has expired") {
 		t.Errorf("blocked by %q", pool.Blocked)
+	}
+}
+
+// A decision reads all nodes of the NodePool, so the regular reports cause none.
+func TestProgressChange(t *testing.T) {
+	annotate := func(key string) func(*corev1.Node) {
+		return func(node *corev1.Node) { node.Annotations[key] = "changed" }
+	}
+	for name, test := range map[string]struct {
+		change func(*corev1.Node)
+		want   bool
+	}{
+		"nothing":              {func(*corev1.Node) {}, false},
+		"time of the report":   {annotate(v1alpha1.AnnotationReported), false},
+		"reason":               {annotate(v1alpha1.AnnotationReason), false},
+		"heartbeat of kubelet": {func(node *corev1.Node) { node.Status.Conditions[0].LastHeartbeatTime = metav1.Now() }, false},
+		"state":                {annotate(v1alpha1.AnnotationState), true},
+		"configuration":        {annotate(v1alpha1.AnnotationCurrentConfig), true},
+		"failure":              {annotate(v1alpha1.AnnotationFailedSlot), true},
+		"cause of the failure": {annotate(v1alpha1.AnnotationFailure), true},
+		"permission":           {annotate(v1alpha1.AnnotationSlot), true},
+		"removed user data":    {func(node *corev1.Node) { delete(node.Annotations, v1alpha1.AnnotationUserData) }, true},
+		"label":                {func(node *corev1.Node) { node.Labels = map[string]string{"canary": "true"} }, true},
+		"cordon":               {func(node *corev1.Node) { node.Spec.Unschedulable = true }, true},
+		"not Ready":            {func(node *corev1.Node) { node.Status.Conditions[0].Status = corev1.ConditionUnknown }, true},
+	} {
+		before := &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationUserData: "user-data-workers"}},
+			Status: corev1.NodeStatus{
+				Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+			},
+		}
+		after := before.DeepCopy()
+		test.change(after)
+		if got := progressChange.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != test.want {
+			t.Errorf("%s: selected %t, want %t", name, got, test.want)
+		}
 	}
 }
