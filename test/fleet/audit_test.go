@@ -23,8 +23,13 @@ func TestAudit(t *testing.T) {
 	again.approval = "12:01"
 	base := []observation{
 		csr("own", csrState{node: "a", signer: "client"}), csr("own", own), csr("thief", csrState{node: "a"}),
-		{name: "a", node: available}, {name: "b", node: available}, none, slot("a", "1"), permitted,
-		{name: "a", node: &nodeState{slot: "1"}}, permitted, {name: "a", node: available}, none, slot("b", "2"),
+		{name: "a", node: available},
+		{name: "b", node: available},
+		none, slot("a", "1"), permitted,
+		{name: "a", node: &nodeState{slot: "1"}},
+		permitted,
+		{name: "a", node: available},
+		none, slot("b", "2"),
 		{name: "b", node: cordoned},
 	}
 	for name, test := range map[string]struct {

@@ -119,8 +119,10 @@ func rows() []row {
 		}
 	}
 	for _, kind := range kinds {
-		all = append(all, row{"largest " + kind + ", kB", "%.1f", false,
-			func(r result) float64 { return float64(r.largest[kind].largest) / kilobyte }})
+		all = append(all, row{
+			"largest " + kind + ", kB", "%.1f", false,
+			func(r result) float64 { return float64(r.largest[kind].largest) / kilobyte },
+		})
 	}
 	return append(all,
 		row{"check for a slot, kB", "%.2f", false, func(r result) float64 { return r.check.get / kilobyte }},

@@ -15,9 +15,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -42,25 +44,28 @@ func measureFetches(ctx context.Context, agents int) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(table, "\nfetch by %d agents\tsingle, s\tideal, s\tall, s\tratio\tretries\tfailed\t\n", agents)
+	fmt.Fprintf(table, "\nfetch by %d agents\tone, s\tlink, s\tprocessors, s\tall, s\tratio\tretries\tfailed\t\n", agents)
 	for _, rate := range rates {
 		r, err := measureFetch(ctx, agents, rate)
 		if err != nil {
 			return fmt.Errorf("fetching at %d Mbit/s: %w", rate, err)
 		}
-		ideal := r.single.Seconds() * float64(agents)
-		fmt.Fprintf(table, "%d Mbit/s\t%.3f\t%.1f\t%.1f\t%.2f\t%d\t%d\t\n", rate, r.single.Seconds(), ideal,
-			r.all.Seconds(), r.all.Seconds()/ideal, r.retries, r.failed)
+		fmt.Fprintf(table, "%d Mbit/s\t%.3f\t%.1f\t%.1f\t%.1f\t%.2f\t%d\t%d\t\n", rate, r.single.Seconds(),
+			r.link.Seconds(), r.processors.Seconds(), r.all.Seconds(), r.all.Seconds()/max(r.link, r.processors).Seconds(),
+			r.retries, r.failed)
 	}
 	return table.Flush()
 }
 
 // fetches has the figures of the agents that fetch at the same time.
 type fetches struct {
-	single  time.Duration // of one agent alone
-	all     time.Duration // until the last agent has the payload
-	retries int64
-	failed  int64 // agents that gave up
+	single time.Duration // of one agent alone
+	// link is the time in which the server can send all payloads, processors that in which this host can encrypt and parse
+	// them. The ideal time is the longer one.
+	link, processors time.Duration
+	all              time.Duration // until the last agent has the payload
+	retries          int64
+	failed           int64 // agents that gave up
 }
 
 func measureFetch(ctx context.Context, agents, megabits int) (r fetches, err error) {
@@ -79,15 +84,19 @@ func measureFetch(ctx context.Context, agents, megabits int) (r fetches, err err
 	defer cancel()
 	fetcher := ignition.Fetcher{ConnectTo: server.address}
 	var alone []time.Duration
-	for range 5 {
+	used := processorTime()
+	for range 9 {
 		begun := time.Now()
 		if _, err := fetcher.Fetch(ctx, userData); err != nil {
 			return r, err
 		}
 		alone = append(alone, time.Since(begun))
 	}
+	processor := processorTime() - used
 	slices.Sort(alone)
 	r.single = alone[len(alone)/2]
+	r.link = time.Duration(float64(agents*len(server.payload)*8) / float64(megabits) * float64(time.Microsecond))
+	r.processors = processor / time.Duration(len(alone)*runtime.NumCPU()) * time.Duration(agents)
 	before := server.requests.Load()
 	var failed atomic.Int64
 	var fetching sync.WaitGroup
@@ -102,6 +111,15 @@ func measureFetch(ctx context.Context, agents, megabits int) (r fetches, err err
 	fetching.Wait()
 	r.all, r.failed, r.retries = time.Since(begun), failed.Load(), server.requests.Load()-before-int64(agents)
 	return r, ctx.Err()
+}
+
+// processorTime returns the processor time that this process has used.
+func processorTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 const fetchToken = "00000000-0000-4000-8000-000000000000" //nolint:gosec // of a server in this process
