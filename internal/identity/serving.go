@@ -14,6 +14,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
 // Serving follows the CSR that kubelet submits for its serving certificate,
@@ -28,6 +29,10 @@ type Serving struct {
 	Dir       string // kubelet's certificates, PKIDirectory
 	Addresses []netip.Addr
 	Topology  ClusterTopology
+	// Quiet is the time for which Obtain only checks whether kubelet has stored its certificate, for a node whose CSRs are
+	// approved automatically. The list and the watch of serving CSRs contain those of all nodes, so a wave of nodes would
+	// receive each other's.
+	Quiet time.Duration
 	// Validate fails unless a CSR belongs to this node and requests no more than
 	// it may.
 	Validate func(*kube.CSR) error
@@ -58,12 +63,32 @@ func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) 
 	if s.Check() == Valid {
 		return Result{}, s.handleRenewal(ctx, approve)
 	}
+	if approve == nil && s.awaitStored(ctx) {
+		return Result{Changed: true}, nil
+	}
 	w := &servingWait{Serving: s, approve: approve, started: time.Now()}
 	err := kube.Follow(ctx, s.Conn, s.Log, s.source(), time.Second,
 		func(found map[string]*kube.CSR) (bool, error) {
 			return w.handleCSRs(ctx, found)
 		})
 	return Result{Changed: true, CSR: w.csrName}, report.FailureAtDeadline(ctx, err, w.timeoutErr)
+}
+
+// EnrolledQuiet is the value of Serving.Quiet for a node with an enrollment. Its CSR is approved within seconds, or later in
+// a wave of nodes.
+const EnrolledQuiet = 2 * time.Minute
+
+// awaitStored reports whether kubelet has stored its certificate within s.Quiet. It sends no request.
+func (s *Serving) awaitStored(ctx context.Context) bool {
+	for end := time.Now().Add(s.Quiet); time.Now().Before(end); {
+		if s.Check() == Valid {
+			return true
+		}
+		if wait.Sleep(ctx, time.Second) != nil {
+			return false
+		}
+	}
+	return false
 }
 
 // source selects this node's serving CSRs. The API server cannot filter by

@@ -82,6 +82,7 @@ func (f *fleet) join(ctx context.Context, n *node) error {
 	go func() { registered <- n.kubelet.start(ctx) }()
 	serving := &identity.Serving{
 		Conn: n.agent.Conn, NodeName: n.name, Dir: n.pkiDir(), Addresses: []netip.Addr{n.address},
+		Quiet: identity.EnrolledQuiet,
 		Validate: approver.ExpectedNode{
 			NodeName: n.name, Addresses: enrollment.SinglePrefixes([]netip.Addr{n.address}),
 		}.CheckServing,
