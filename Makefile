@@ -132,7 +132,7 @@ fuzz: oracle ## every fuzz target in turn, each for EXECS inputs
 	EXECS=$(EXECS) test/fuzz.sh
 
 .PHONY: bench
-bench: deps build bed oracle ## the figures: apply beside the real Ignition, the interruption by a migration to br-ex and by configure-ovs.sh, fleets that enroll with join tokens, the cost of the service, the Go benchmarks
+bench: deps build bed oracle ## the figures: apply beside the real Ignition, the interruption by a migration to br-ex and by configure-ovs.sh, the controller with up to 1,000 nodes, the cost of the service, the Go benchmarks
 	go run ./test/differential/bench bin/hcp-node-agent
 	go run ./test/vm/cmd/interruption
 	go run ./test/fleet bin/hcp-node-admin
