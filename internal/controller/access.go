@@ -96,9 +96,9 @@ func (r *accessReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 func (r *accessReconciler) permit(
 	ctx context.Context, nodePool string, secret *metav1.PartialObjectMetadata,
 ) error {
-	var records v1alpha1.NodeEnrollmentList
-	if err := r.client.List(ctx, &records, client.MatchingFields{nodePoolIndex: nodePool}); err != nil {
-		return fmt.Errorf("listing the enrollments of NodePool %s: %w", nodePool, err)
+	records, err := enrollmentsOfPool(ctx, r.client, nodePool)
+	if err != nil {
+		return err
 	}
 	named := metav1.ObjectMeta{Namespace: secret.Namespace, Name: secret.Name}
 	role := &rbacv1.Role{ObjectMeta: named}
@@ -114,8 +114,8 @@ func (r *accessReconciler) permit(
 	return r.write(ctx, binding, secret, func() {
 		binding.RoleRef = rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}
 		binding.Subjects = nil
-		for i := range records.Items {
-			binding.Subjects = append(binding.Subjects, subjectsOf(&records.Items[i])...)
+		for i := range records {
+			binding.Subjects = append(binding.Subjects, subjectsOf(&records[i])...)
 		}
 		slices.SortFunc(binding.Subjects, func(a, b rbacv1.Subject) int { return strings.Compare(a.Name, b.Name) })
 	})

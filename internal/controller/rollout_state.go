@@ -29,15 +29,26 @@ type member struct {
 	node   *corev1.Node // a copy, not the object of the cache
 }
 
-// members returns the nodes of a NodePool that have joined, from the cache.
-func (r *rolloutReconciler) members(ctx context.Context, nodePool string) ([]member, error) {
+// enrollmentsOfPool returns the NodeEnrollments of a NodePool, from the cache.
+func enrollmentsOfPool(
+	ctx context.Context, reader client.Reader, nodePool string,
+) ([]v1alpha1.NodeEnrollment, error) {
 	var records v1alpha1.NodeEnrollmentList
-	if err := r.client.List(ctx, &records, client.MatchingFields{nodePoolIndex: nodePool}); err != nil {
+	if err := reader.List(ctx, &records, client.MatchingFields{nodePoolIndex: nodePool}); err != nil {
 		return nil, fmt.Errorf("listing the enrollments of NodePool %s: %w", nodePool, err)
 	}
+	return records.Items, nil
+}
+
+// members returns the nodes of a NodePool that have joined, from the cache.
+func (r *rolloutReconciler) members(ctx context.Context, nodePool string) ([]member, error) {
+	records, err := enrollmentsOfPool(ctx, r.client, nodePool)
+	if err != nil {
+		return nil, err
+	}
 	var members []member
-	for i := range records.Items {
-		record, node := &records.Items[i], &corev1.Node{}
+	for i := range records {
+		record, node := &records[i], &corev1.Node{}
 		if record.Status.BoundKey == "" {
 			continue
 		}

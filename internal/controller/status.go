@@ -49,12 +49,11 @@ func addStatusController(m manager.Manager) error {
 
 // enrollmentsOf returns the NodeEnrollments of the NodePool of a Secret with user data.
 func (r *statusReconciler) enrollmentsOf(ctx context.Context, secret client.Object) []reconcile.Request {
-	var records v1alpha1.NodeEnrollmentList
-	nodePool := secret.GetLabels()[v1alpha1.LabelNodePool]
-	if err := r.client.List(ctx, &records, client.MatchingFields{nodePoolIndex: nodePool}); err != nil {
-		log.FromContext(ctx).Error(err, "listing the enrollments of a NodePool", "nodePool", nodePool)
+	records, err := enrollmentsOfPool(ctx, r.client, secret.GetLabels()[v1alpha1.LabelNodePool])
+	if err != nil {
+		log.FromContext(ctx).Error(err, "reading the enrollments to update")
 	}
-	return lists.Map(records.Items, func(record v1alpha1.NodeEnrollment) reconcile.Request {
+	return lists.Map(records, func(record v1alpha1.NodeEnrollment) reconcile.Request {
 		return reconcile.Request{NamespacedName: types.NamespacedName{Name: record.Name}}
 	})
 }

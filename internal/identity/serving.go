@@ -74,9 +74,9 @@ func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) 
 	return Result{Changed: true, CSR: w.csrName}, report.FailureAtDeadline(ctx, err, w.timeoutErr)
 }
 
-// EnrolledQuiet is the value of Serving.Quiet for a node with an enrollment. Its CSR is approved within seconds, or later in
-// a wave of nodes.
-const EnrolledQuiet = 2 * time.Minute
+// EnrolledQuiet is the value of Serving.Quiet for a node with an enrollment. Its CSR is approved within seconds, or
+// later in a wave of nodes.
+const EnrolledQuiet = time.Minute
 
 // awaitStored reports whether kubelet has stored its certificate within s.Quiet. It sends no request.
 func (s *Serving) awaitStored(ctx context.Context) bool {
