@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +64,7 @@ func checkResults(t *testing.T, got clitest.Result, want string, count int) {
 
 // Numbers of objects in each cluster.
 const (
-	hostedBaseObjects = 11 // Namespace, CRD, ServiceAccount, 4 roles, 4 bindings
+	hostedBaseObjects = 12 // Namespace, 2 CRDs, ServiceAccount, 4 roles, 4 bindings
 	workloadObjects   = 3  // Deployment, PodDisruptionBudget, NetworkPolicy
 	installObjects    = hostedBaseObjects + 1 + workloadObjects + 2
 )
@@ -207,6 +208,7 @@ func (c *bothClusters) checkUninstall(t *testing.T) {
 	got := c.controller(t, "uninstall")
 	const remaining = "in the hosted cluster remain:\n  Namespace hcp-node-admin\n" +
 		"  CustomResourceDefinition nodeenrollments.hcp-node-agent.io, with 1 object\n" +
+		"  CustomResourceDefinition noderollouts.hcp-node-agent.io\n" +
 		"# remedy: remove them too, with all NodeEnrollments:\n" +
 		"hcp-node-admin controller uninstall hosted.a --namespace clusters --kubeconfig "
 	if got.Code != report.Success || !strings.Contains(got.Out, remaining) ||
@@ -214,9 +216,9 @@ func (c *bothClusters) checkUninstall(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	kubetest.WaitUntil(t, "the end of the namespace", func() bool {
-		left := c.state(t)
-		return left == "CustomResourceDefinition /nodeenrollments.hcp-node-agent.io 1\nNamespace /hcp-node-admin \n" ||
-			left == "Namespace /hcp-node-admin \nCustomResourceDefinition /nodeenrollments.hcp-node-agent.io 1\n"
+		left := slices.Sorted(strings.Lines(c.state(t)))
+		return strings.Join(left, "") == "CustomResourceDefinition /nodeenrollments.hcp-node-agent.io 1\n"+
+			"CustomResourceDefinition /noderollouts.hcp-node-agent.io 1\nNamespace /hcp-node-admin \n"
 	})
 	old := runCommandLine(t, "controller", "run", "--kubeconfig", kubeconfig)
 	if old.Code == report.Success {

@@ -32,8 +32,8 @@ func (c *bothClusters) checkRefusals(t *testing.T) {
 			"namespace clusters, which has: aws, hosted.a, new\n# remedy: select the namespace with --namespace\n" +
 			"oc get hostedclusters -A\n"},
 		"platform": {"aws --kubeconfig " + c.admin, report.Refused, "HostedCluster clusters/aws: the platform is AWS: "},
-		"no kubeconfig yet": {"new --kubeconfig " + c.admin, report.Refused, "HostedCluster clusters/new has no kubeconfig " +
-			"yet\n"},
+		"no kubeconfig yet": {"new --kubeconfig " + c.admin, report.Refused, "HyperShift has not published the " +
+			"kubeconfig of HostedCluster new yet\n"},
 		"a management cluster as hosted cluster": {
 			"hosted.a --kubeconfig " + c.admin + " --hosted-kubeconfig " + management,
 			report.Refused, "https://ADDRESS is a management cluster, not the cluster of HostedCluster clusters/hosted.a\n" +

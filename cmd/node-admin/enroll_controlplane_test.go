@@ -138,7 +138,7 @@ func (e *enrollTest) checkUnpublished(t *testing.T) {
 	if spec != `workers Allow ["192.0.2.0/24","2001:db8::3"]` {
 		t.Errorf("NodeEnrollment %s", spec)
 	}
-	if accounts := e.names(t, "serviceaccounts"); strings.Contains(accounts, "node-") {
+	if accounts := e.names(t, "serviceaccounts"); strings.Contains(accounts, "/node-") {
 		t.Errorf("ServiceAccounts %s", accounts)
 	}
 	if exists(filepath.Join(e.dir, "enrollments")) {

@@ -29,7 +29,7 @@ func TestControlPlaneFleet(t *testing.T) {
 	h := startHostedCluster(t)
 	t.Run("without the API", h.testWithoutAPI)
 	t.Run("approve without the API", h.testApproveWithoutAPI)
-	if err := rights.Grant(t.Context(), h.admin, "crd.yaml"); err != nil {
+	if err := rights.Grant(t.Context(), h.admin, "hosted-base/crd.yaml"); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("nodes", h.testNodes)

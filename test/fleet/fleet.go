@@ -88,8 +88,8 @@ func openFleet(ctx context.Context, s settings, requests *requestCounter) (f *fl
 	if err := f.connect(); err != nil {
 		return f, closing, err
 	}
-	for _, file := range []string{"namespace.yaml", "crd.yaml", "controller-rbac.yaml"} {
-		if err := rights.Grant(ctx, f.admin, file); err != nil {
+	for _, file := range []string{"namespace.yaml", "crd.yaml", "rbac.yaml"} {
+		if err := rights.Grant(ctx, f.admin, filepath.Join("hosted-base", file)); err != nil {
 			return f, closing, err
 		}
 	}
