@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/metrics"
 )
 
-// traffic is what clients have exchanged with the API server. The bytes include TLS.
+// traffic counts the exchange of clients with the API server. The bytes include TLS.
 type traffic struct {
 	requests       int64
 	received, sent int64

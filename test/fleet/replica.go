@@ -64,7 +64,7 @@ func (f *fleet) startReplica(ctx context.Context, program string) (*replica, err
 	defer log.Close()
 	r := &replica{
 		proxy: proxy, metrics: "http://" + metrics + "/metrics", log: log.Name(), done: make(chan struct{}),
-		command: exec.CommandContext(ctx, program, "controller", "--kubeconfig", base+".kubeconfig",
+		command: exec.CommandContext(ctx, program, "controller", "run", "--kubeconfig", base+".kubeconfig",
 			"--metrics-bind-address", metrics, "--output", "json"),
 	}
 	r.command.Stderr = log

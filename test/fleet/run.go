@@ -164,7 +164,7 @@ func (f *fleet) rollOut(ctx context.Context) error {
 	return errors.Join(err, <-served)
 }
 
-// isRolledOut reports whether the rollout has ended, and the status of each node says so.
+// isRolledOut reports whether the rollout has ended, and the status of each node contains it.
 func (f *fleet) isRolledOut() bool {
 	status := f.observer.rollout
 	if status.Config != newConfig || int(status.Updated+status.Failed) != len(f.nodes) || len(status.Slots) > 0 {
