@@ -10,7 +10,6 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -90,22 +89,12 @@ func newMapper() meta.RESTMapper {
 
 // explain returns the error of a request with a remedy, nil if err is nil.
 func (c *Cluster) explain(ctx context.Context, err error, doing string) error {
-	var status apierrors.APIStatus
-	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &status):
-		return c.conn.Explain(ctx, err).Failure(doing)
-	case apierrors.IsUnauthorized(err):
-		return report.Fail(report.CredentialRefused,
-			"# get a current kubeconfig of the hosted cluster on the management cluster:\n"+kube.AdminKubeconfigCommand,
-			"%s: the credential of the kubeconfig is rejected (HTTP 401)", doing)
-	case apierrors.IsForbidden(err):
-		return report.Fail(report.CredentialRefused,
-			"# use the kubeconfig of an administrator of the hosted cluster:\n"+kube.AdminKubeconfigCommand,
-			"%s: no permission: %w", doing, err)
-	}
-	return report.Fail(report.Failed, "oc --kubeconfig hosted.kubeconfig get --raw /readyz", "%s: %w", doing, err)
+	return c.conn.RequestFailure(ctx, err, doing, kube.Remedies{
+		Credential: "# get a current kubeconfig of the hosted cluster on the management cluster:\n" +
+			kube.AdminKubeconfigCommand,
+		Permission: "# use the kubeconfig of an administrator of the hosted cluster:\n" + kube.AdminKubeconfigCommand,
+		Other:      "oc --kubeconfig hosted.kubeconfig get --raw /readyz",
+	})
 }
 
 // content describes the objects of the hosted cluster on which enrollments depend.

@@ -5,7 +5,6 @@ package fleet
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -86,26 +85,18 @@ func preconditions(uid types.UID) metav1.Preconditions { return metav1.Precondit
 
 // explain returns the error of a request, with a remedy for the administrator of the hosted cluster.
 func (c Client) explain(ctx context.Context, err error, verb string, k kind) error {
-	doing := fmt.Sprintf("%s %s of %s", progressive[verb], k.resource, c.Conn.Server)
-	var status apierrors.APIStatus
-	switch {
-	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return report.Fail(report.Interrupted, "", "interrupted: %w", err)
-	case !errors.As(err, &status):
-		return c.Conn.Explain(ctx, err).Failure(doing)
-	case apierrors.IsUnauthorized(err):
-		return report.Fail(report.CredentialRefused, "# log in to the hosted cluster again, for example with oc login",
-			"%s: the credential of the kubeconfig is rejected (HTTP 401)", doing)
-	case apierrors.IsForbidden(err):
-		return report.Fail(report.CredentialRefused, grantRemedy(verb, k), "%s: no permission: %w", doing, err)
-	case apierrors.IsNotFound(err):
+	if apierrors.IsNotFound(err) {
 		return report.Fail(report.Refused, "# select the hosted cluster with --context or --kubeconfig, or install the "+
 			"API there:\noc --kubeconfig hosted.kubeconfig apply -k deploy/hosted-base",
 			"%s does not serve %s: the API of NodeEnrollments is not installed, or it is not the hosted cluster",
 			c.Conn.Server, k.resource)
 	}
-	return report.Fail(report.Failed, "oc get --raw /readyz # prints whether the API server is ready", "%s: %w",
-		doing, err)
+	return c.Conn.RequestFailure(ctx, err, fmt.Sprintf("%s %s of %s", progressive[verb], k.resource, c.Conn.Server),
+		kube.Remedies{
+			Credential: "# log in to the hosted cluster again, for example with oc login",
+			Permission: grantRemedy(verb, k),
+			Other:      "oc get --raw /readyz # prints whether the API server is ready",
+		})
 }
 
 // progressive maps verbs to the form in messages.

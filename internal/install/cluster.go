@@ -49,24 +49,15 @@ func Connect(name Place, config *rest.Config) (*Cluster, error) {
 // explain returns the error of a request, with a remedy for the administrator.
 func (c *Cluster) explain(ctx context.Context, err error, doing string) error {
 	var known *report.Failure
-	var status apierrors.APIStatus
 	doing = fmt.Sprintf("%s on the %s cluster %s", doing, c.name, c.Conn.Server)
 	switch {
-	case err == nil, errors.As(err, &known):
+	case errors.As(err, &known):
 		return err
-	case ctx.Err() != nil:
-		return fmt.Errorf("%s: %w", doing, err)
-	case apierrors.IsUnauthorized(err):
-		return report.Fail(report.CredentialRefused, report.Remedyf("# use a valid kubeconfig of the %s cluster", c.name),
-			"%s: the credential of the kubeconfig is rejected (HTTP 401)", doing)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return report.Fail(report.Failed, "# run the same command again when the namespace is deleted", "%s: %w", doing, err)
-	case apierrors.IsForbidden(err):
-		return report.Fail(report.CredentialRefused,
-			report.Remedyf("# use a kubeconfig of an administrator of the %s cluster", c.name),
-			"%s: no permission: %w", doing, err)
-	case !errors.As(err, &status):
-		return c.Conn.Explain(ctx, err).Failure(doing)
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return c.Conn.RequestFailure(ctx, err, doing, kube.Remedies{
+		Credential: report.Remedyf("# use a valid kubeconfig of the %s cluster", c.name),
+		Permission: report.Remedyf("# use a kubeconfig of an administrator of the %s cluster", c.name),
+	})
 }

@@ -4,7 +4,6 @@ package nodepool
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -135,28 +134,21 @@ func notFound(ctx context.Context, conn *kube.Conn, namespace, name, resource st
 
 // explain returns the error of a request for a resource, with a remedy for its administrator.
 func explain(ctx context.Context, conn *kube.Conn, err error, resource, namespace string) error {
-	doing := fmt.Sprintf("getting %s in namespace %s of %s", resource, namespace, conn.Server)
-	var status apierrors.APIStatus
-	switch {
-	case !errors.As(err, &status):
-		return conn.Explain(ctx, err).Failure(doing)
-	case apierrors.IsUnauthorized(err):
-		return report.Fail(report.CredentialRefused, "# log in to the management cluster again, for example with oc login",
-			"%s: the credential of the kubeconfig is rejected (HTTP 401)", doing)
-	case apierrors.IsForbidden(err):
-		return report.Fail(report.CredentialRefused, report.Remedyf("# an administrator of the management cluster "+
-			"grants the permission to USER:\n"+
-			"oc -n %[1]s create role hcp-node-user-data --verb=get --resource=%[2]s\n"+
-			"oc -n %[1]s create rolebinding hcp-node-user-data --role=hcp-node-user-data --user=USER",
-			namespace, grant(resource)), "%s: no permission: %w", doing, err)
-	case apierrors.IsNotFound(err):
+	if apierrors.IsNotFound(err) {
 		return report.Fail(report.Refused,
 			"oc config get-contexts # select the management cluster with --context or --kubeconfig",
 			"%s is not a management cluster: it does not serve %s; the kubeconfig may be that of the hosted cluster",
 			conn.Server, resource)
 	}
-	return report.Fail(report.Failed, "oc get --raw /readyz # prints whether the API server is ready", "%s: %w",
-		doing, err)
+	return conn.RequestFailure(ctx, err, fmt.Sprintf("getting %s in namespace %s of %s", resource, namespace, conn.Server),
+		kube.Remedies{
+			Credential: "# log in to the management cluster again, for example with oc login",
+			Permission: report.Remedyf("# an administrator of the management cluster grants the permission to USER:\n"+
+				"oc -n %[1]s create role hcp-node-user-data --verb=get --resource=%[2]s\n"+
+				"oc -n %[1]s create rolebinding hcp-node-user-data --role=hcp-node-user-data --user=USER",
+				namespace, grant(resource)),
+			Other: "oc get --raw /readyz # prints whether the API server is ready",
+		})
 }
 
 // grant returns the resources of a Role that permits a request. Both kinds are in the same namespace.
