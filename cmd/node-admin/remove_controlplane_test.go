@@ -131,7 +131,8 @@ func (h *hostedCluster) checkRemovePermissions(t *testing.T) {
 	h.join(t, "permitted")
 	all := removePermissions()
 	h.grant(t, "reader", []permission{
-		{verbs: "get", resource: all[0].resource}, {verbs: "get", resource: "nodes"},
+		{verbs: "get", resource: all[0].resource},
+		{verbs: "get", resource: "nodes"},
 		{verbs: "get", resource: "serviceaccounts", namespace: v1alpha1.Namespace},
 	})
 	var got clitest.Result

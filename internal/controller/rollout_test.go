@@ -53,10 +53,12 @@ func TestProgressChange(t *testing.T) {
 		change func(*corev1.Node)
 		want   bool
 	}{
-		"nothing":              {func(*corev1.Node) {}, false},
-		"time of the report":   {annotate(v1alpha1.AnnotationReported), false},
-		"reason":               {annotate(v1alpha1.AnnotationReason), false},
-		"heartbeat of kubelet": {func(node *corev1.Node) { node.Status.Conditions[0].LastHeartbeatTime = metav1.Now() }, false},
+		"nothing":            {func(*corev1.Node) {}, false},
+		"time of the report": {annotate(v1alpha1.AnnotationReported), false},
+		"reason":             {annotate(v1alpha1.AnnotationReason), false},
+		"heartbeat of kubelet": {
+			func(node *corev1.Node) { node.Status.Conditions[0].LastHeartbeatTime = metav1.Now() }, false,
+		},
 		"state":                {annotate(v1alpha1.AnnotationState), true},
 		"configuration":        {annotate(v1alpha1.AnnotationCurrentConfig), true},
 		"failure":              {annotate(v1alpha1.AnnotationFailedSlot), true},
@@ -65,7 +67,9 @@ func TestProgressChange(t *testing.T) {
 		"removed user data":    {func(node *corev1.Node) { delete(node.Annotations, v1alpha1.AnnotationUserData) }, true},
 		"label":                {func(node *corev1.Node) { node.Labels = map[string]string{"canary": "true"} }, true},
 		"cordon":               {func(node *corev1.Node) { node.Spec.Unschedulable = true }, true},
-		"not Ready":            {func(node *corev1.Node) { node.Status.Conditions[0].Status = corev1.ConditionUnknown }, true},
+		"not Ready": {
+			func(node *corev1.Node) { node.Status.Conditions[0].Status = corev1.ConditionUnknown }, true,
+		},
 	} {
 		before := &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationUserData: "user-data-workers"}},

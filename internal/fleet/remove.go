@@ -111,7 +111,8 @@ func (c Client) removeOne(ctx context.Context, one removable, force bool, delete
 		meta metav1.ObjectMeta
 	}{
 		{nodeEnrollments(), one.name, one.enrollment.ObjectMeta},
-		{serviceAccounts(), v1alpha1.ServiceAccount(one.name), one.account.ObjectMeta}, // also deleted by the garbage collector
+		// the garbage collector deletes it too, later
+		{serviceAccounts(), v1alpha1.ServiceAccount(one.name), one.account.ObjectMeta},
 	} {
 		if object.meta.UID == "" {
 			continue

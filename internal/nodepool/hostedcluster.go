@@ -57,8 +57,8 @@ func (h *HostedCluster) CheckPlatform() error {
 			"with join tokens", h.Namespace, h.Name, platform)
 }
 
-// GetKubeconfig returns the administrator's kubeconfig of the hosted cluster, which is a secret. It is in the Secret that
-// HyperShift names in the status of the HostedCluster.
+// GetKubeconfig returns the administrator's kubeconfig of the hosted cluster, which is a secret. It is in the Secret
+// that HyperShift names in the status of the HostedCluster.
 func (h *HostedCluster) GetKubeconfig(ctx context.Context, conn *kube.Conn) ([]byte, error) {
 	remedy := report.Remedyf("oc -n %s get hostedcluster %s -o jsonpath='{.status.kubeconfig.name}' # pass another "+
 		"kubeconfig with --hosted-kubeconfig", h.Namespace, h.Name)

@@ -36,21 +36,27 @@ func TestAudit(t *testing.T) {
 		more []observation
 		want string // of a violation; "" for none
 	}{
-		"correct":                 {nil, ""},
-		"known CSR again":         {[]observation{csr("own", own)}, ""},
-		"thief":                   {[]observation{csr("thief", csrState{isDecided: true})}, "a CSR of a thief is decided: 1 times"},
-		"thief approved":          {[]observation{csr("thief", own)}, "a CSR of a thief is decided: 1 times"},
-		"approved twice":          {[]observation{csr("own", again)}, "a CSR is approved twice: 1 times"},
-		"second CSR of the node":  {[]observation{csr("other", own)}, "a foreign CSR is approved: 1 times"},
-		"second slot":             {[]observation{none, slot("b", "3")}, "a node gets two slots: 1 times"},
-		"another configuration":   {[]observation{{name: "pool", slots: map[string]slotState{"b": {"2", "x"}}}}, "another configuration"},
+		"correct":         {nil, ""},
+		"known CSR again": {[]observation{csr("own", own)}, ""},
+		"thief": {
+			[]observation{csr("thief", csrState{isDecided: true})}, "a CSR of a thief is decided: 1 times",
+		},
+		"thief approved":         {[]observation{csr("thief", own)}, "a CSR of a thief is decided: 1 times"},
+		"approved twice":         {[]observation{csr("own", again)}, "a CSR is approved twice: 1 times"},
+		"second CSR of the node": {[]observation{csr("other", own)}, "a foreign CSR is approved: 1 times"},
+		"second slot":            {[]observation{none, slot("b", "3")}, "a node gets two slots: 1 times"},
+		"another configuration": {
+			[]observation{{name: "pool", slots: map[string]slotState{"b": {"2", "x"}}}}, "another configuration",
+		},
 		"permission without slot": {[]observation{permitted}, "a permission is not a slot: 1 times"},
 		"two unavailable":         {[]observation{{name: "a", node: cordoned}}, "unavailable or have a slot: 1 times"},
 		"slot beside unavailable": {[]observation{slot("a", "1")}, "unavailable or have a slot: 1 times"},
 	} {
 		history := append(append([]observation{}, base...), test.more...)
+		revision := uint64(0)
 		for i := range history {
-			history[i].revision = uint64(i + 1)
+			revision++
+			history[i].revision = revision
 		}
 		for i, j := 0, len(history)-1; i < j; i, j = i+1, j-1 { // watches of several kinds have no common order
 			history[i], history[j] = history[j], history[i]

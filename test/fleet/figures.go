@@ -132,8 +132,8 @@ func rows() []row {
 // barLength is the length of the longest bar of the chart.
 const barLength = 40
 
-// printChart prints the figures per node of the controller as bars: of equal length if they do not depend on the number of
-// nodes.
+// printChart prints the figures per node of the controller as bars: of equal length if they do not depend on the number
+// of nodes.
 func printChart(to io.Writer, results []result) {
 	for _, one := range rows() {
 		if !one.perNode || !strings.Contains(one.name, ": controller, ") || strings.Contains(one.name, "report") {
@@ -179,5 +179,5 @@ func printTable(to io.Writer, results []result) {
 		}
 		line(append(cells, ratio)...)
 	}
-	table.Flush()
+	_ = table.Flush() // the error of standard output
 }

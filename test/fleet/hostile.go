@@ -29,8 +29,8 @@ func newKey() (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// attackBefore submits CSRs as a node that has not joined yet, with a stolen bootstrap credential: without a proof, with
-// the proof of another key, and with the join token of another node.
+// attackBefore submits CSRs as a node that has not joined yet, with a stolen bootstrap credential: without a proof,
+// with the proof of another key, and with the join token of another node.
 func (f *fleet) attackBefore(ctx context.Context, victim, other *node) error {
 	keys := [2]*ecdsa.PrivateKey{}
 	for i := range keys {

@@ -122,7 +122,7 @@ func processorTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-const fetchToken = "00000000-0000-4000-8000-000000000000" //nolint:gosec // of a server in this process
+const fetchToken = "00000000-0000-4000-8000-000000000000"
 
 // ignitionServer has the timeouts and the protocol of HyperShift's ignition server.
 type ignitionServer struct {
@@ -180,7 +180,8 @@ func (s *ignitionServer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// limitedLink is a link with a bandwidth that its connections share fairly: each waits for its turn to send a TLS record.
+// limitedLink is a link with a bandwidth that its connections share fairly: each waits for its turn to send a TLS
+// record.
 type limitedLink struct {
 	bytesPerSecond float64
 

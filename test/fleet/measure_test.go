@@ -10,7 +10,8 @@ import (
 )
 
 func TestSumMetric(t *testing.T) {
-	const text = "# HELP sent_total Requests.\nsent_total{code=\"200\"} 3\nsent_total{code=\"a b\"} 1e+01\nsent_total_x 7\nother 5\n"
+	const text = "# HELP sent_total Requests.\nsent_total{code=\"200\"} 3\nsent_total{code=\"a b\"} 1e+01\n" +
+		"sent_total_x 7\nother 5\n"
 	for metric, want := range map[string]float64{"sent_total": 13, "sent": 0, "other": 0} {
 		if got := sumMetric(strings.NewReader(text), metric); got != want {
 			t.Errorf("%s = %g, want %g", metric, got, want)

@@ -47,7 +47,7 @@ type node struct {
 func (f *fleet) newNode(index int, ca []byte) (*node, *v1alpha1.NodeEnrollment, error) {
 	n := &node{
 		name: fmt.Sprintf("fleet-%05d", index), config: oldConfig, fate: fateOf(index),
-		address: netip.AddrFrom4([4]byte{10, byte(index >> 16), byte(index >> 8), byte(index)}), //nolint:gosec // small
+		address: netip.AddrFrom4([4]byte{10, byte(index >> 16), byte(index >> 8), byte(index)}),
 	}
 	n.dir = filepath.Join(f.dir, "nodes", n.name)
 	var record *enrollment.Enrollment
@@ -98,8 +98,8 @@ func (n *node) pkiDir() string { return filepath.Join(n.dir, "kubelet", "pki") }
 
 func (n *node) kubeconfig() string { return filepath.Join(n.dir, "kubelet", "kubeconfig") }
 
-// obtainClientCertificate runs the agent's own code: it submits the CSR with the proof of the join token, waits until it
-// is approved, and stores the certificate.
+// obtainClientCertificate runs the agent's own code: it submits the CSR with the proof of the join token, waits until
+// it is approved, and stores the certificate.
 func (f *fleet) obtainClientCertificate(ctx context.Context, n *node) error {
 	state := filepath.Join(n.dir, "state")
 	book, err := ledger.Open(state, ledger.Drivers{

@@ -40,26 +40,26 @@ type consumption struct {
 	peak float64 // MiB, of the largest process
 }
 
-func (f *fleet) startReplica(ctx context.Context, program string) (*replica, error) {
+func (f *fleet) startReplica(ctx context.Context, program string) error {
 	proxy, err := newCountingProxy(f.plane.APIForward)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	kubeconfig, err := rights.NewKubeconfig(ctx, f.admin, rights.Controller, f.plane.Kubeconfig, proxy.server())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	base := filepath.Join(f.dir, fmt.Sprintf("controller-%d", len(f.replicas)))
 	if err := os.WriteFile(base+".kubeconfig", kubeconfig, 0o600); err != nil {
-		return nil, fmt.Errorf("writing the controller's kubeconfig: %w", err)
+		return fmt.Errorf("writing the controller's kubeconfig: %w", err)
 	}
 	metrics, err := freeAddress()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	log, err := os.Create(base + ".log")
 	if err != nil {
-		return nil, fmt.Errorf("creating the controller's log: %w", err)
+		return fmt.Errorf("creating the controller's log: %w", err)
 	}
 	defer log.Close()
 	r := &replica{
@@ -69,14 +69,14 @@ func (f *fleet) startReplica(ctx context.Context, program string) (*replica, err
 	}
 	r.command.Stderr = log
 	if err := r.command.Start(); err != nil {
-		return nil, fmt.Errorf("starting a controller: %w", err)
+		return fmt.Errorf("starting a controller: %w", err)
 	}
 	go func() {
 		_ = r.command.Wait() // its state has the result
 		close(r.done)
 	}()
 	f.replicas = append(f.replicas, r)
-	return r, nil
+	return nil
 }
 
 func freeAddress() (string, error) {
@@ -150,8 +150,7 @@ func (f *fleet) killLeader(ctx context.Context, program string) error {
 		return fmt.Errorf("killing the leader: %w", err)
 	}
 	<-leader.done
-	_, err = f.startReplica(ctx, program)
-	return err
+	return f.startReplica(ctx, program)
 }
 
 // consumption returns what all replicas have used so far.
@@ -168,8 +167,8 @@ func (f *fleet) consumption() consumption {
 	return sum
 }
 
-// usage returns the CPU time in seconds and the peak memory in MiB. That of a process that has ended is the last one that
-// was read: the kernel adds the memory of this process, which has started it, to the accounting.
+// usage returns the CPU time in seconds and the peak memory in MiB. That of a process that has ended is the last one
+// that was read: the kernel adds the memory of this process, which has started it, to the accounting.
 func (r *replica) usage() (cpu, peak float64) {
 	if !r.isRunning() {
 		state := r.command.ProcessState

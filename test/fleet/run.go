@@ -19,8 +19,8 @@ import (
 // bulkWorkers is the number of objects that the administrator creates at a time.
 const bulkWorkers = 8
 
-// measure runs the enrollment and the upgrade of a fleet against a control plane of its own. The violations are those of
-// the rules; an error prevents the measurement.
+// measure runs the enrollment and the upgrade of a fleet against a control plane of its own. The violations are those
+// of the rules; an error prevents the measurement.
 func measure(
 	ctx context.Context, s settings, count int, requests *requestCounter,
 ) (r result, violations []string, err error) {
@@ -35,7 +35,7 @@ func measure(
 		return r, nil, err
 	}
 	for range replicaCount {
-		if _, err := f.startReplica(ctx, s.program); err != nil {
+		if err := f.startReplica(ctx, s.program); err != nil {
 			return r, nil, err
 		}
 	}

@@ -37,13 +37,8 @@ func fateOf(index int) fate {
 
 // serve runs the check of the agent's service for a slot until ctx ends.
 func (f *fleet) serve(ctx context.Context, n *node) error {
-	if sleep(ctx, rand.N(f.settings.interval)) != nil { //nolint:gosec // no secret
-		return nil
-	}
-	for ; ; _ = sleep(ctx, f.settings.interval) {
-		if ctx.Err() != nil {
-			return nil
-		}
+	//nolint:gosec // no secret
+	for delay := rand.N(f.settings.interval); sleep(ctx, delay) == nil; delay = f.settings.interval {
 		annotations, err := n.agent.Annotations(ctx)
 		if err != nil {
 			continue // as the service: until the next check
@@ -53,14 +48,15 @@ func (f *fleet) serve(ctx context.Context, n *node) error {
 			continue
 		}
 		n.attempt = joinstate.Attempt{Slot: permission.Slot, Config: permission.Config, Begun: time.Now()}
-		err = f.upgrade(ctx, n, permission)
+		failed := f.upgrade(ctx, n, permission)
 		if ctx.Err() != nil || n.kubelet.stopped.Load() {
-			return nil
+			break
 		}
-		if err != nil {
-			return err
+		if failed != nil {
+			return failed
 		}
 	}
+	return nil
 }
 
 // upgrade upgrades a node as the agent does. The node is drained and not Ready meanwhile.
