@@ -28,6 +28,7 @@ import (
 // controllerOptions are the flags of controller run.
 type controllerOptions struct {
 	cluster                      clusterFlags
+	publish                      publishFlags
 	namespace                    string
 	probeAddress, metricsAddress string
 	allowManagementCluster       bool
@@ -43,6 +44,10 @@ func newControllerRunCommand(p *cli.Printer) *cobra.Command {
 CSR that proves the join token of a NodeEnrollment in the hosted cluster, and no
 other, and writes the state of each node to the status of its NodeEnrollment.
 
+With --hosted-cluster, it also publishes the current user data of the NodePools
+of platform None: it reads them from the management cluster, and writes one
+Secret per NodePool to the namespace ` + v1alpha1.Namespace + ` of the hosted cluster.
+
 Nothing is ever denied. A join token is valid for one key, which the status of
 the NodeEnrollment records. Any number of replicas can run; the one that holds
 the Lease ` + controller.LeaseName + ` works.`,
@@ -57,6 +62,7 @@ the Lease ` + controller.LeaseName + ` works.`,
 		"serve /readyz and /livez over HTTP at `ADDRESS`, such as :8081")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "",
 		"serve /metrics over HTTP at `ADDRESS`, such as :8080")
+	o.publish.add(flags)
 	flags.BoolVar(&o.allowManagementCluster, "allow-management-cluster", false,
 		"approve nodes of a cluster that serves HostedClusters itself")
 	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p) }
@@ -64,6 +70,9 @@ the Lease ` + controller.LeaseName + ` works.`,
 }
 
 func (o controllerOptions) run(ctx context.Context, p *cli.Printer) error {
+	if err := o.publish.check(); err != nil {
+		return err
+	}
 	config, hashes, err := o.connect(p.In)
 	if err != nil {
 		return err
@@ -81,15 +90,21 @@ func (o controllerOptions) run(ctx context.Context, p *cli.Printer) error {
 	if err != nil {
 		return err
 	}
+	if err := o.publish.addPublisher(p, m, o.isServiceAccount()); err != nil {
+		return err
+	}
 	if err := m.Start(ctx); err != nil {
 		return fmt.Errorf("running the controllers: %w", err)
 	}
 	return nil
 }
 
+// isServiceAccount reports whether the service account of the pod is the credential for the hosted cluster.
+func (o controllerOptions) isServiceAccount() bool { return !o.cluster.isSet() && os.Getenv("KUBECONFIG") == "" }
+
 // connect returns the configuration for the hosted cluster: that of the kubeconfig, or of the pod.
 func (o controllerOptions) connect(stdin io.Reader) (*rest.Config, []enrollment.Hash, error) {
-	if !o.cluster.isSet() && os.Getenv("KUBECONFIG") == "" {
+	if o.isServiceAccount() {
 		config, err := rest.InClusterConfig()
 		if err == nil {
 			err = rest.LoadTLSFiles(config)

@@ -115,3 +115,17 @@ func TestControllerInstallCommandLines(t *testing.T) {
 			"see: hcp-node-admin controller uninstall --help\n",
 	})
 }
+
+func TestControllerRunPublishCommandLines(t *testing.T) {
+	withoutKubeconfig(t)
+	const run, see = "hcp-node-admin controller run: ", "\nsee: hcp-node-admin controller run --help\n"
+	admin().CheckUsageErrors(t, map[string]string{
+		"controller run --nodepool-namespace a": run + "--nodepool-namespace and --management-kubeconfig require " +
+			"--hosted-cluster" + see,
+		"controller run --management-kubeconfig a": run + "--nodepool-namespace and --management-kubeconfig require " +
+			"--hosted-cluster" + see,
+		"controller run --hosted-cluster a": run + "--hosted-cluster requires --nodepool-namespace" + see,
+		"controller run --hosted-cluster a --nodepool-namespace b --management-kubeconfig -": run +
+			"--management-kubeconfig must be a file" + see,
+	})
+}

@@ -58,7 +58,7 @@ func newCSRReconciler(m manager.Manager, hashes []enrollment.Hash) *csrReconcile
 	return &csrReconciler{
 		client:    m.GetClient(),
 		live:      m.GetAPIReader(),
-		events:    m.GetEventRecorder(eventSource),
+		events:    m.GetEventRecorder(EventSource),
 		caHashes:  hashes,
 		clientCAs: &clientCAs{live: m.GetAPIReader()},
 		waiting:   newWaitingCSRs(),

@@ -68,12 +68,26 @@ var (
 		Name: metricsPrefix + "csr_decisions_total",
 		Help: "Number of decisions on CSRs. A repeated decision for the same reason is counted once.",
 	}, []string{"outcome"})
+	publishedTimes = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: metricsPrefix + "user_data_published_timestamp_seconds",
+		Help: "Unix time of the last successful publication of the user data of a NodePool.",
+	}, []string{"nodepool"})
 	fleetMetrics = &fleetCollector{}
 )
 
+// RecordPublished exports the time of the last successful publication of the user data of a NodePool. The NodePool "" is
+// the list of all. The zero time ends the time series.
+func RecordPublished(nodePool string, at time.Time) {
+	if at.IsZero() {
+		publishedTimes.DeleteLabelValues(nodePool)
+		return
+	}
+	publishedTimes.WithLabelValues(nodePool).Set(float64(at.Unix()))
+}
+
 // registerMetrics registers the metrics once, although a process can have several managers.
 var registerMetrics = sync.OnceFunc(func() {
-	metrics.Registry.MustRegister(csrDecisions, fleetMetrics)
+	metrics.Registry.MustRegister(csrDecisions, publishedTimes, fleetMetrics)
 	for _, outcome := range []approver.Outcome{approver.Approved, approver.Refused, approver.Ignored, approver.Warning} {
 		csrDecisions.WithLabelValues(string(outcome)) // 0, which a rate needs
 	}

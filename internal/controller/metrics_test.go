@@ -116,8 +116,11 @@ func scrapeFleet(t *testing.T, reader client.Reader) (status int, text string) {
 	collector := &fleetCollector{}
 	collector.reader.Store(&reader)
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(collector, csrDecisions)
+	registry.MustRegister(collector, csrDecisions, publishedTimes)
 	registerMetrics()
+	RecordPublished("deleted", time.Unix(1_799_999_000, 0))
+	RecordPublished("deleted", time.Time{})
+	RecordPublished("workers", time.Unix(1_799_999_000, 0))
 	recorder := httptest.NewRecorder()
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(recorder, httptest.NewRequest("GET", "/metrics", nil))
 	return recorder.Code, recorder.Body.String()
@@ -176,6 +179,7 @@ func TestMetrics(t *testing.T) {
 		`user_data_expiration_timestamp_seconds{nodepool="workers"} 1.8000036e+09`,
 		`user_data_problem{nodepool="edge"} 1`,
 		`user_data_problem{nodepool="workers"} 0`,
+		`user_data_published_timestamp_seconds{nodepool="workers"} 1.799999e+09`,
 	)
 	slices.Sort(got)
 	slices.Sort(want)

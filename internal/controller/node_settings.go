@@ -31,7 +31,7 @@ func addNodeSettingsController(m manager.Manager) error {
 	return builder.ControllerManagedBy(m).Named("node-settings").
 		For(&v1alpha1.NodeEnrollment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Node{}, &handler.EnqueueRequestForObject{}). // a Node and its enrollment have the same name
-		Complete(&nodeSettingsReconciler{client: m.GetClient(), events: m.GetEventRecorder(eventSource)})
+		Complete(&nodeSettingsReconciler{client: m.GetClient(), events: m.GetEventRecorder(EventSource)})
 }
 
 // Reconcile sets the labels and taints of one Node. A change of the taints by others at the same time is a conflict,

@@ -38,7 +38,7 @@ type rolloutReconciler struct {
 }
 
 func addRolloutController(m manager.Manager) error {
-	r := &rolloutReconciler{client: m.GetClient(), live: m.GetAPIReader(), events: m.GetEventRecorder(eventSource)}
+	r := &rolloutReconciler{client: m.GetClient(), live: m.GetAPIReader(), events: m.GetEventRecorder(EventSource)}
 	return builder.ControllerManagedBy(m).Named("rollout").
 		For(&v1alpha1.NodeRollout{}).
 		Watches(&v1alpha1.NodeEnrollment{}, handler.EnqueueRequestsFromMapFunc(r.rolloutOf),
@@ -121,6 +121,7 @@ func (r *rolloutReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	now := time.Now()
 	pool := poolOf(object, secret, now)
 	decision := rollout.Decide(pool, nodesOf(object, members), now)
+	decision.Waiting = addProblem(decision.Waiting, secret)
 	err = r.apply(ctx, object, pool, decision, members, now)
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // the NodeRollout has changed

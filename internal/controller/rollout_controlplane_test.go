@@ -145,7 +145,7 @@ func startRollout(t *testing.T) (*rolloutReconciler, *hookedClient) {
 	c := &testController{t: t}
 	m := c.newManager(controllerKubeconfig)
 	hooked := &hookedClient{Client: m.GetClient()}
-	r := &rolloutReconciler{client: hooked, live: m.GetAPIReader(), events: m.GetEventRecorder(eventSource)}
+	r := &rolloutReconciler{client: hooked, live: m.GetAPIReader(), events: m.GetEventRecorder(EventSource)}
 	c.run(m, nil)
 	ctx := kubetest.Context(t, time.Minute)
 	secrets := &metav1.PartialObjectMetadata{}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -124,6 +125,18 @@ func poolOf(object *v1alpha1.NodeRollout, secret *metav1.PartialObjectMetadata, 
 		pool.Blocked = cmp.Or(pool.Blocked, "canary: "+err.Error())
 	}
 	return pool
+}
+
+// addProblem adds the problem that prevents the publication of newer user data to what a rollout waits for.
+func addProblem(waiting string, secret *metav1.PartialObjectMetadata) string {
+	if secret == nil {
+		return waiting
+	}
+	problem := secret.Annotations[v1alpha1.AnnotationPoolProblem]
+	if problem == "" || strings.Contains(waiting, problem) {
+		return waiting
+	}
+	return strings.TrimPrefix(waiting+"; newer user data is not published: "+problem, "; ")
 }
 
 // isPast reports whether a timestamp is before now. One that is not valid is not.

@@ -44,6 +44,26 @@ func TestPoolOfUnusableRollout(t *testing.T) {
 	}
 }
 
+// A problem of the NodePool is shown also when no node waits.
+func TestAddProblem(t *testing.T) {
+	secret := &metav1.PartialObjectMetadata{}
+	for _, test := range []struct{ waiting, problem, want string }{
+		{"", "", ""},
+		{"the NodeRollout is paused", "", "the NodeRollout is paused"},
+		{"", "the payload is not generated", "newer user data is not published: the payload is not generated"},
+		{"the NodeRollout is paused", "no payload", "the NodeRollout is paused; newer user data is not published: no payload"},
+		{"the published user data has expired: no payload", "no payload", "the published user data has expired: no payload"},
+	} {
+		secret.Annotations = map[string]string{v1alpha1.AnnotationPoolProblem: test.problem}
+		if got := addProblem(test.waiting, secret); got != test.want {
+			t.Errorf("%q with problem %q becomes %q", test.waiting, test.problem, got)
+		}
+	}
+	if got := addProblem("not published", nil); got != "not published" {
+		t.Errorf("without a Secret: %q", got)
+	}
+}
+
 // A decision reads all nodes of the NodePool, so the regular reports cause none.
 func TestProgressChange(t *testing.T) {
 	annotate := func(key string) func(*corev1.Node) {

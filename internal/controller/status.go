@@ -29,8 +29,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
-// eventSource is the source of the Events.
-const eventSource = "hcp-node-admin"
+// EventSource is the source of the Events.
+const EventSource = "hcp-node-admin"
 
 // statusReconciler writes the state of each node to the status of its NodeEnrollment.
 type statusReconciler struct {
@@ -39,7 +39,7 @@ type statusReconciler struct {
 }
 
 func addStatusController(m manager.Manager) error {
-	r := &statusReconciler{client: m.GetClient(), events: m.GetEventRecorder(eventSource)}
+	r := &statusReconciler{client: m.GetClient(), events: m.GetEventRecorder(EventSource)}
 	return builder.ControllerManagedBy(m).Named("status").
 		For(&v1alpha1.NodeEnrollment{}).
 		Watches(&corev1.Node{}, &handler.EnqueueRequestForObject{}). // a Node and its enrollment have the same name

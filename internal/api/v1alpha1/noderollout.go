@@ -123,7 +123,8 @@ type NodeRolloutStatus struct {
 	// +optional
 	Failed int32 `json:"failed"`
 
-	// Waiting is why nodes without the current configuration are not upgraded now.
+	// Waiting is why nodes without the current configuration are not upgraded now, and the problem of the NodePool that
+	// prevents the publication of newer user data.
 	//
 	// +optional
 	Waiting string `json:"waiting,omitempty"`

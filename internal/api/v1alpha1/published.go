@@ -12,6 +12,12 @@ const UserDataKey = "user-data.ign"
 // LabelNodePool is the label of a published Secret with the name of its NodePool.
 const LabelNodePool = "hcp-node-agent.io/nodepool"
 
+// Label of a Secret that a publisher has created. A publisher does not change other Secrets.
+const (
+	LabelManagedBy     = "app.kubernetes.io/managed-by"
+	ManagedByPublisher = "hcp-node-admin-publisher"
+)
+
 // UserDataSecret returns the name of the Secret with the published user data of a NodePool. A Role and a RoleBinding of
 // this name permit its nodes to get the Secret.
 func UserDataSecret(nodePool string) string { return "user-data-" + nodePool }
