@@ -7,5 +7,6 @@ import "embed"
 
 // Deploy contains the manifests of the directory deploy that hcp-node-admin applies.
 //
-//go:embed deploy/hosted deploy/hosted-base deploy/hosted-token deploy/management
+//go:embed deploy/hosted deploy/hosted-base deploy/hosted-publish deploy/hosted-token
+//go:embed deploy/management deploy/management-publish
 var Deploy embed.FS

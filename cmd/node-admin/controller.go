@@ -100,7 +100,9 @@ func (o controllerOptions) run(ctx context.Context, p *cli.Printer) error {
 }
 
 // isServiceAccount reports whether the service account of the pod is the credential for the hosted cluster.
-func (o controllerOptions) isServiceAccount() bool { return !o.cluster.isSet() && os.Getenv("KUBECONFIG") == "" }
+func (o controllerOptions) isServiceAccount() bool {
+	return !o.cluster.isSet() && os.Getenv("KUBECONFIG") == ""
+}
 
 // connect returns the configuration for the hosted cluster: that of the kubeconfig, or of the pod.
 func (o controllerOptions) connect(stdin io.Reader) (*rest.Config, []enrollment.Hash, error) {

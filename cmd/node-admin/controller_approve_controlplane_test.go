@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,24 @@ import (
 
 // A controller with the arguments of the Deployment and the kubeconfig in the Secret approves an enrolled node.
 func (c *bothClusters) checkController(t *testing.T) {
+	c.startController(t)
+	csr := c.submit(t, "worker-1")
+	kubetest.WaitUntil(t, "the approval", func() bool {
+		return csrtest.Conditions(t, csr) == "Approved "+approver.ApprovedReason
+	})
+	kubetest.WaitUntil(t, "the status", func() bool {
+		return c.hosted.run(t, "", "get", "nodeenrollment", "worker-1", "-o", "jsonpath={.status.phase}") == "Enrolled"
+	})
+	if owner := c.hosted.run(t, "", "-n", "hcp-node-admin", "get", "lease", "hcp-node-admin-controller", "-o",
+		"jsonpath={.spec.holderIdentity}"); owner == "" {
+		t.Error("no replica has the Lease")
+	}
+}
+
+// startController runs the controller with the arguments of the Deployment until the end of the test, and returns its
+// log.
+func (c *bothClusters) startController(t *testing.T, more ...string) *recorder {
+	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	kubetest.WriteFile(t, kubeconfig, []byte(c.writtenKubeconfig(t)))
 	var args []string
@@ -38,37 +57,27 @@ func (c *bothClusters) checkController(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
+	ctx, cancel := context.WithCancel(context.Background())
 	command := exec.CommandContext(ctx, executable)
-	command.Args = append([]string{programName}, args...)
+	command.Args = slices.Concat([]string{programName}, args, more)
 	command.Env = []string{"HOME=" + t.TempDir()}
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
-	log := &strings.Builder{}
+	log := newRecorder()
 	command.Stderr = log
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
+		isRunning := ctx.Err() == nil
 		cancel()
-		if err := command.Wait(); err != nil && ctx.Err() == nil {
+		if err := command.Wait(); err != nil && !isRunning {
 			t.Error(err)
 		}
 		if t.Failed() {
-			t.Logf("%s", log)
+			t.Logf("%s", log.text())
 		}
-	}()
-	csr := c.submit(t, "worker-1")
-	kubetest.WaitUntil(t, "the approval", func() bool {
-		return csrtest.Conditions(t, csr) == "Approved "+approver.ApprovedReason
 	})
-	kubetest.WaitUntil(t, "the status", func() bool {
-		return c.hosted.run(t, "", "get", "nodeenrollment", "worker-1", "-o", "jsonpath={.status.phase}") == "Enrolled"
-	})
-	if owner := c.hosted.run(t, "", "-n", "hcp-node-admin", "get", "lease", "hcp-node-admin-controller", "-o",
-		"jsonpath={.spec.holderIdentity}"); owner == "" {
-		t.Error("no replica has the Lease")
-	}
+	return log
 }
 
 // submit enrolls a node, submits its client CSR, and returns the name of the CSR.

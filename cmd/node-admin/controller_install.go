@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -55,7 +56,7 @@ type controllerInstallOptions struct {
 	in, format       *string
 	image, manifests string
 	replicas         int
-	wait             bool
+	publish, wait    bool
 	timeout          time.Duration
 }
 
@@ -81,6 +82,11 @@ and the controller itself to the management cluster, beside the hosted control
 plane. It has no permissions there: its kubeconfig, in a Secret, contains a
 token of its service account in the hosted cluster.
 
+With --publish, the controller also publishes the user data of the NodePools.
+It gets the permissions to list all NodePools and to get the HostedCluster in
+the namespace of the HostedCluster, and to get the Secrets in the namespace of
+the hosted control plane. They contain the keys of the hosted cluster.
+
 With --in hosted, the controller runs in the hosted cluster. Its pods need a
 node there, so they cannot approve the first node of the cluster.
 
@@ -91,7 +97,8 @@ cluster.
 Required permissions: those of an administrator of the hosted cluster, get
 hostedclusters and secrets in the namespace of the HostedCluster, and those of
 an administrator of the namespace of the controller, which is created if the
-permission exists.`,
+permission exists. With --publish, also those to create roles and rolebindings
+in the namespaces of the HostedCluster and of the hosted control plane.`,
 		Example: "  hcp-node-admin controller install hosted -n clusters \\\n" +
 			"      --image registry.example.com/hcp-node-admin:0.1.0\n" +
 			"  hcp-node-admin controller install hosted -n clusters --dry-run\n" +
@@ -109,6 +116,8 @@ permission exists.`,
 		install.Place("").Enum()...)
 	flags.StringVar(&o.image, "image", "", "`IMAGE` of hcp-node-admin (default that of the manifests)")
 	flags.IntVar(&o.replicas, "replicas", 2, "number of replicas, one of which works")
+	flags.BoolVar(&o.publish, "publish", false,
+		"publish the user data of the NodePools in the hosted cluster; requires --in management")
 	flags.BoolVar(&o.wait, "wait", true, "wait until the controller is available")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "timeout of each wait, as a `DURATION`")
 	flags.StringVar(&o.manifests, "cluster", "",
@@ -118,7 +127,7 @@ permission exists.`,
 	c.ValidArgsFunction = o.management.complete(nodepool.HostedClusters)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *o.format == "yaml" {
-			return o.printManifests(p.Out)
+			return o.printManifests(p.Out, strings.Join(args, "")) // at most one
 		}
 		return o.run(c.Context(), p, args[0])
 	}
@@ -131,6 +140,9 @@ func (o *controllerInstallOptions) check() error {
 		return usageError("--replicas must be at least 1")
 	case o.manifests != "" && *o.format != "yaml":
 		return usageError("--cluster requires --output yaml")
+	case *o.in == string(install.Hosted) && o.publish:
+		return usageError("--publish requires --in management: a controller in the hosted cluster has no credential of the " +
+			"management cluster")
 	case *o.in == string(install.Hosted) && o.controllerNamespace != v1alpha1.Namespace:
 		return usageError("--controller-namespace requires --in management")
 	}
@@ -142,16 +154,21 @@ func (o *controllerInstallOptions) check() error {
 	return o.installFlags.check()
 }
 
-func (o *controllerInstallOptions) settings() install.Settings {
+func (o *controllerInstallOptions) settings(hostedCluster string) install.Settings {
 	return install.Settings{
-		In: install.Place(*o.in), Namespace: o.controllerNamespace, Image: o.image, Replicas: o.replicas,
+		In: install.Place(*o.in), Namespace: o.controllerNamespace,
+		HostedCluster: types.NamespacedName{Namespace: o.management.namespace, Name: hostedCluster},
+		Publish:       o.publish, Image: o.image, Replicas: o.replicas,
 	}
 }
 
-// printManifests prints the manifests for one cluster.
-func (o *controllerInstallOptions) printManifests(w io.Writer) error {
+// printManifests prints the manifests for one cluster. hostedCluster is "" for the names in deploy.
+func (o *controllerInstallOptions) printManifests(w io.Writer, hostedCluster string) error {
 	if err := o.check(); err != nil {
 		return err
+	}
+	if o.publish && hostedCluster != "" && o.management.namespace == "" {
+		return usageError("--publish and --output yaml require --namespace, that of the HostedCluster")
 	}
 	cluster := install.Place(cmp.Or(o.manifests, string(install.Hosted)))
 	switch {
@@ -160,7 +177,7 @@ func (o *controllerInstallOptions) printManifests(w io.Writer) error {
 	case cluster != install.Hosted && cluster != install.Place(*o.in):
 		return usageError("--cluster %s: must be hosted, or management with --in management", o.manifests)
 	}
-	content, err := o.settings().Manifests(cluster)
+	content, err := o.settings(hostedCluster).Manifests(cluster)
 	if err != nil {
 		return err
 	}
@@ -176,7 +193,7 @@ func (o *controllerInstallOptions) run(ctx context.Context, p *cli.Printer, host
 	if err != nil {
 		return err
 	}
-	installer.Settings, installer.Wait, installer.Timeout = o.settings(), o.wait, o.timeout
+	installer.Settings, installer.Wait, installer.Timeout = o.settings(hostedCluster), o.wait, o.timeout
 	document := controllerDocument{
 		TypeMeta:      report.Meta("ControllerInstallResult"),
 		HostedCluster: installer.HostedCluster.String(), DryRun: o.dryRun,
@@ -184,8 +201,12 @@ func (o *controllerInstallOptions) run(ctx context.Context, p *cli.Printer, host
 	document.Changes, err = installer.Install(ctx)
 	document.CommandResult = report.ResultOf(err)
 	return p.Finish(err, document, func(w *report.Page) {
-		printChanges(w, document, fmt.Sprintf("HostedCluster %s: the controller runs in the %s cluster, in namespace %s",
-			document.HostedCluster, *o.in, o.controllerNamespace))
+		title := fmt.Sprintf("HostedCluster %s: the controller runs in the %s cluster, in namespace %s",
+			document.HostedCluster, *o.in, o.controllerNamespace)
+		if o.publish {
+			title += ", and publishes the user data of the NodePools"
+		}
+		printChanges(w, document, title)
 	})
 }
 
@@ -208,10 +229,11 @@ func (o *installFlags) connect(ctx context.Context, p *cli.Printer, hostedCluste
 	}
 	namespace := o.management.namespace
 	installer := &install.Installer{
-		Settings:      install.Settings{Namespace: o.controllerNamespace},
-		HostedCluster: types.NamespacedName{Namespace: namespace, Name: hostedCluster},
-		DryRun:        o.dryRun,
-		Log:           report.Log{Sink: p.Sink},
+		Settings: install.Settings{
+			Namespace: o.controllerNamespace, HostedCluster: types.NamespacedName{Namespace: namespace, Name: hostedCluster},
+		},
+		DryRun: o.dryRun,
+		Log:    report.Log{Sink: p.Sink},
 	}
 	if installer.Management, err = install.Connect(install.Management, config); err != nil {
 		return nil, err

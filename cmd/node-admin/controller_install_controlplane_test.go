@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
@@ -27,6 +29,7 @@ func TestControlPlaneControllerInstall(t *testing.T) {
 	t.Run("wait", c.checkWait)
 	t.Run("other hosted cluster", c.checkOtherOwner)
 	t.Run("manifests", c.checkKustomize)
+	t.Run("publish", c.checkPublish)
 	t.Run("uninstall", c.checkUninstall)
 	t.Run("in the hosted cluster", c.checkInHosted)
 }
@@ -65,7 +68,8 @@ func checkResults(t *testing.T, got clitest.Result, want string, count int) {
 // Numbers of objects in each cluster.
 const (
 	hostedBaseObjects = 12 // Namespace, 2 CRDs, ServiceAccount, 4 roles, 4 bindings
-	workloadObjects   = 3  // Deployment, PodDisruptionBudget, NetworkPolicy
+	workloadObjects   = 2  // Deployment, NetworkPolicy
+	publishObjects    = 7  // ServiceAccount, 3 roles, 3 bindings
 	installObjects    = hostedBaseObjects + 1 + workloadObjects + 2
 )
 
@@ -175,7 +179,7 @@ func (c *bothClusters) checkOtherOwner(t *testing.T) {
 			t.Errorf("the labels of the namespace are %s, were %s", after, before)
 		}
 	}
-	c.run(t, "", "-n", "clusters", "delete", "deployment,secret,poddisruptionbudget,networkpolicy",
+	c.run(t, "", "-n", "clusters", "delete", "deployment,secret,networkpolicy",
 		"hcp-node-admin-controller")
 	c.run(t, "", "-n", "clusters", "delete", "hostedcluster", "b")
 }
@@ -199,7 +203,7 @@ func (c *bothClusters) checkKustomize(t *testing.T) {
 func (c *bothClusters) checkUninstall(t *testing.T) {
 	installed := c.state(t)
 	dry := c.controller(t, "uninstall", "--dry-run", "-o", "json")
-	checkResults(t, dry, "deleted", installObjects-3) // the Namespace and both CRDs of the hosted cluster remain
+	checkResults(t, dry, "deleted", installObjects-3+publishObjects+1) // and the published Secret
 	if after := c.state(t); after != installed {
 		t.Errorf("the dry run has changed\n%s\ninto\n%s", installed, after)
 	}
@@ -208,8 +212,7 @@ func (c *bothClusters) checkUninstall(t *testing.T) {
 	got := c.controller(t, "uninstall")
 	const remaining = "in the hosted cluster remain:\n  Namespace hcp-node-admin\n" +
 		"  CustomResourceDefinition nodeenrollments.hcp-node-agent.io, with 1 object\n" +
-		"  CustomResourceDefinition noderollouts.hcp-node-agent.io\n" +
-		"# remedy: remove them too, with all NodeEnrollments:\n" +
+		"  CustomResourceDefinition noderollouts.hcp-node-agent.io\n# remedy: remove them too, with all NodeEnrollments:\n" +
 		"hcp-node-admin controller uninstall hosted.a --namespace clusters --kubeconfig "
 	if got.Code != report.Success || !strings.Contains(got.Out, remaining) ||
 		!strings.Contains(got.Out, " --crd --force\n") {
@@ -217,8 +220,15 @@ func (c *bothClusters) checkUninstall(t *testing.T) {
 	}
 	kubetest.WaitUntil(t, "the end of the namespace", func() bool {
 		left := slices.Sorted(strings.Lines(c.state(t)))
-		return strings.Join(left, "") == "CustomResourceDefinition /nodeenrollments.hcp-node-agent.io 1\n"+
-			"CustomResourceDefinition /noderollouts.hcp-node-agent.io 1\nNamespace /hcp-node-admin \n"
+		return slices.Equal(left, []string{
+			"CustomResourceDefinition /nodeenrollments.hcp-node-agent.io 1\n",
+			"CustomResourceDefinition /noderollouts.hcp-node-agent.io 1\n", "Namespace /hcp-node-admin \n",
+		})
+	})
+	conn := kubetest.Connect(t, kubeconfig)
+	kubetest.WaitUntil(t, "the rejection of the credential, which the API server has cached", func() bool {
+		_, err := conn.Client.Nodes().Get(t.Context(), "none")
+		return apierrors.IsUnauthorized(err)
 	})
 	old := runCommandLine(t, "controller", "run", "--kubeconfig", kubeconfig)
 	if old.Code == report.Success {

@@ -17,10 +17,12 @@ import (
 func TestControllerInstallPrintsDeploy(t *testing.T) {
 	for args, files := range map[string]string{
 		"--in hosted": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted/deployment " +
-			"hosted/poddisruptionbudget hosted/networkpolicy",
+			"hosted/networkpolicy",
 		"--cluster hosted": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted-token/token",
 		"hosted -n clusters --cluster management": "management/namespace management/deployment " +
-			"management/poddisruptionbudget management/networkpolicy",
+			"management/networkpolicy",
+		"--cluster hosted --publish": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted-token/token " +
+			"hosted-publish/rbac",
 	} {
 		var want []byte
 		for _, file := range strings.Fields(files) {
@@ -50,13 +52,43 @@ func printManifests(t *testing.T, args string) string {
 	return got.Out
 }
 
+// The names of a HostedCluster replace those of deploy/management-publish, also if they are its words in other places.
+func TestControllerInstallPublishNames(t *testing.T) {
+	const install = "--cluster management --publish"
+	before := strings.Split(printManifests(t, install), "\n")
+	after := strings.Split(printManifests(t, "clusters "+install+" -n hcp-node-admin --controller-namespace hosted"), "\n")
+	if len(before) != len(after) {
+		t.Fatalf("%d lines became %d", len(before), len(after))
+	}
+	changes := map[string]int{}
+	for i := range before {
+		if before[i] != after[i] {
+			changes[strings.TrimSpace(before[i])+" > "+strings.TrimSpace(after[i])]++
+		}
+	}
+	const role = "name: hcp-node-admin-publisher-hosted > name: hcp-node-admin-publisher-clusters"
+	want := map[string]int{
+		"- --hosted-cluster=hosted > - --hosted-cluster=clusters":                 1,
+		"- --nodepool-namespace=clusters > - --nodepool-namespace=hcp-node-admin": 1,
+		"name: hcp-node-admin > name: hosted":                                     1,
+		"namespace: hcp-node-admin > namespace: hosted":                           5,
+		"namespace: clusters > namespace: hcp-node-admin":                         2,
+		"namespace: clusters-hosted > namespace: hcp-node-admin-clusters":         2,
+		"resourceNames: [hosted] > resourceNames: [clusters]":                     1,
+		role: 6,
+	}
+	if diff := gocmp.Diff(want, changes); diff != "" {
+		t.Errorf("changed lines (-want +got):\n%s", diff)
+	}
+}
+
 // Settings change only their own lines.
 func TestControllerInstallSettings(t *testing.T) {
 	const settings = " --image registry.internal:5000/admin@sha256:" +
 		"0000000000000000000000000000000000000000000000000000000000000000 --replicas 3"
 	for args, want := range map[string]int{
 		"--in hosted": 2, "--cluster hosted": 0,
-		"--cluster management": 6, // and the namespace of four objects
+		"--cluster management": 5, // and the namespace of three objects
 	} {
 		test := args + settings
 		if args == "--cluster management" {
@@ -109,6 +141,10 @@ func TestControllerInstallCommandLines(t *testing.T) {
 			"'[a-z0-9]([-a-z0-9]*[a-z0-9])?')" + see,
 		"controller install a --in hosted --controller-namespace b": "hcp-node-admin controller install: " +
 			"--controller-namespace requires --in management" + see,
+		"controller install a --in hosted --publish": "hcp-node-admin controller install: --publish requires --in " +
+			"management: a controller in the hosted cluster has no credential of the management cluster" + see,
+		"controller install a --publish --cluster hosted -o yaml": "hcp-node-admin controller install: --publish and " +
+			"--output yaml require --namespace, that of the HostedCluster" + see,
 		"controller uninstall": "hcp-node-admin controller uninstall: the name of one HostedCluster is required\n" +
 			"see: hcp-node-admin controller uninstall --help\n",
 		"controller uninstall a --force": "hcp-node-admin controller uninstall: --force requires --crd\n" +

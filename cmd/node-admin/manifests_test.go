@@ -14,7 +14,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -36,7 +35,9 @@ type kustomization struct {
 }
 
 // controllerDirectories are the directories of deploy with manifests of the controller.
-var controllerDirectories = []string{"hosted", "hosted-base", "hosted-token", "management", "management-publish"}
+var controllerDirectories = []string{
+	"hosted", "hosted-base", "hosted-publish", "hosted-token", "management", "management-publish",
+}
 
 // Both Deployments of the controller have arguments that the program accepts, what the arguments name, and no more
 // rights than they need.
@@ -106,7 +107,7 @@ func checkControllerArguments(t *testing.T, dir string, pod corev1.PodSpec) {
 		path != mount.MountPath+"/kubeconfig" || volume.Secret.SecretName != rights.Controller {
 		t.Errorf("mounted is %v at %v, used is %s", volume, mount, path)
 	}
-	if *pod.AutomountServiceAccountToken || pod.ServiceAccountName != "" {
+	if *pod.AutomountServiceAccountToken || pod.ServiceAccountName != "default" {
 		t.Error("the pod has a token of the management cluster")
 	}
 }
@@ -125,22 +126,41 @@ func TestControllerImagesHaveTheVersion(t *testing.T) {
 	}
 }
 
-// The Deployments, NetworkPolicies and PodDisruptionBudgets select the same pods.
+// The Deployments, NetworkPolicies and the PodMonitor select the same pods, and the same port.
 func TestControllerSelectors(t *testing.T) {
 	for _, dir := range []string{"hosted", "management"} {
 		deployment := decodeManifest[appsv1.Deployment](t, dir+"/deployment.yaml")
-		budget := decodeManifest[policyv1.PodDisruptionBudget](t, dir+"/poddisruptionbudget.yaml")
 		policy := decodeManifest[networkingv1.NetworkPolicy](t, dir+"/networkpolicy.yaml")
+		monitor := decodeManifest[podMonitor](t, "monitoring/controller/podmonitor.yaml").Spec
 		for name, selector := range map[string]*metav1.LabelSelector{
-			"Deployment": deployment.Spec.Selector, "PodDisruptionBudget": budget.Spec.Selector,
-			"NetworkPolicy":   &policy.Spec.PodSelector,
+			"Deployment": deployment.Spec.Selector, "NetworkPolicy": &policy.Spec.PodSelector, "PodMonitor": &monitor.Selector,
 			"spread of nodes": deployment.Spec.Template.Spec.TopologySpreadConstraints[0].LabelSelector,
 		} {
 			if diff := gocmp.Diff(deployment.Spec.Template.Labels, selector.MatchLabels); diff != "" {
 				t.Errorf("%s: the %s selects other pods (-pods +selected):\n%s", dir, name, diff)
 			}
 		}
+		if port := policy.Spec.Ingress[0].Ports[0].Port.StrVal; len(policy.Spec.Ingress) != 1 || port != "metrics" ||
+			monitor.Endpoints[0].Port != port {
+			t.Errorf("%s: the NetworkPolicy permits port %q, the PodMonitor scrapes %q", dir, port, monitor.Endpoints[0].Port)
+		}
 	}
+}
+
+// podMonitor contains what a PodMonitor selects.
+type podMonitor struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Selector  metav1.LabelSelector `json:"selector"`
+		Endpoints []struct {
+			Port              string `json:"port"`
+			Interval          string `json:"interval"`
+			Relabelings       any    `json:"relabelings"`
+			MetricRelabelings any    `json:"metricRelabelings"`
+		} `json:"podMetricsEndpoints"`
+	} `json:"spec"`
 }
 
 // Every manifest is a resource or a patch of the kustomization of its directory.
@@ -232,17 +252,11 @@ func TestControllerPublishPatch(t *testing.T) {
 		t.Errorf("patch (-want +got):\n%s", diff)
 	}
 	added := args[len(args)-2:]
-	if !slices.Equal(added, []string{"--nodepool-namespace=clusters", "--hosted-cluster=hosted"}) {
+	if !slices.Equal(added, []string{"--hosted-cluster=hosted", "--nodepool-namespace=clusters"}) {
 		t.Errorf("added arguments: %q", added)
 	}
-	run, _, err := admin().Root().Find([]string{"controller", "run"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if run.Flags().Lookup("nodepool-namespace") != nil { // the controller publishes user data
-		if _, err := admin().ParseLine(args); err != nil {
-			t.Errorf("%q: %v", args, err)
-		}
+	if _, err := admin().ParseLine(args); err != nil {
+		t.Errorf("%q: %v", args, err)
 	}
 	content, err := os.ReadFile("../../deploy/management-publish/rbac.yaml")
 	if err != nil {

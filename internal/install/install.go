@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/controller"
@@ -32,7 +31,6 @@ const (
 type Installer struct {
 	Settings
 
-	HostedCluster    types.NamespacedName // on the management cluster
 	Management       *Cluster
 	Hosted           *Cluster // nil if the HostedCluster does not exist, which only Uninstall permits
 	HostedKubeconfig []byte   // of Hosted; its credential is not used
@@ -52,7 +50,7 @@ func (i *Installer) Install(ctx context.Context) ([]Change, error) {
 	hosted := i.applierFor(i.Hosted)
 	objects, err := i.objects(Hosted)
 	if err != nil {
-		return nil, err
+		return i.changes, err
 	}
 	for _, object := range objects {
 		if err := i.apply(ctx, hosted, object); err != nil {
@@ -68,6 +66,11 @@ func (i *Installer) Install(ctx context.Context) ([]Change, error) {
 	if i.In == Management {
 		runsIn = i.Management
 		if err := i.installOnManagement(ctx); err != nil {
+			return i.changes, err
+		}
+	}
+	if !i.Publish {
+		if err := i.stopPublishing(ctx); err != nil {
 			return i.changes, err
 		}
 	}

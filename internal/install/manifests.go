@@ -4,17 +4,22 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	hcpnodeagent "github.com/hcp-node-agent/hcp-node-agent"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
@@ -32,10 +37,12 @@ func (Place) Enum() []string { return schema.Strings(Management, Hosted) }
 
 // Settings are the settings of the manifests. Those that are not set remain as in the directory deploy.
 type Settings struct {
-	In        Place  // cluster in which the controller runs
-	Namespace string // of the controller on the management cluster
-	Image     string
-	Replicas  int
+	In            Place                // cluster in which the controller runs
+	Namespace     string               // of the controller on the management cluster
+	HostedCluster types.NamespacedName // on the management cluster
+	Publish       bool                 // the controller on the management cluster publishes user data
+	Image         string
+	Replicas      int
 }
 
 // Manifests returns the manifests for one cluster, which are empty if the controller has no part there.
@@ -45,21 +52,40 @@ func (s Settings) Manifests(cluster Place) ([]byte, error) {
 		return s.read("hosted")
 	case s.In == Hosted:
 		return nil, nil
+	case cluster == Hosted && s.Publish:
+		token, err := s.read("hosted-token")
+		publish, publishErr := s.read("hosted-publish")
+		return slices.Concat(token, []byte(separator), publish), cmp.Or(err, publishErr)
 	case cluster == Hosted:
 		return s.read("hosted-token")
 	}
-	content, err := s.read("management")
-	if s.Namespace != "" {
-		content = namespaceLine.ReplaceAll(content, []byte("${1}"+s.Namespace))
+	directory := "management"
+	if s.Publish {
+		directory = "management-publish"
 	}
-	return content, err
+	content, err := s.read(directory)
+	names := map[string]string{}
+	if s.Namespace != "" {
+		names[v1alpha1.Namespace] = s.Namespace
+	}
+	if s.HostedCluster.Name != "" {
+		names["clusters"] = s.HostedCluster.Namespace
+		names["hosted"] = s.HostedCluster.Name
+		names["clusters-hosted"] = nodepool.ControlPlaneNamespace(s.HostedCluster)
+		names["hcp-node-admin-publisher-hosted"] = "hcp-node-admin-publisher-" + s.HostedCluster.Name
+	}
+	return nameLine.ReplaceAllFunc(content, func(line []byte) []byte {
+		part := nameLine.FindSubmatch(line)
+		return slices.Concat(part[1], []byte(cmp.Or(names[string(part[2])], string(part[2]))), part[3])
+	}), err
 }
 
 // Lines of the manifests that settings change.
 var (
-	namespaceLine = regexp.MustCompile(`(?m)^(  (?:namespace|name): )` + v1alpha1.Namespace + `$`)
-	imageLine     = regexp.MustCompile(`(?m)^( +image: ).*$`)
-	replicasLine  = regexp.MustCompile(`(?m)^(  replicas: ).*$`)
+	nameLine = regexp.MustCompile(
+		`(?m)^(  (?:namespace|name): |  resourceNames: \[|.* --(?:hosted-cluster|nodepool-namespace)=)(\S+?)(\]?)$`)
+	imageLine    = regexp.MustCompile(`(?m)^( +image: ).*$`)
+	replicasLine = regexp.MustCompile(`(?m)^(  replicas: ).*$`)
 )
 
 func (s Settings) read(directory string) ([]byte, error) {
@@ -82,6 +108,12 @@ const separator = "---\n"
 func concatenate(directory string) ([]byte, error) {
 	var kustomization struct {
 		Resources []string `json:"resources"`
+		Patches   []struct {
+			Path   string `json:"path"`
+			Target struct {
+				Kind string `json:"kind"`
+			} `json:"target"`
+		} `json:"patches"`
 	}
 	content, err := hcpnodeagent.Deploy.ReadFile(path.Join(directory, "kustomization.yaml"))
 	if err != nil {
@@ -106,7 +138,46 @@ func concatenate(directory string) ([]byte, error) {
 		}
 		all = append(all, part...)
 	}
+	for _, patch := range kustomization.Patches {
+		operations, err := hcpnodeagent.Deploy.ReadFile(path.Join(directory, patch.Path))
+		if err == nil {
+			all, err = applyPatch(all, patch.Target.Kind, operations)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path.Join(directory, patch.Path), err)
+		}
+	}
 	return all, nil
+}
+
+// applyPatch applies the operations of a JSON patch to the documents of a kind, which lose their comments.
+func applyPatch(manifests []byte, kind string, operations []byte) ([]byte, error) {
+	operations, err := yaml.YAMLToJSON(operations)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := jsonpatch.DecodePatch(operations)
+	if err != nil {
+		return nil, err
+	}
+	documents := strings.Split(string(manifests), "\n"+separator)
+	for i, document := range documents {
+		if !strings.Contains("\n"+document, "\nkind: "+kind+"\n") {
+			continue
+		}
+		content, err := yaml.YAMLToJSON([]byte(document))
+		if err == nil {
+			content, err = patch.Apply(content)
+		}
+		if err == nil {
+			content, err = yaml.JSONToYAML(content)
+		}
+		if err != nil {
+			return nil, err
+		}
+		documents[i] = strings.TrimSuffix(string(content), "\n")
+	}
+	return []byte(strings.Join(documents, "\n"+separator)), nil
 }
 
 // objects returns the objects for one cluster, in the order in which they are applied.

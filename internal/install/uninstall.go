@@ -46,14 +46,20 @@ func (i *Installer) Uninstall(ctx context.Context, withCRD, force bool) ([]Chang
 			return nil, nil, err
 		}
 	}
+	if err := i.stopPublishing(ctx); err != nil {
+		return i.changes, remaining, err
+	}
 	management, err := Settings{In: Management, Namespace: i.managementNamespace()}.objects(Management)
 	if err != nil {
-		return nil, nil, err
+		return i.changes, remaining, err
 	}
 	if err := i.deleteAll(ctx, i.Management, management, isPermanent); err != nil {
 		return i.changes, remaining, err
 	}
 	if i.Hosted != nil {
+		if err := i.deletePublished(ctx); err != nil {
+			return i.changes, remaining, err
+		}
 		if err := i.uninstallHosted(ctx, withCRD); err != nil {
 			return i.changes, remaining, err
 		}

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -166,10 +167,14 @@ func (f *Facts) Release() string {
 // problem before.
 func (f *Facts) ConfigHash() string { return f.userData.ConfigHash() }
 
-// controlPlaneNamespace returns the namespace of the hosted control plane (HostedControlPlaneNamespace in
-// hypershift-operator/controllers/manifests).
+// ControlPlaneNamespace returns the namespace of the hosted control plane of a HostedCluster
+// (HostedControlPlaneNamespace in hypershift-operator/controllers/manifests).
+func ControlPlaneNamespace(hostedCluster types.NamespacedName) string {
+	return hostedCluster.Namespace + "-" + strings.ReplaceAll(hostedCluster.Name, ".", "-")
+}
+
 func (f *Facts) controlPlaneNamespace() string {
-	return f.NodePool.Namespace + "-" + strings.ReplaceAll(f.NodePool.Spec.ClusterName, ".", "-")
+	return ControlPlaneNamespace(types.NamespacedName{Namespace: f.NodePool.Namespace, Name: f.NodePool.Spec.ClusterName})
 }
 
 // secretName returns the name of a Secret of the NodePool's configuration, "" if it has none yet.

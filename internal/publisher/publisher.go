@@ -193,7 +193,9 @@ func (p *Publisher) publish(ctx context.Context, facts *nodepool.Facts) error {
 
 // isOwn reports whether a publisher has created a Secret. Another one is neither changed nor deleted: an administrator
 // can publish the user data of a NodePool by hand.
-func isOwn(secret metav1.Object) bool { return secret.GetLabels()[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByPublisher }
+func isOwn(secret metav1.Object) bool {
+	return secret.GetLabels()[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByPublisher
+}
 
 // foreign returns the error for a Secret that no publisher has created.
 func foreign(secret *corev1.Secret) error {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+)
+
+// stopPublishing deletes the permissions to publish user data in both clusters, if the service account on the management
+// cluster exists. The service account is the last object to be deleted, so that an interrupted run can be repeated.
+// Published Secrets remain: a later run can publish again.
+func (i *Installer) stopPublishing(ctx context.Context) error {
+	account := newObject("v1", "ServiceAccount", i.managementNamespace(), controllerName)
+	err := i.Management.client.Get(ctx, client.ObjectKeyFromObject(account), account)
+	if apierrors.IsNotFound(err) || err == nil && !isOwn(account) {
+		return nil
+	}
+	if err != nil {
+		return i.Management.explain(ctx, err, "getting ServiceAccount "+controllerName)
+	}
+	settings := Settings{
+		In: Management, Namespace: i.managementNamespace(), HostedCluster: i.HostedCluster, Publish: true,
+	}
+	for _, cluster := range []*Cluster{i.Hosted, i.Management} {
+		if cluster == nil {
+			continue // the HostedCluster does not exist
+		}
+		objects, err := settings.publishObjects(cluster.name)
+		if err == nil {
+			err = i.deleteAll(ctx, cluster, objects, isPermanent)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deletePublished deletes the Secrets that the controller has published.
+func (i *Installer) deletePublished(ctx context.Context) error {
+	var secrets metav1.PartialObjectMetadataList
+	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	err := i.Hosted.client.List(ctx, &secrets, client.InNamespace(v1alpha1.Namespace),
+		client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedByPublisher})
+	if err != nil {
+		return i.Hosted.explain(ctx, err, "listing the published user data")
+	}
+	for _, secret := range secrets.Items {
+		err := i.deleteObject(ctx, i.Hosted, newObject("v1", "Secret", secret.Namespace, secret.Name))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publishObjects returns the objects that exist only if the controller publishes user data.
+func (s Settings) publishObjects(cluster Place) ([]*unstructured.Unstructured, error) {
+	all, err := s.objects(cluster)
+	if err != nil {
+		return nil, err
+	}
+	s.Publish = false
+	others, err := s.objects(cluster)
+	return slices.DeleteFunc(all, func(object *unstructured.Unstructured) bool {
+		return slices.ContainsFunc(others, func(other *unstructured.Unstructured) bool { return isSame(object, other) })
+	}), err
+}
