@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build controlplane
+
+package publisher
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
+)
+
+const (
+	namespace    = "clusters"          // of the NodePools
+	controlPlane = "clusters-hosted-a" // of HostedCluster hosted.a
+	firstToken   = "7e5b7b9e-8e0e-4d5b-9f4b-0d3c5a1e2f30"
+	secondToken  = "0c0f3f6a-1d2b-4c3a-8b7a-9e8d7c6b5a41"
+	remedy       = "# renew the credential"
+)
+
+// clusters are a real management cluster with HyperShift's resources and a real hosted cluster.
+type clusters struct {
+	management, hosted client.Client // of administrators
+	proxy              *csrtest.Proxy
+	managementConfig   *rest.Config // of the service account of deploy/management-publish, through the proxy
+	hostedConfig       *rest.Config // of the service account of deploy/hosted-base
+	ca                 []byte       // of the ignition server
+}
+
+func startPlane(t *testing.T) *bed.ControlPlane {
+	t.Helper()
+	plane, err := bed.Start(t.Context(), bed.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return plane
+}
+
+func startClusters(t *testing.T) *clusters {
+	t.Helper()
+	c := &clusters{ca: certtest.NewCA(t, "ignition-root-ca").PEM}
+	kubetest.Plane = startPlane(t)
+	for _, file := range []string{"hosted-base/namespace.yaml", "hosted-base/rbac.yaml", "hosted-publish/rbac.yaml"} {
+		check(t, rights.Grant(t.Context(), kubetest.AdminClient(t), file))
+	}
+	c.hosted = newClient(t, csrtest.Config(t, kubetest.Plane.Kubeconfig))
+	c.hostedConfig = c.account(t, "https://"+kubetest.Plane.APIForward)
+
+	kubetest.Plane = startPlane(t) // the proxy and the helpers use it from now on
+	c.management = newClient(t, csrtest.Config(t, kubetest.Plane.Kubeconfig))
+	c.createManagementObjects(t)
+	c.proxy = csrtest.NewProxy(t)
+	c.managementConfig = c.account(t, c.proxy.Server())
+	return c
+}
+
+// account returns the configuration of the service account of the controller.
+func (*clusters) account(t *testing.T, server string) *rest.Config {
+	t.Helper()
+	content, err := rights.NewKubeconfig(t.Context(), kubetest.AdminClient(t), rights.Controller, kubetest.Plane.Kubeconfig,
+		server)
+	check(t, err)
+	config, err := clientcmd.RESTConfigFromKubeConfig(content)
+	check(t, err)
+	return config
+}
+
+func newClient(t *testing.T, config *rest.Config) client.Client {
+	t.Helper()
+	c, err := client.New(config, client.Options{})
+	check(t, err)
+	return c
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// createManagementObjects creates what HyperShift creates, and the objects of deploy/management-publish for it.
+func (c *clusters) createManagementObjects(t *testing.T) {
+	t.Helper()
+	apply := func(content string) {
+		t.Helper()
+		object := &unstructured.Unstructured{}
+		check(t, yaml.Unmarshal([]byte(content), &object.Object))
+		create := func(object *unstructured.Unstructured) {
+			kubetest.WaitUntil(t, "the creation of "+object.GetName(), func() bool { // of a kind that is not served yet
+				return c.management.Create(t.Context(), object) == nil
+			})
+		}
+		if object.GetKind() != "List" {
+			create(object)
+			return
+		}
+		check(t, object.EachListItem(func(item runtime.Object) error {
+			create(item.(*unstructured.Unstructured))
+			return nil
+		}))
+	}
+	for _, kind := range []string{"HostedCluster", "NodePool"} {
+		apply(fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: %[2]ss.hypershift.openshift.io}
+spec:
+  group: hypershift.openshift.io
+  names: {kind: %[1]s, plural: %[2]ss, singular: %[2]s, listKind: %[1]sList}
+  scope: Namespaced
+  versions:
+  - name: v1beta1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`, kind, strings.ToLower(kind)))
+	}
+	objects := strings.NewReplacer("ENDPOINT", "ignition.example.com",
+		"USER_DATA", base64.StdEncoding.EncodeToString(c.userData(t, firstToken)), "TOKEN", firstToken,
+		"GENERATED", time.Now().Add(-time.Minute).Format(time.RFC3339Nano))
+	apply(objects.Replace(string(kubetest.ReadFile(t, "../../cmd/node-admin/testdata/management-cluster.yaml"))))
+	apply(`{apiVersion: v1, kind: Namespace, metadata: {name: hcp-node-admin}}`)
+	documents, err := rights.Documents("management-publish/rbac.yaml")
+	check(t, err)
+	names := strings.NewReplacer("clusters-hosted", controlPlane, "[hosted]", "[hosted.a]")
+	for _, document := range documents {
+		apply(names.Replace(document))
+	}
+}
+
+// userData returns user data with a token.
+func (c *clusters) userData(t *testing.T, token string) []byte {
+	t.Helper()
+	userData, err := ignition.NewUserData(ignition.Values{
+		Endpoint: "ignition.example.com", Token: []byte(token), CA: c.ca, NodePool: "clusters/workers", Hash: "844282c1",
+	})
+	check(t, err)
+	content, err := userData.Encode()
+	check(t, err)
+	return content
+}
+
+// setToken replaces the token and the user data of a NodePool, as HyperShift does.
+func (c *clusters) setToken(t *testing.T, pool, token string) {
+	t.Helper()
+	for _, secret := range []*corev1.Secret{
+		{
+			ObjectMeta: metav1.ObjectMeta{Name: "user-data-" + pool + "-844282c1"},
+			Data:       map[string][]byte{"value": c.userData(t, token)},
+		},
+		{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "token-" + pool + "-844282c1",
+				Annotations: map[string]string{
+					"hypershift.openshift.io/last-token-generation-time": time.Now().Format(time.RFC3339Nano),
+				},
+			},
+			Data: map[string][]byte{"token": []byte(token)},
+		},
+	} {
+		secret.Namespace = controlPlane
+		err := c.management.Update(t.Context(), secret)
+		if client.IgnoreNotFound(err) == nil && err != nil {
+			err = c.management.Create(t.Context(), secret)
+		}
+		check(t, err)
+	}
+}
+
+// createPool creates a NodePool with valid user data.
+func (c *clusters) createPool(t *testing.T, name, hostedCluster string) {
+	t.Helper()
+	c.setToken(t, name, firstToken)
+	pool := c.pool(t, "workers")
+	pool.SetName(name)
+	pool.SetResourceVersion("")
+	pool.SetUID("")
+	check(t, unstructured.SetNestedField(pool.Object, hostedCluster, "spec", "clusterName"))
+	check(t, c.management.Create(t.Context(), pool))
+}
+
+func (c *clusters) pool(t *testing.T, name string) *unstructured.Unstructured {
+	t.Helper()
+	pool := &unstructured.Unstructured{}
+	pool.SetAPIVersion("hypershift.openshift.io/v1beta1")
+	pool.SetKind("NodePool")
+	check(t, c.management.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, pool))
+	return pool
+}
+
+// running is a publisher that runs, what it has logged, and what it has recorded.
+type running struct {
+	mutex    sync.Mutex
+	entries  []entry
+	recorded map[string]time.Time
+	stop     func()
+}
+
+type entry struct {
+	Message  string `json:"msg"`
+	NodePool string `json:"nodePool"`
+	Error    string `json:"error"`
+	Remedy   string `json:"remedy"`
+}
+
+// start starts a publisher as a part of a manager, as the program does.
+func (c *clusters) start(t *testing.T, config *rest.Config, hostedCluster string) *running {
+	t.Helper()
+	r := &running{recorded: map[string]time.Time{}}
+	m, err := manager.New(c.hostedConfig, manager.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
+	check(t, err)
+	conn, err := kube.Connect(config, kubetest.NoProxy)
+	check(t, err)
+	p := &Publisher{
+		Management: conn, Namespace: namespace, HostedCluster: hostedCluster, CredentialRemedy: remedy,
+		Hosted: m.GetClient(), Live: m.GetAPIReader(), Events: m.GetEventRecorder("test"),
+		Log: funcr.NewJSON(r.log, funcr.Options{}), Interval: 100 * time.Millisecond,
+		Record: func(nodePool string, at time.Time) {
+			r.mutex.Lock()
+			defer r.mutex.Unlock()
+			r.recorded[nodePool] = at
+		},
+	}
+	check(t, m.Add(p))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- m.Start(ctx) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *running) log(line string) {
+	var one entry
+	if err := json.Unmarshal([]byte(line), &one); err != nil {
+		one.Error = "unreadable: " + line
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.entries = append(r.entries, one)
+}
+
+// all returns the entries about a NodePool.
+func (r *running) all(nodePool string) []entry {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return slices.DeleteFunc(slices.Clone(r.entries), func(one entry) bool { return one.NodePool != nodePool })
+}
+
+// await waits until the last entry about a NodePool contains a text, and returns the entry.
+func (r *running) await(t *testing.T, nodePool, text string) entry {
+	t.Helper()
+	var last entry
+	kubetest.WaitUntil(t, text+" in the log about "+nodePool, func() bool {
+		if all := r.all(nodePool); len(all) > 0 {
+			last = all[len(all)-1]
+		}
+		return strings.Contains(last.Message+": "+last.Error, text)
+	})
+	return last
+}
+
+// last returns the time that was recorded for a NodePool.
+func (r *running) last(nodePool string) (at time.Time, isRecorded bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	at, isRecorded = r.recorded[nodePool]
+	return at, isRecorded
+}
