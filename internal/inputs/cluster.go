@@ -18,12 +18,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
 const (
 	// clusterTimeout limits the wait for an API server that does not respond, as ignition.Fetcher limits that for an
 	// ignition server. The service tries again.
 	clusterTimeout = 2 * time.Minute
+	// permissionTimeout limits the wait for the controller, which writes the RoleBinding of a NodePool up to 5 seconds
+	// after the enrollment of a host.
+	permissionTimeout  = 30 * time.Second
+	permissionInterval = time.Second
 	// maxSecretBytes limits the response of the API server. A Secret has at most 1 MiB.
 	maxSecretBytes = 2 << 20
 )
@@ -63,8 +68,12 @@ func getUserData(ctx context.Context, sink report.Sink, token *enrollment.Token)
 	defer cancel()
 	doing := fmt.Sprintf("getting the user data, Secret %s in namespace %s of %s", c.Secret, v1alpha1.Namespace, c.Server)
 	log := report.Log{Sink: sink, Step: "begin"}
-	secret, err := kube.Fetch(ctx, conn, log, doing, func() (*corev1.Secret, error) {
-		return conn.Client.Secrets(v1alpha1.Namespace).Get(ctx, c.Secret)
+	var secret *corev1.Secret
+	err = awaitPermission(ctx, log, permissionTimeout, func() (err error) {
+		secret, err = kube.Fetch(ctx, conn, log, doing, func() (*corev1.Secret, error) {
+			return conn.Client.Secrets(v1alpha1.Namespace).Get(ctx, c.Secret)
+		})
+		return err
 	})
 	if err != nil {
 		return nil, explainClusterFailure(err, doing, token)
@@ -74,6 +83,20 @@ func getUserData(ctx context.Context, sink report.Sink, token *enrollment.Token)
 		return nil, report.Fail(report.Failed, listSecrets(), "%s: it has no key %s", doing, v1alpha1.UserDataKey)
 	}
 	return userData, nil
+}
+
+// awaitPermission repeats a request that the API server forbids, until timeout or the end of ctx. It returns the last
+// error.
+func awaitPermission(ctx context.Context, log report.Log, timeout time.Duration, request func() error) error {
+	err := request()
+	for end := time.Now().Add(timeout); apierrors.IsForbidden(err) && time.Now().Before(end); err = request() {
+		log.WaitForRetry("waiting for the permission to read the user data: the controller grants it some seconds after the "+
+			"enrollment", "", permissionInterval)
+		if wait.Sleep(ctx, permissionInterval) != nil {
+			return report.WaitError(ctx, err)
+		}
+	}
+	return err
 }
 
 // explainClusterFailure returns the failure of a request for the user data, with a remedy for the rejections that the
@@ -95,7 +118,7 @@ func explainClusterFailure(err error, doing string, token *enrollment.Token) err
 				"oc get nodeenrollments %[2]s\noc -n %[3]s get rolebinding %[1]s -o yaml\n"+
 				"oc -n %[3]s get pods # the controller writes it", token.Cluster.Secret, token.NodeName, v1alpha1.Namespace),
 			"%s: no permission (HTTP 403): the join token of %s was used by another host or has expired, or the controller "+
-				"has not granted the permission yet", doing, token.NodeName)
+				"does not run", doing, token.NodeName)
 	case apierrors.IsNotFound(err):
 		return report.Fail(report.Failed, listSecrets()+otherwise,
 			"%s: it does not exist: the controller does not publish the user data of this NodePool", doing)

@@ -54,7 +54,7 @@ func TestControlPlaneUserDataOfTheCluster(t *testing.T) {
 		create(token, err)
 		content, err := token.Encode()
 		create(content, err)
-		return Read(ctx, Options{
+		return Read(kubetest.Context(t, 3*time.Second), Options{ // shorter than the wait for a permission
 			Config: config.Join{JoinToken: flowtest.WriteTempFile(t, content)}, StateDir: t.TempDir(),
 		}, joinstate.State{})
 	}

@@ -31,6 +31,7 @@ type fakeCluster struct {
 	server   *httptest.Server
 	requests atomic.Int32
 	status   int               // of the response
+	failures atomic.Int32      // number of requests after which the status is OK, 0 for all
 	data     map[string][]byte // of the Secret
 }
 
@@ -43,9 +44,12 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 }
 
 func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	c.requests.Add(1)
+	count := c.requests.Add(1)
 	var response any = corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Data: c.data}
 	status := c.status
+	if limit := c.failures.Load(); limit > 0 && count > limit {
+		status = http.StatusOK
+	}
 	switch {
 	case request.Header.Get("Authorization") != "Bearer "+credential:
 		status = http.StatusUnauthorized
@@ -224,7 +228,7 @@ func TestUserDataOfTheClusterFails(t *testing.T) {
 			cluster := newFakeCluster(t)
 			cluster.status, cluster.data = test.status, test.data
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			if test.waits {
+			if test.waits || test.status == http.StatusForbidden {
 				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 			}
 			defer cancel()
@@ -241,7 +245,9 @@ func TestUserDataOfTheClusterFails(t *testing.T) {
 			if strings.Contains(all, "CANARY") {
 				t.Errorf("a secret is printed: %s", all)
 			}
-			if waited := strings.Contains(all, "waiting for the API server"); waited != test.waits {
+			waited := strings.Contains(all, "waiting for the API server")
+			awaited := strings.Contains(all, "waiting for the permission to read the user data")
+			if waited != test.waits || awaited != (test.status == http.StatusForbidden) {
 				t.Errorf("events %q", events)
 			}
 		})
