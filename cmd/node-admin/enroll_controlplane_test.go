@@ -114,7 +114,8 @@ func TestControlPlaneEnroll(t *testing.T) {
 
 func (e *enrollTest) checkUnpublished(t *testing.T) {
 	nodes := writeTestFile(t, t.TempDir(), "nodes", "worker-2 192.0.2.2\nworker-3 192.0.2.0/24 2001:db8::3\n")
-	got := e.enroll(t, "workers", "worker-1=192.0.2.1", "-f", nodes, "--reinstall", "allow", "--label", "rack=r1")
+	got := e.enroll(t, "workers", "worker-1=192.0.2.1", "-f", nodes, "--reinstall", "allow", "--label", "rack=r1",
+		"--label", "node-role.kubernetes.io/infra=", "--taint", "dedicated=gpu:NoSchedule")
 	for _, want := range []string{
 		"the controller does not publish the user data of NodePool workers", "worker-1: created, ", "worker-3: created, ",
 		"\nhcp-node-agent join --join-token NAME.token --user-data user-data.ign\n",
@@ -134,11 +135,12 @@ func (e *enrollTest) checkUnpublished(t *testing.T) {
 		}
 	}
 	spec := e.hosted.run(t, "", "get", "nodeenrollment", "worker-3", "-o",
-		"jsonpath={.spec.nodePool} {.spec.reinstall} {.spec.addresses}")
-	if spec != `workers Allow ["192.0.2.0/24","2001:db8::3"]` {
+		"jsonpath={.spec.nodePool} {.spec.reinstall} {.spec.addresses} {.spec.labels} {.spec.taints}")
+	if spec != `workers Allow ["192.0.2.0/24","2001:db8::3"] {"node-role.kubernetes.io/infra":"","rack":"r1"} `+
+		`[{"effect":"NoSchedule","key":"dedicated","value":"gpu"}]` {
 		t.Errorf("NodeEnrollment %s", spec)
 	}
-	if accounts := e.names(t, "serviceaccounts"); strings.Contains(accounts, "/node-") {
+	if accounts := e.names(t, "serviceaccounts"); strings.Contains(accounts, "serviceaccount/node-") {
 		t.Errorf("ServiceAccounts %s", accounts)
 	}
 	if exists(filepath.Join(e.dir, "enrollments")) {

@@ -64,8 +64,8 @@ func TestEnrollOffline(t *testing.T) {
 	userDataContent := encodedUserData(t, ca)
 	userDataFile := writeTestFile(t, dir, "user-data.ign", userDataContent)
 	got := runCommandLine(t, "enroll", "--offline", "workers", "worker-7=192.0.2.7,2001:db8::7", "--hosted-kubeconfig",
-		config, "--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule", "--reinstall", "allow",
-		"--embed-user-data", userDataFile, "--output-dir", dir)
+		config, "--label", "rack=r1", "--label", "node-role.kubernetes.io/infra=", "--taint", "dedicated=gpu:NoSchedule",
+		"--reinstall", "allow", "--embed-user-data", userDataFile, "--output-dir", dir)
 	tokenPath, enrollmentPath := enrollment.Paths(dir, "worker-7")
 	if got.Code != report.Success || got.Err != "" {
 		t.Fatalf("code %d, %s", got.Code, got.Err)
@@ -109,7 +109,8 @@ func TestEnrollOffline(t *testing.T) {
 		}
 	}
 	record, err := enrollment.ParseEnrollment(mustReadFile(t, enrollmentPath))
-	if err != nil || record.NodePool != "workers" || !record.ReplacesNode || len(record.Addresses) != 2 {
+	if err != nil || record.NodePool != "workers" || !record.ReplacesNode || len(record.Addresses) != 2 ||
+		len(record.Labels) != 2 || len(record.Taints) != 1 { // also the label that a kubelet must not set
 		t.Errorf("the manifest contains %+v, %v", record, err)
 	}
 	again := runCommandLine(t, "enroll", "--offline", "workers", "worker-7", "worker-8", "--hosted-kubeconfig", config,

@@ -28,7 +28,7 @@ type Options struct {
 	NodeName  string
 	ClusterCA []byte // PEM bundle
 	Addresses []netip.Prefix
-	Labels    []string
+	Labels    []string // the token contains only those that a kubelet may set
 	Taints    []string
 	NodePool  string        // "" if unknown
 	UserData  []byte        // nil for none
@@ -67,7 +67,7 @@ func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
 	}
 	t := &Token{
 		Terms:    terms,
-		Labels:   desired.Labels,
+		Labels:   kubeletLabels(desired.Labels),
 		Taints:   desired.Taints,
 		UserData: desired.UserData,
 		Cluster:  desired.Cluster,
@@ -81,7 +81,7 @@ func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
 func (t *Token) Enrollment(options Options) *Enrollment {
 	return &Enrollment{
 		Terms: t.Terms, Addresses: options.Addresses, NodePool: options.NodePool, ReplacesNode: options.ReplacesNode,
-		key: t.key.Public().(ed25519.PublicKey),
+		Labels: options.Labels, Taints: options.Taints, key: t.key.Public().(ed25519.PublicKey),
 	}
 }
 

@@ -42,7 +42,11 @@ func FromObject(object *v1alpha1.NodeEnrollment) (*Enrollment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Enrollment{Terms: terms, NodePool: spec.NodePool, ReplacesNode: spec.Reinstall == v1alpha1.ReinstallAllow}
+	labels, taints := settingsOf(spec)
+	e := &Enrollment{
+		Terms: terms, NodePool: spec.NodePool, ReplacesNode: spec.Reinstall == v1alpha1.ReinstallAllow, Labels: labels,
+		Taints: taints,
+	}
 	if e.key, err = parsePublicKey(spec.PublicKey); err != nil {
 		return nil, fmt.Errorf("publicKey: %w", err)
 	}
@@ -68,6 +72,7 @@ func (e *Enrollment) Object() (*v1alpha1.NodeEnrollment, error) {
 			NodePool:  e.NodePool,
 		},
 	}
+	setSettings(&object.Spec, e.Labels, e.Taints)
 	if e.ReplacesNode {
 		object.Spec.Reinstall = v1alpha1.ReinstallAllow
 	}

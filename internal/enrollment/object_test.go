@@ -103,7 +103,7 @@ func TestManifestParsesUnchanged(t *testing.T) {
 	} {
 		want := *enrollment
 		if strings.Contains(text, "kind: Enrollment") {
-			want.NodePool, want.ReplacesNode = "", false
+			want.NodePool, want.ReplacesNode, want.Labels, want.Taints = "", false, nil, nil
 		}
 		read, err := ParseEnrollment([]byte(text))
 		if err != nil {

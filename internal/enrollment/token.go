@@ -31,6 +31,8 @@ type Enrollment struct {
 	Terms
 	Addresses []netip.Prefix // allowed in the node's serving certificate; none: manual approval
 	NodePool  string         // "" if unknown
+	Labels    []string       // that the controller sets on the Node, KEY=VALUE
+	Taints    []string       // that the controller sets on the Node, KEY[=VALUE]:EFFECT
 	// ReplacesNode permits the host to join although its Node exists, because the host was reinstalled.
 	ReplacesNode bool
 
@@ -118,7 +120,7 @@ func (t *Token) Summarize(now time.Time) Summary {
 // Summarize returns the content of the enrollment.
 func (e *Enrollment) Summarize(now time.Time) Summary {
 	summary := e.summarize(KindEnrollment, e.key, now)
-	summary.Addresses = FormatAddresses(e.Addresses)
+	summary.Addresses, summary.Labels, summary.Taints = FormatAddresses(e.Addresses), e.Labels, e.Taints
 	return summary
 }
 
