@@ -56,7 +56,7 @@ func (f *fleet) serve(ctx context.Context, n *node) error {
 			return failed
 		}
 	}
-	return nil
+	return nil //nolint:nilerr // the service checks again, until ctx ends
 }
 
 // upgrade upgrades a node as the agent does. The node is drained and not Ready meanwhile.
