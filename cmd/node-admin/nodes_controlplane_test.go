@@ -38,6 +38,7 @@ func TestControlPlaneFleet(t *testing.T) {
 	t.Run("upgrade", h.testUpgrade)
 	t.Run("approve", h.testApprove)
 	t.Run("remove", h.testRemove)
+	t.Run("migrate", h.testMigrate)
 	t.Run("failures", h.testFailures)
 	t.Run("completion", h.testCompletion)
 	t.Run("pages", h.testPages)

@@ -16,8 +16,25 @@ import (
 
 const objectKind = "NodeEnrollment"
 
-// parseObject returns the enrollment in the manifest of a NodeEnrollment.
-func parseObject(encoded []byte) (*Enrollment, error) {
+// ParseObject returns the NodeEnrollment in a manifest, or that of a file of KindEnrollment. It does not check the
+// expiry.
+func ParseObject(content []byte) (*v1alpha1.NodeEnrollment, error) {
+	e, err := ParseEnrollment(content)
+	if err != nil {
+		return nil, err
+	}
+	encoded, meta, err := decodeYAML(content, maxEnrollmentBytes)
+	if err != nil {
+		return nil, err
+	}
+	if meta.Kind != objectKind {
+		return e.Object()
+	}
+	return decodeObject(encoded)
+}
+
+// decodeObject decodes the manifest of a NodeEnrollment.
+func decodeObject(encoded []byte) (*v1alpha1.NodeEnrollment, error) {
 	object := &v1alpha1.NodeEnrollment{}
 	err := report.DecodeFields(encoded, object)
 	switch {
@@ -29,7 +46,7 @@ func parseObject(encoded []byte) (*Enrollment, error) {
 		return nil, report.RefuseFormat("the file is a NodeEnrollment in version %q, not in version %s",
 			shorten(object.APIVersion), v1alpha1.GroupVersion)
 	}
-	return FromObject(object)
+	return object, nil
 }
 
 // FromObject returns the enrollment in a NodeEnrollment. It does not check the expiry.

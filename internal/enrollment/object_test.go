@@ -119,6 +119,26 @@ func TestManifestParsesUnchanged(t *testing.T) {
 	}
 }
 
+// An object contains all fields of a manifest, and those of a file in the former format.
+func TestParseObject(t *testing.T) {
+	_, enrollment := newToken(t, fullOptions(t))
+	content, err := enrollment.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	labelled := replaceOnce(t, string(content), "spec:\n", "spec:\n  labels: {rack: r7}\n")
+	for text, rack := range map[string]string{labelled: "r7", encodeOld(t, enrollment): ""} {
+		object, err := ParseObject([]byte(text))
+		if err != nil || object.Name != enrollment.NodeName || object.Spec.TokenID != enrollment.ID ||
+			len(object.Spec.Addresses) != 3 || object.Spec.Labels["rack"] != rack {
+			t.Errorf("%s\n%+v, %v", text, object, err)
+		}
+	}
+	if _, err := ParseObject([]byte("kind: NodeEnrollment\n")); err == nil {
+		t.Error("an invalid manifest is an object")
+	}
+}
+
 func TestParsersRejectInvalidManifests(t *testing.T) {
 	_, enrollment := newToken(t, fullOptions(t))
 	content, err := enrollment.Encode()

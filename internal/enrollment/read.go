@@ -89,7 +89,11 @@ func parseEnrollment(content []byte) (*Enrollment, error) {
 	case err != nil:
 		return nil, err
 	case meta.Kind == objectKind && path.Dir(meta.APIVersion) == v1alpha1.GroupVersion.Group:
-		return parseObject(encoded)
+		object, err := decodeObject(encoded)
+		if err != nil {
+			return nil, err
+		}
+		return FromObject(object)
 	}
 	d, terms, err := parse(content, KindEnrollment, maxEnrollmentBytes)
 	if err != nil {
