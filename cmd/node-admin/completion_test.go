@@ -21,11 +21,11 @@ func expectedCompletions() clitest.Completions {
 			"token show us":                  {"user-data.ign"},
 			"enroll --output-dir enrollment": {"enrollments"},
 			"enroll --format ign":            {"ignition"},
-			"approve --enrollments ":         {"enrollments"},
-			"approve --wa":                   {"--watch"},
+			"migrate ":                       {"enrollments"},
+			"approve --finger":               {"--fingerprint"},
 			"join":                           {},
 		},
-		InFish: map[string][]string{"approve --enrollments ": {"enrollments", "script", "user-data.ign"}},
+		InFish: map[string][]string{"migrate ": {"enrollments", "script", "user-data.ign"}},
 	}
 }
 

@@ -52,10 +52,10 @@ func TestInvalidCommandLines(t *testing.T) {
 			"see: hcp-node-admin token show --help\n",
 		"join":            "hcp-node-admin: unknown command \"join\"\nsee: hcp-node-admin --help\n",
 		"--enrollments x": "hcp-node-admin: unknown flag: --enrollments\nsee: hcp-node-admin --help\n",
-		"approve a b": "hcp-node-admin approve: at most one node or CSR is possible\nsee: " +
+		"approve a b": "hcp-node-admin approve: the name of one node or CSR is required\nsee: " +
 			"hcp-node-admin approve --help\n",
-		"approve a --node b": "hcp-node-admin approve: NODE and --node exclude each other\nsee: " +
-			"hcp-node-admin approve --help\n",
+		"migrate": "hcp-node-admin migrate: one directory with enrollments is required\nsee: " +
+			"hcp-node-admin migrate --help\n",
 		"user-data": "hcp-node-admin user-data: the name of one NodePool is required\n" +
 			"see: hcp-node-admin user-data --help\n",
 		"upgrade": "hcp-node-admin upgrade: the name of one NodePool is required\nsee: hcp-node-admin upgrade --help\n",
@@ -107,8 +107,9 @@ func TestFailuresPrintTheirDocument(t *testing.T) {
 		{"token", "show", none},
 		{"token", "show"},
 		{"approve"},
-		{"approve", "--enrollments", none, "--kubeconfig", none},
+		{"approve", "worker-7", "--kubeconfig", none},
 		{"approve", "--unknown"},
+		{"migrate", none, "--kubeconfig", none},
 		{"nodes", "--kubeconfig", none},
 		{"remove", "worker-7", "--kubeconfig", none},
 		{"describe", "worker-7", "--kubeconfig", none},

@@ -34,6 +34,19 @@ type kustomization struct {
 	} `json:"patches"`
 }
 
+// decodeManifest decodes the only document of a file in deploy, without unknown fields.
+func decodeManifest[T any](t *testing.T, name string) (object T) {
+	t.Helper()
+	documents, err := rights.Documents(name)
+	if err != nil || len(documents) != 1 {
+		t.Fatalf("%s: %d documents, %v", name, len(documents), err)
+	}
+	if err := yaml.UnmarshalStrict([]byte(documents[0]), &object); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return object
+}
+
 // controllerDirectories are the directories of deploy with manifests of the controller.
 var controllerDirectories = []string{
 	"hosted", "hosted-base", "hosted-publish", "hosted-token", "management", "management-publish",

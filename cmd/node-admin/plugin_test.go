@@ -43,7 +43,7 @@ func TestPluginNamesItself(t *testing.T) {
 			"Usage:\n  oc hcp-node enroll NODEPOOL (NODE":       {"enroll", "--help"},
 			"\n  oc hcp-node token show worker-7.token\n":       {"token", "show", "--help"},
 			"\nSee: oc hcp-node COMMAND --help\n":               {"--help"},
-			"oc hcp-node approve: exactly one of ":              {"approve"},
+			"oc hcp-node approve: the name of one ":             {"approve"},
 			"\nsee: oc hcp-node approve --help\n":               {"approve"},
 			"\noc hcp-node enroll -n NAMESPACE NODEPOOL NODE\n": {"token", "show", empty},
 		} {
@@ -59,7 +59,7 @@ func TestPluginNamesItself(t *testing.T) {
 func TestPluginCompletion(t *testing.T) {
 	for want, args := range map[string][]string{
 		"revoke\tRevoke the join tokens": {"token", "r"},
-		"--enrollments\t":                {"approve", "--enr"},
+		"--fingerprint\t":                {"approve", "--fing"},
 	} {
 		if got := runPlugin(t, "oc_complete-hcp_node", args...); !strings.HasPrefix(got, want) ||
 			!strings.Contains(got, "\n:") {

@@ -44,11 +44,10 @@ func TestReportedTextsAreTruncated(t *testing.T) {
 		d := Decide(csr, NewEnrollments([]*enrollment.Enrollment{mine.enrollment}),
 			Facts{Now: mine.Expires.Add(-1), CAHashes: cluster})
 		d.Reason += strings.Repeat("x", 4000) // as if a rule had returned a very long reason
-		a.emitDecision(csr, d)
-		a.emitDecision(csr, d)
+		a.emit(csr, d)
 		if len(recorded) != 1 || recorded[0].Reason == "" || len(recorded[0].Reason) > maxReasonLength+3 ||
 			len(recorded[0].Node) > maxNodeNameLength+3 {
-			t.Errorf("%s: told %d times, %+v", name, len(recorded), recorded)
+			t.Errorf("%s: %d events, %+v", name, len(recorded), recorded)
 		}
 		if err := (ExpectedNode{NodeName: "worker-1", PublicKey: &key.PublicKey}).CheckClient(csr); err == nil ||
 			len(err.Error()) > 600 {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
@@ -40,20 +39,18 @@ func ParseKubeconfig(kubeconfig []byte) (*rest.Config, []enrollment.Hash, error)
 	}
 	cas, err := enrollment.CAHashes(config.CAData)
 	if err != nil {
-		return nil, nil, report.Fail(report.Usage, caRemedy, "the approver's kubeconfig does not contain the "+
-			"cluster's CA: %w", err)
+		return nil, nil, report.Fail(report.Usage, caRemedy, "the kubeconfig does not contain the cluster's CA: %w", err)
 	}
 	config.UserAgent = "hcp-node-admin"
 	return config, cas, nil
 }
 
-// connect reads a kubeconfig. onRequest is called for every request.
-func connect(kubeconfig []byte, onRequest func()) (connection, error) {
+// connect reads a kubeconfig.
+func connect(kubeconfig []byte) (connection, error) {
 	config, cas, err := ParseKubeconfig(kubeconfig)
 	if err != nil {
 		return connection{}, err
 	}
-	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return countingTransport{base, onRequest} })
 	client, err := kube.NewClient(config)
 	if err != nil {
 		return connection{}, err
@@ -87,26 +84,23 @@ func ClusterCA(kubeconfig []byte) ([]byte, error) {
 	return config.CAData, nil
 }
 
-const rightsRemedy = "oc --kubeconfig hosted.kubeconfig apply -f deploy/approver-rbac.yaml # hosted.kubeconfig is " +
-	"that of the hosted cluster's administrator; then use the credential of its service account"
+const rightsRemedy = "# use the kubeconfig of an administrator of the hosted cluster:\n" + kube.AdminKubeconfigCommand
 
-// explain returns err with a message and a remedy for the administrator of an approver.
+// explain returns err with a message and a remedy for the administrator.
 func (a *Approver) explain(err error) error {
 	var recorded *report.Failure
 	switch {
 	case err == nil, errors.As(err, &recorded):
 		return err
 	case apierrors.IsUnauthorized(err):
-		return report.Fail(report.CredentialRefused, rightsRemedy, "%s rejects the approver's credential: %w", a.server, err)
+		return report.Fail(report.CredentialRefused, rightsRemedy, "%s rejects the credential of the kubeconfig: %w",
+			a.server, err)
 	case apierrors.IsForbidden(err):
-		return report.Fail(report.CredentialRefused, rightsRemedy, "the approver's credential lacks a permission "+
-			"on %s: %w", a.server, err)
+		return report.Fail(report.CredentialRefused, rightsRemedy, "the credential of the kubeconfig lacks a "+
+			"permission on %s: %w", a.server, err)
 	}
 	return report.Fail(report.Failed, report.Remedy("curl -k "+a.server+"/livez"), "%s: %w", a.server, err)
 }
-
-// isPermanent reports whether a retry fails with the same error.
-func isPermanent(err error) bool { return report.CodeOf(err) != report.Failed }
 
 // hyperShiftGroup is the API group of HostedClusters and NodePools, which a management cluster
 // serves and a hosted cluster does not.
@@ -132,9 +126,8 @@ func CheckHostedCluster(ctx context.Context, client *kube.Client, server string)
 		return nil
 	}
 	return report.Fail(report.Refused, kube.AdminKubeconfigCommand+
-		" # on the management cluster; then create the approver's kubeconfig with hosted.kubeconfig\n"+
-		"oc delete -f deploy/approver-rbac.yaml # on the management cluster, if you have created the permissions there",
-		"%s is a management cluster, which serves %s; the approver needs a kubeconfig of the hosted cluster "+
+		" # on the management cluster; then use hosted.kubeconfig",
+		"%s is a management cluster, which serves %s; the kubeconfig must be that of the hosted cluster "+
 			"(--allow-management-cluster approves nodes of the management cluster itself)", server, hyperShiftGroup)
 }
 

@@ -5,10 +5,8 @@
 package approver
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/x509/pkix"
-	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -21,21 +19,12 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
-func TestMain(m *testing.M) {
-	os.Exit(bed.RunTests(func(c *bed.ControlPlane) { kubetest.Plane = c }, func() int {
-		if err := grantRights(context.Background()); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
 
 func submit(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey, signer string,
 	usage certificatesv1.KeyUsage, subject pkix.Name, names []string, ips ...net.IP,

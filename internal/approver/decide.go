@@ -28,8 +28,11 @@ const (
 	Refused  Outcome = "refused" // it names an enrollment, or an enrolled node, and breaks a rule
 )
 
+// Warning is the outcome of an approval that the API server has rejected.
+const Warning Outcome = "warning"
+
 // Enum returns all outcomes.
-func (Outcome) Enum() []string { return schema.Strings(Approved, Ignored, Refused, Warning, Note) }
+func (Outcome) Enum() []string { return schema.Strings(Approved, Ignored, Refused) }
 
 // Decision is the outcome for a CSR and its reason.
 type Decision struct {
@@ -39,20 +42,17 @@ type Decision struct {
 	Node       string
 	Enrollment *enrollment.Enrollment // the enrollment that permits the approval
 	Key        string                 // fingerprint of the CSR's public key
-
-	needsClientCAs bool // the decision depends on Facts.ClientCAs, which are not gathered yet
 }
 
 // Facts describe the state of the cluster for a decision.
 type Facts struct {
-	Now              time.Time
-	CAHashes         []enrollment.Hash       // hashes of the cluster's CAs, from the approver's kubeconfig
-	UsedKeys         map[string]string       // token ID to the fingerprint of the key that it was used with
-	UsageRecordsFull bool                    // no further usage records can be stored
-	Node             *NodeState              // with the name of the CSR's node; nil until gathered
-	NodesByAddress   map[netip.Addr][]string // address to the names of the Nodes that report it
-	ClientCAs        *x509.CertPool          // CAs of client certificates; nil until a decision needs them
-	ClientCAsError   error                   // why ClientCAs cannot be read
+	Now            time.Time
+	CAHashes       []enrollment.Hash       // hashes of the cluster's CAs, from the kubeconfig
+	UsedKeys       map[string]string       // token ID to the fingerprint of the key that it was used with
+	Node           *NodeState              // with the name of the CSR's node; nil until gathered
+	NodesByAddress map[netip.Addr][]string // address to the names of the Nodes that report it
+	ClientCAs      *x509.CertPool          // CAs of client certificates; nil if the decision does not need them
+	ClientCAsError error                   // why ClientCAs cannot be read
 }
 
 // Decide decides on a CSR. The decision depends only on the CSR, the enrollments and the facts.
@@ -78,7 +78,7 @@ func decideClient(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision 
 	id := csr.Annotations[enrollment.AnnotationID]
 	if csr.Annotations[enrollment.AnnotationCertificate] != "" {
 		expired := decideExpired(csr, request, enrollments, facts)
-		if expired.Outcome == Approved || expired.needsClientCAs || id == "" {
+		if expired.Outcome == Approved || id == "" {
 			return expired
 		}
 	}
@@ -115,10 +115,6 @@ func decideClient(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision 
 		d.Reason = fmt.Sprintf("join token %s was already used with another key (%s)", id, bound)
 		d.Remedy = report.Remedy("hcp-node-admin token revoke " + d.Node + " --kubeconfig FILE # if the machine was " +
 			"reinstalled, then enroll it again; otherwise find out which host has the join token")
-		return d
-	case bound == "" && facts.UsageRecordsFull:
-		d.Outcome, d.Reason, d.Remedy = Ignored, "no further join token can be recorded as used: the ConfigMap of "+
-			"usage records is full", usageRecordsFullRemedy
 		return d
 	case copied != nil:
 		// Any bootstrapper can copy the request and its signature any number of times.
@@ -200,14 +196,6 @@ func usedEnrollment(of []*enrollment.Enrollment, facts Facts) *enrollment.Enroll
 // IsDecided reports whether a CSR is already approved, denied, failed or issued.
 func IsDecided(csr *kube.CSR) bool {
 	return len(csr.Status.Conditions) > 0 || len(csr.Status.Certificate) > 0
-}
-
-// isRelevant reports whether a CSR refers to an enrollment or an enrolled node. Only for those are
-// requests to the cluster necessary.
-func isRelevant(csr *kube.CSR, enrollments Enrollments) bool {
-	_, enrolled := enrollments.byID[csr.Annotations[enrollment.AnnotationID]]
-	requestor := strings.TrimPrefix(csr.Spec.Username, nodePrefix)
-	return enrolled || len(enrollments.byNode[parseCSR(csr).node]) > 0 || len(enrollments.byNode[requestor]) > 0
 }
 
 // csrContent is the content of a CSR before any rule is applied.

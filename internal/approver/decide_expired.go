@@ -3,7 +3,6 @@
 package approver
 
 import (
-	"cmp"
 	"crypto/x509"
 	"slices"
 	"time"
@@ -58,11 +57,11 @@ func decideExpired(csr *kube.CSR, request csrContent, enrollments Enrollments, f
 		d.Reason = err.Error()
 		return d
 	case facts.ClientCAsError != nil:
-		d.Outcome, d.Remedy = Ignored, cmp.Or(report.RemedyOf(facts.ClientCAsError), rightsRemedy)
+		d.Outcome, d.Remedy = Ignored, report.RemedyOf(facts.ClientCAsError)
 		d.Reason = "its client certificate cannot be verified: " + facts.ClientCAsError.Error()
 		return d
-	case facts.ClientCAs == nil:
-		d.Outcome, d.needsClientCAs = Ignored, true
+	case facts.ClientCAs == nil: // would select the CAs of this host
+		d.Outcome, d.Reason = Ignored, "its client certificate cannot be verified: the client CAs are unknown"
 		return d
 	}
 	err = checkIssuer(certificate, facts.ClientCAs)

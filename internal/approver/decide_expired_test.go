@@ -94,7 +94,9 @@ func TestDecideExpiredCertificate(t *testing.T) {
 			good, all, node(&NodeState{Exists: true, Created: created, LastReport: expiry.Add(5 * time.Minute)}), nil, "",
 			Approved, "previous client certificate",
 		},
-		"CAs not gathered yet": {good, all, gathered(func(f *Facts) { f.ClientCAs = nil }), nil, "", Ignored, ""},
+		"CAs not gathered": {
+			good, all, gathered(func(f *Facts) { f.ClientCAs = nil }), nil, "", Ignored, "client CAs are unknown",
+		},
 		"CAs unreadable": {
 			good, all, gathered(func(f *Facts) { f.ClientCAs, f.ClientCAsError = nil, errors.New("forbidden") }), nil, "",
 			Ignored, "cannot be verified: forbidden",
@@ -218,8 +220,8 @@ func TestDecideExpiredCertificate(t *testing.T) {
 			if d.Outcome != test.want || (test.reason == "") != (d.Reason == "") || !strings.Contains(d.Reason, test.reason) {
 				t.Errorf("%s: %s, want %s: %s", d.Outcome, d.Reason, test.want, test.reason)
 			}
-			if (d.Outcome == Approved) != (d.Enrollment != nil) || d.needsClientCAs != (name == "CAs not gathered yet") {
-				t.Errorf("%s by the enrollment %v, needs CAs: %t", d.Outcome, d.Enrollment, d.needsClientCAs)
+			if (d.Outcome == Approved) != (d.Enrollment != nil) {
+				t.Errorf("%s by the enrollment %v", d.Outcome, d.Enrollment)
 			}
 		})
 	}

@@ -117,9 +117,7 @@ func TestDecide(t *testing.T) {
 		"another key before": {
 			waiting, enrollments, used("SHA256:other"), Refused, "was already used with another key (SHA256:other)",
 		},
-		"recorded by hand": {
-			waiting, enrollments, used(decodeFingerprint("rubbish")), Refused, "was already used",
-		},
+		"recorded by hand":   {waiting, enrollments, used("rubbish"), Refused, "was already used"},
 		"denied by a person": {denied, enrollments, good, Ignored, ""},
 		"a renewal":          {renewal.csr(t), enrollments, good, Ignored, ""},
 		"another signer":     {other.csr(t), enrollments, good, Ignored, ""},
@@ -139,12 +137,6 @@ func TestDecide(t *testing.T) {
 		},
 		"no join token": {
 			validClientCSR(key).csr(t), enrollments, good, Refused, "it contains no join token, but node worker-1 has one",
-		},
-		"no room for the note": {
-			waiting, enrollments, with(func(f *Facts) { f.UsageRecordsFull = true }), Ignored, "is full",
-		},
-		"full, but noted before": {
-			waiting, enrollments, func() Facts { f := used(mine); f.UsageRecordsFull = true; return f }(), Approved, "",
 		},
 		"a copy":                   {copied, enrollments, good, Refused, "it is a copy"},
 		"a copy, join token noted": {copied, enrollments, used(mine), Refused, "it is a copy"},

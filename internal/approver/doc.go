@@ -3,14 +3,13 @@
 // Package approver decides which CSRs of nodes may be approved, and approves them
 // with a credential that has the right to do so.
 //
-// Approver approves the CSRs of nodes with a join token by their enrollments, or
-// those of one node after a manual check. Only Decide decides which CSRs are
-// approved. ExpectedNode has the rules for the content of a CSR. ApproveOwn is for
-// a node that approves its own two CSRs.
+// Decide decides which CSRs the controller approves by the enrollments of nodes.
+// Approver approves those of one node for an administrator. ExpectedNode has the
+// rules for the content of a CSR. ApproveOwn is for a node that approves its own two
+// CSRs.
 //
-// The right to approve a client CSR equals the right to become any node.
-// deploy/approver-rbac.yaml has the rights that an Approver needs on the hosted
-// cluster. The minimal role for approving a node's own two CSRs:
+// The right to approve a client CSR equals the right to become any node. The
+// minimal role for approving a node's own two CSRs:
 //
 //	apiVersion: rbac.authorization.k8s.io/v1
 //	kind: ClusterRole

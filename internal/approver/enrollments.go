@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
-// Enrollments are the enrollments of an approver, indexed by token ID and by node name.
+// Enrollments are enrollments, indexed by token ID and by node name.
 type Enrollments struct {
 	byID   map[string]*enrollment.Enrollment
 	byNode map[string][]*enrollment.Enrollment
@@ -27,6 +27,3 @@ func NewEnrollments(list []*enrollment.Enrollment) Enrollments {
 	}
 	return c
 }
-
-// Len returns the number of enrollments.
-func (e Enrollments) Len() int { return len(e.byID) }

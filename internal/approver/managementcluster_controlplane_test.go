@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
@@ -30,11 +32,12 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// A cluster that serves HostedClusters is a management cluster. The approver refuses its
-// kubeconfig before it approves anything.
+// A cluster that serves HostedClusters is a management cluster. Its kubeconfig is refused before anything is approved.
 func TestControlPlaneRefusesManagementCluster(t *testing.T) {
 	s := newTestCluster(t)
-	csr, _ := csrtest.SubmitWithToken(t, s.newToken("management", csrtest.ClusterCA(t), 0))
+	key := certtest.NewKey(t)
+	csr := csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: key, Node: "management"}.Submit(t)
+	node := ManualApproval{NodeName: "management", Fingerprint: enrollment.Fingerprint(&key.PublicKey)}
 	csrtest.Kubectl(t.Context(), t, hostedClusterCRD, "apply", "-f", "-")
 	t.Cleanup(func() { csrtest.Kubectl(context.Background(), t, hostedClusterCRD, "delete", "--wait", "-f", "-") })
 	kubetest.WaitUntil(t, "the API group of HostedClusters", func() bool {
@@ -44,14 +47,10 @@ func TestControlPlaneRefusesManagementCluster(t *testing.T) {
 			t.Context(),
 		).Error() == nil
 	})
-	a := s.newApprover(fleetKubeconfig)
+	a := s.newApprover()
 	for name, run := range map[string]func() error{
-		"Once":  func() error { return a.Once(kubetest.Context(t, time.Minute)) },
-		"Watch": func() error { return a.Watch(kubetest.Context(t, time.Minute)) },
-		"ApproveManually": func() error {
-			return a.ApproveManually(kubetest.Context(t, time.Minute),
-				ManualApproval{NodeName: "management", Fingerprint: "SHA256:" + strings.Repeat("0", 64)})
-		},
+		"Review":          func() error { _, err := a.Review(t.Context(), "management"); return err },
+		"ApproveManually": func() error { return a.ApproveManually(kubetest.Context(t, time.Minute), node) },
 	} {
 		if err := run(); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "is a management cluster") ||
 			!strings.Contains(string(report.RemedyOf(err)), "hosted.kubeconfig") {
@@ -61,9 +60,28 @@ func TestControlPlaneRefusesManagementCluster(t *testing.T) {
 	if got := csrtest.Conditions(t, csr); got != "" {
 		t.Errorf("the CSR is %q", got)
 	}
-	allowed := s.newApprover(fleetKubeconfig)
-	allowed.options.AllowManagementCluster = true
-	if err := allowed.Once(kubetest.Context(t, time.Minute)); err != nil || csrtest.Conditions(t, csr) != approvedByAgent {
+	a.options.AllowManagementCluster = true
+	err := a.ApproveManually(kubetest.Context(t, time.Minute), node)
+	if err != nil || csrtest.Conditions(t, csr) != approvedByAgent {
 		t.Errorf("allowed: %v, the CSR is %q", err, csrtest.Conditions(t, csr))
+	}
+}
+
+// A credential without permissions causes one clear error, and approves nothing.
+func TestControlPlaneRefusedCredential(t *testing.T) {
+	key := certtest.NewKey(t)
+	csr := csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: key, Node: "unpermitted"}.Submit(t)
+	a, err := Open(Options{Kubeconfig: csrtest.Kubeconfig(t, kubetest.Plane.BootstrapKubeconfig), OnEvent: func(Event) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = a.ApproveManually(kubetest.Context(t, time.Minute),
+		ManualApproval{NodeName: "unpermitted", Fingerprint: enrollment.Fingerprint(&key.PublicKey)})
+	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "lacks a permission") ||
+		!strings.Contains(string(report.RemedyOf(err)), "kubeconfig of an administrator") {
+		t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
+	}
+	if got := csrtest.Conditions(t, csr); got != "" {
+		t.Errorf("the CSR is %q", got)
 	}
 }

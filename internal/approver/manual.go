@@ -107,14 +107,13 @@ func waitError(ctx context.Context, awaited string) error {
 func (a *Approver) nodeCSRs(ctx context.Context, signer, node string) ([]*kube.CSR, error) {
 	var all []*kube.CSR
 	options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
-	_, err := a.eachPage(ctx, options, func(page []kube.CSR) error {
+	err := a.eachPage(ctx, options, func(page []kube.CSR) {
 		for n := range page {
 			csr := &page[n]
 			if csr.Spec.Username == nodePrefix+node || parseCSR(csr).node == node {
 				all = append(all, csr.DeepCopy()) // a copy, so that the page can be freed
 			}
 		}
-		return nil
 	})
 	return all, err
 }
@@ -136,7 +135,7 @@ func approvalReason(csr *kube.CSR) (string, error) {
 func (a *Approver) emitAlreadyApproved(csr *kube.CSR, d Decision) {
 	by, _ := approvalReason(csr)
 	d.Reason = "it was already approved (" + by + ")"
-	a.emitDecision(csr, d)
+	a.emit(csr, d)
 }
 
 func (a *Approver) approveChecked(ctx context.Context, csr *kube.CSR, d Decision) error {
@@ -144,7 +143,7 @@ func (a *Approver) approveChecked(ctx context.Context, csr *kube.CSR, d Decision
 	if err := updateApproval(ctx, a.client, csr, message); err != nil {
 		return err
 	}
-	a.emitDecision(csr, d)
+	a.emit(csr, d)
 	return nil
 }
 

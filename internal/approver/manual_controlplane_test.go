@@ -19,11 +19,51 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
+func TestControlPlaneManualApproval(t *testing.T) {
+	s := newTestCluster(t)
+	key, other := certtest.NewKey(t), certtest.NewKey(t)
+	wanted := csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: key, Node: "hand"}
+	foreign := csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: other, Node: "hand"}.Submit(t)
+	a := s.newApprover()
+	node := ManualApproval{NodeName: "hand", Fingerprint: enrollment.Fingerprint(&key.PublicKey)}
+
+	err := a.ApproveManually(kubetest.Context(t, 3*time.Second), node)
+	if err == nil || !strings.Contains(err.Error(), "waiting for a client CSR of hand with the key "+node.Fingerprint) ||
+		!strings.Contains(err.Error(), enrollment.Fingerprint(&other.PublicKey)) {
+		t.Errorf("ApproveManually() = %v", err)
+	}
+	csr := wanted.Submit(t)
+	for range 2 { // the second call finds the CSR approved
+		if err := a.ApproveManually(kubetest.Context(t, time.Minute), node); err != nil ||
+			csrtest.Conditions(t, csr) != approvedByAgent {
+			t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrtest.Conditions(t, csr))
+		}
+	}
+	if csrtest.Conditions(t, foreign) != "" {
+		t.Errorf("the other key's CSR is %q", csrtest.Conditions(t, foreign))
+	}
+	if err := a.ApproveManually(kubetest.Context(t, time.Minute),
+		ManualApproval{NodeName: "hand", Fingerprint: "SHA256:abc"}); err == nil ||
+		!strings.Contains(err.Error(), "not a fingerprint") {
+		t.Errorf("ApproveManually() with an invalid fingerprint = %v", err)
+	}
+	testManualServingApproval(t, s, a)
+
+	csrtest.CreateNode(t, "hand-there", "192.0.2.61")
+	there := csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: other, Node: "hand-there"}.Submit(t)
+	err = a.ApproveManually(kubetest.Context(t, time.Minute),
+		ManualApproval{NodeName: "hand-there", Fingerprint: enrollment.Fingerprint(&other.PublicKey)})
+	if err == nil || !strings.Contains(err.Error(), "Node hand-there already exists in the cluster") ||
+		csrtest.Conditions(t, there) != "" {
+		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrtest.Conditions(t, there))
+	}
+}
+
 // Copies of a node's request, with other CSR names or other usages, neither end the wait nor are
 // approved. A serving CSR of an earlier node with the same name is ignored.
 func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 	s := newTestCluster(t)
-	a := s.newApprover(fleetKubeconfig)
+	a := s.newApprover()
 	who := csrtest.NodeClient(t, "copied")
 	serving := func() string {
 		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth,

@@ -22,11 +22,8 @@ const (
 	maxPageBytes     = 4 << 20
 )
 
-// eachPage passes the CSRs that options select to do, page by page. It returns the resource
-// version of the list.
-func (c connection) eachPage(
-	ctx context.Context, options metav1.ListOptions, do func([]kube.CSR) error,
-) (string, error) {
+// eachPage passes the CSRs that options select to do, page by page.
+func (c connection) eachPage(ctx context.Context, options metav1.ListOptions, do func([]kube.CSR)) error {
 	options.Limit = csrPageSize
 	for {
 		limited := ctx
@@ -39,24 +36,11 @@ func (c connection) eachPage(
 			continue
 		}
 		if err != nil {
-			return "", fmt.Errorf("listing CSRs: %w", err)
+			return fmt.Errorf("listing CSRs: %w", err)
 		}
-		if err := do(page.Items); err != nil {
-			return "", err
-		}
+		do(page.Items)
 		if options.Continue = page.Continue; options.Continue == "" {
-			return page.ResourceVersion, nil
+			return nil
 		}
 	}
-}
-
-// countingTransport calls onRequest for every request.
-type countingTransport struct {
-	http.RoundTripper
-	onRequest func()
-}
-
-func (t countingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	t.onRequest()
-	return t.RoundTripper.RoundTrip(request)
 }

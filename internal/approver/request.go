@@ -23,11 +23,9 @@ import (
 const nodePrefix = "system:node:"
 
 // Any user of a bootstrap kubeconfig can submit any number of CSRs of more than a megabyte,
-// because the API server allows any text before and after the request. The approver therefore
-// holds few of them at a time. It does not parse a request that is larger than any of kubelet's
-// or that begins differently.
+// because the API server allows any text before and after the request. A request that is larger than any of kubelet's,
+// or that begins differently, is not parsed.
 const (
-	maxHeldCSRs     = 40
 	maxRequestBytes = 16 << 10
 	requestPrefix   = "-----BEGIN CERTIFICATE REQUEST-----"
 )

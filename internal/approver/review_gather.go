@@ -82,7 +82,7 @@ func (a *Approver) pendingCSRs(ctx context.Context, node string) ([]*kube.CSR, e
 		certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName,
 	} {
 		options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
-		_, err := a.eachPage(ctx, options, func(page []kube.CSR) error {
+		err := a.eachPage(ctx, options, func(page []kube.CSR) {
 			for n := range page {
 				concerns := ConcernsOf(&page[n])
 				if !IsDecided(&page[n]) && node == cmp.Or(concerns.Requestor, concerns.Node) {
@@ -93,7 +93,6 @@ func (a *Approver) pendingCSRs(ctx context.Context, node string) ([]*kube.CSR, e
 				return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 			})
 			all = all[max(0, len(all)-maxReviews):]
-			return nil
 		})
 		if err != nil {
 			return nil, err

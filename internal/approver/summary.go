@@ -59,7 +59,7 @@ func SummarizeCSRs(ctx context.Context, client *kube.Client, node, tokenID strin
 		certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName,
 	} {
 		options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
-		_, err := connection{client: client}.eachPage(ctx, options, func(page []kube.CSR) error {
+		err := connection{client: client}.eachPage(ctx, options, func(page []kube.CSR) {
 			for n := range page {
 				concerns := ConcernsOf(&page[n])
 				if concerns.Node == node || concerns.Requestor == node || tokenID != "" && concerns.TokenID == tokenID {
@@ -67,7 +67,6 @@ func SummarizeCSRs(ctx context.Context, client *kube.Client, node, tokenID strin
 				}
 			}
 			all = newest(all)
-			return nil
 		})
 		if err != nil {
 			return nil, err
@@ -83,14 +82,13 @@ func PendingNames(ctx context.Context, client *kube.Client) ([]string, error) {
 		certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName,
 	} {
 		options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
-		_, err := connection{client: client}.eachPage(ctx, options, func(page []kube.CSR) error {
+		err := connection{client: client}.eachPage(ctx, options, func(page []kube.CSR) {
 			for n := range page {
 				if csr := &page[n]; !IsDecided(csr) && plainName.MatchString(csr.Name) {
 					names.Insert(csr.Name)
 					names.Insert(ConcernsOf(csr).EnrolledNodes()...)
 				}
 			}
-			return nil
 		})
 		if err != nil {
 			return nil, err

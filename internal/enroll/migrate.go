@@ -18,7 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
-// MigrationState is what was done for an enrollment in a file.
+// MigrationState is the result for an enrollment in a file.
 type MigrationState string
 
 // States of a migration.
@@ -127,9 +127,9 @@ func (c *Cluster) migrate(ctx context.Context, m *Migrated, dryRun bool, now tim
 	return c.write(ctx, m, existing)
 }
 
-// suspended is the expiry of a NodeEnrollment that is not bound yet. The API server accepts no status when an object is
-// created, and a controller could bind an object without a status to another key. It admits no host by an object that
-// has expired and is not bound, however far apart the clocks are.
+// suspended returns the expiry of a NodeEnrollment that is not bound yet. The API server accepts no status when an
+// object is created, and a controller could bind an object without a status to another key. It admits no host by an
+// object that has expired and is not bound, however far apart the clocks are.
 func suspended() metav1.Time { return metav1.Unix(0, 0) }
 
 func isSuspended(object *v1alpha1.NodeEnrollment) bool {

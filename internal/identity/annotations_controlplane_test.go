@@ -61,8 +61,8 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 	for _, want := range []string{
 		plain.Name + " is without the proof of this node's identity", "submitting a new CSR with a new key",
 		"the CSR contains the proof of this node's join token",
-		"if no approver is running, run on the hosted cluster:\n",
-		"hcp-node-admin approve --enrollments DIR --kubeconfig FILE",
+		"if it does not, run on the hosted cluster:\n",
+		"hcp-node-admin approve " + identity.NodeName + " # prints why",
 		"oc adm certificate approve " + first.Name,
 	} {
 		if !strings.Contains(recorded.Text(), want) {

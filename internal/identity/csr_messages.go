@@ -32,11 +32,11 @@ func (r *csrRequester) approvalRemedy() report.Remedy {
 	if r.desired.Annotations[enrollment.AnnotationCertificate] != "" {
 		proof = "this node's expired certificate"
 	}
-	return report.Remedyf("# the CSR contains %s: an approver with the matching "+
-		"enrollment approves it automatically; if no approver is running, run %s:\n"+
-		"hcp-node-admin approve --enrollments DIR --kubeconfig FILE # DIR contains the enrollment\n"+
+	return report.Remedyf("# the CSR contains %s: the controller with the matching NodeEnrollment approves it "+
+		"automatically; if it does not, run %s:\n"+
+		"hcp-node-admin approve %s # prints why it is not approved\n"+
 		"oc adm certificate approve %s # or approve this CSR manually",
-		proof, r.identity.Topology.CommandLocation(), r.desired.Name)
+		proof, r.identity.Topology.CommandLocation(), r.identity.NodeName, r.desired.Name)
 }
 
 // ownApprovalText returns the message while the agent approves a CSR of its own

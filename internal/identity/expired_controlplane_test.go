@@ -5,21 +5,16 @@
 package identity
 
 import (
-	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/x509"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
@@ -27,80 +22,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
-
-var rightsGranted sync.Once
-
-// grantRights creates the objects of deploy/approver-rbac.yaml, once for all tests.
-func grantRights(admin kubernetes.Interface) (err error) {
-	rightsGranted.Do(func() { err = rights.Grant(context.Background(), admin, "approver-rbac.yaml") })
-	return err
-}
-
-// runApprover runs an approver with the rights of deploy/approver-rbac.yaml until the test ends. It
-// returns a function that returns the last decision on a CSR.
-func runApprover(t *testing.T, dir string) func(csr string) approver.Event {
-	t.Helper()
-	admin := kubetest.AdminClient(t)
-	if err := grantRights(admin); err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig, err := rights.NewKubeconfig(t.Context(), admin, rights.Approver, kubetest.Plane.Kubeconfig,
-		"https://"+kubetest.Plane.APIForward)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex
-	decisions := map[string]approver.Event{}
-	a, err := approver.Open(approver.Options{
-		Kubeconfig: kubeconfig, EnrollmentDir: dir,
-		Namespace: approver.DefaultNamespace, ConfigMap: approver.DefaultConfigMap,
-		OnEvent: func(event approver.Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			decisions[event.CSR] = event
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- a.Watch(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return func(csr string) approver.Event {
-		mu.Lock()
-		defer mu.Unlock()
-		return decisions[csr]
-	}
-}
-
-// enroll creates an enrollment in dir, and returns the annotations of its join token.
-func enroll(t *testing.T, dir, node string) func(crypto.PublicKey) (map[string]string, error) {
-	t.Helper()
-	ca := kubetest.ReadFile(t, kubetest.Plane.ClusterCA)
-	token, record, err := enrollment.New(enrollment.Options{NodeName: node, ClusterCA: ca, Lifetime: time.Hour},
-		time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := record.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubetest.WriteFile(t, filepath.Join(dir, node+enrollment.EnrollmentSuffix), content)
-	cluster, err := enrollment.CAHashes(ca)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(key crypto.PublicKey) (map[string]string, error) { return token.Sign(cluster, key) }
-}
 
 // createOfflineNode creates the Node of a host that reported an hour ago for the last time.
 func createOfflineNode(t *testing.T, name string) {
@@ -147,14 +69,13 @@ func expireCertificate(t *testing.T, identity *Identity, csr string, ago time.Du
 	return identity.readExpiredPair()
 }
 
-// A node that was off while its certificate expired gets a new one from a running approver, without
+// A node that was off while its certificate expired gets a new one from a running controller, without
 // its join token. Another host with the node's name does not, nor does the node after its
 // enrollment was deleted.
 func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
-	dir := t.TempDir()
 	identity, recorded := newIdentity(t, "expired")
-	identity.Annotate = enroll(t, dir, "expired")
-	decision := runApprover(t, dir)
+	identity.Annotate = enroll(t, "expired")
+	decision := runController(t)
 	joined, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +93,8 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 		t.Fatalf("Obtain() = %+v, %v; printed:\n%s", renewed, err, recorded.Text())
 	}
 	event := decision(renewed.CSR)
-	if event.Outcome != approver.Approved || !strings.Contains(event.Reason, "the node's previous client certificate") {
+	if event.Outcome != string(approver.Approved) ||
+		!strings.Contains(event.Reason, "the node's previous client certificate") {
 		t.Errorf("the decision on %s is %+v", renewed.CSR, event)
 	}
 	if err := identity.verifyStored(t.Context()); err != nil {
@@ -189,7 +111,9 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 		t.Errorf("a copied certificate: %v, decision %+v", err, decision(stolen.CSR))
 	}
 
-	if err := os.Remove(filepath.Join(dir, "expired"+enrollment.EnrollmentSuffix)); err != nil {
+	err = kubetest.AdminClient(t).Discovery().RESTClient().Delete().AbsPath(enrollmentsPath, "expired").
+		Do(t.Context()).Error()
+	if err != nil {
 		t.Fatal(err)
 	}
 	kubetest.WaitUntil(t, "a decision without the enrollment", func() bool {
@@ -197,7 +121,7 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 	})
 	expireCertificate(t, identity, renewed.CSR, time.Minute)
 	revoked, err := identity.Obtain(kubetest.Context(t, 5*time.Second), nil)
-	if err == nil || decision(revoked.CSR).Outcome != approver.Ignored {
+	if err == nil || decision(revoked.CSR).Outcome != string(approver.Ignored) {
 		t.Errorf("without the enrollment: %v, decision %+v", err, decision(revoked.CSR))
 	}
 	if !strings.Contains(recorded.Text(), "the CSR contains this node's expired certificate") {
@@ -215,10 +139,9 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 // A Node that was created after the certificate had expired is that of another machine, or was
 // created by an administrator.
 func TestControlPlaneExpiredCertificateOfAnEarlierNode(t *testing.T) {
-	dir := t.TempDir()
 	identity, _ := newIdentity(t, "reused")
-	identity.Annotate = enroll(t, dir, "reused")
-	decision := runApprover(t, dir)
+	identity.Annotate = enroll(t, "reused")
+	decision := runController(t)
 	joined, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -237,12 +160,11 @@ func TestControlPlaneExpiredCertificateOfAnEarlierNode(t *testing.T) {
 // node's key, or with the name of a CSR of the node that was deleted. The node must still be
 // approved by its expired certificate.
 func TestControlPlaneOccupiedCSRNames(t *testing.T) {
-	dir := t.TempDir()
 	identity, recorded := newIdentity(t, "occupied")
-	identity.Annotate = enroll(t, dir, "occupied")
+	identity.Annotate = enroll(t, "occupied")
 	var joined Result
 	if !t.Run("join", func(t *testing.T) {
-		runApprover(t, dir)
+		runController(t)
 		var err error
 		if joined, err = identity.Obtain(kubetest.Context(t, time.Minute), nil); err != nil {
 			t.Fatal(err)
@@ -276,14 +198,14 @@ func TestControlPlaneOccupiedCSRNames(t *testing.T) {
 	occupy(joined.CSR)
 	pending, err := identity.Obtain(kubetest.Context(t, 3*time.Second), nil)
 	if report.CodeOf(err) != report.ApprovalMissing || pending.CSR == joined.CSR {
-		t.Fatalf("Obtain() without an approver = %+v, %v", pending, err)
+		t.Fatalf("Obtain() without a controller = %+v, %v", pending, err)
 	}
 	if err := csrs.Delete(t.Context(), pending.CSR, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	occupy(pending.CSR)
 
-	decision := runApprover(t, dir)
+	decision := runController(t)
 	renewed, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
 	if err != nil || renewed.CSR == pending.CSR || renewed.Fingerprint != fingerprint(&expired.key.PublicKey) {
 		t.Errorf("Obtain() = %+v, %v; decisions %+v, %+v; printed:\n%s", renewed, err, decision(pending.CSR),

@@ -19,14 +19,13 @@ import (
 // certificate proves the node's identity at the new endpoint, if that has a certificate of the CA
 // that the node trusts.
 func TestControlPlaneExpiredNodeWithNewEndpoint(t *testing.T) {
-	dir := t.TempDir()
 	identity, recorded := newIdentity(t, "expired-moved")
 	own, err := identity.expectedCluster()
 	if err != nil {
 		t.Fatal(err)
 	}
-	identity.Annotate = enroll(t, dir, "expired-moved")
-	runApprover(t, dir)
+	identity.Annotate = enroll(t, "expired-moved")
+	runController(t)
 	joined, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -27,11 +27,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 )
 
-// Accounts of the manifests in deploy.
-const (
-	Approver   = "hcp-node-admin-approver"   // of approver-rbac.yaml
-	Controller = "hcp-node-admin-controller" // of hosted-base/rbac.yaml
-)
+// Controller is the account of the controller, of hosted-base/rbac.yaml.
+const Controller = "hcp-node-admin-controller"
 
 // Documents returns the YAML documents of a file in deploy. The working directory
 // must be inside the repository.
@@ -117,17 +114,13 @@ func awaitEstablished(ctx context.Context, client rest.Interface, path []string)
 	return nil
 }
 
-// NewKubeconfig returns a kubeconfig of one of the accounts, with a token that is valid for an hour. The
-// CA is from the administrator's kubeconfig; server is the API server's URL.
+// NewKubeconfig returns a kubeconfig of an account in the controller's namespace, with a token that is valid for an
+// hour. The CA is from the administrator's kubeconfig; server is the API server's URL.
 func NewKubeconfig(
 	ctx context.Context, client kubernetes.Interface, account, administrators, server string,
 ) ([]byte, error) {
 	hour := int64(3600)
-	namespace := metav1.NamespaceSystem
-	if account == Controller {
-		namespace = v1alpha1.Namespace
-	}
-	token, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, account,
+	token, err := client.CoreV1().ServiceAccounts(v1alpha1.Namespace).CreateToken(ctx, account,
 		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}},
 		metav1.CreateOptions{})
 	if err != nil {
