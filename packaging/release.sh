@@ -4,7 +4,7 @@
 # can serve the directory; a release on GitHub, which has no directories, gets the files, without repository:
 #
 #   hcp-node-agent_VERSION_linux_ARCHITECTURE.tar.gz  the binary and the licenses
-#   hcp-node-admin_VERSION_OS_ARCHITECTURE.tar.gz     also the manifests of the approver
+#   hcp-node-admin_VERSION_OS_ARCHITECTURE.tar.gz     also the manifests of the controller
 #   ....cdx.json                                      the SBOM of each binary (CycloneDX)
 #   hcp-node-admin_VERSION_image.tar                  the image, an OCI archive; needs buildah
 #   repository/                                       the signed repository of the packages (packaging/rpm/sign.sh)
