@@ -22,9 +22,7 @@ func docs() cli.Docs {
 					{"user-data.ign", "user data of a NodePool, which is a secret"},
 					{"NAME.token", "join token of a node, which is a secret"},
 					{"NAME.yaml", "manifest of a NodeEnrollment, which is public"},
-					{"/etc/hcp-node-admin", "kubeconfig and enrollments of the approver; readable only by root"},
-					{"/usr/lib/systemd/system/hcp-node-admin-approver.service", "runs approve --watch as a service"},
-					{"/usr/share/doc/hcp-node-admin/deploy", "manifests, such as the rights that approve needs"},
+					{"/usr/share/doc/hcp-node-admin/deploy", "manifests of the controller"},
 				},
 			},
 		},
@@ -49,7 +47,7 @@ func pluginPage() cli.ManPage {
 			}},
 			{Title: "Examples", Text: "    oc hcp-node user-data workers --namespace clusters\n" +
 				"    oc hcp-node enroll -n clusters workers worker-7.example.com=192.0.2.7\n" +
-				"    oc hcp-node approve --enrollments enrollments --watch"},
+				"    oc hcp-node approve worker-7.example.com"},
 		},
 		SeeAlso: []string{"oc(1)", "kubectl(1)", "hcp-node-admin(8)"},
 	}

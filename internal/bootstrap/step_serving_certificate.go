@@ -23,7 +23,7 @@ func awaitServing(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	}
 	if j.Run.Inputs.JoinToken != nil && serving.Check() != identity.Valid {
 		serving.Quiet = identity.EnrolledQuiet
-		log.Note("the approver that has this node's enrollment approves the serving CSR automatically if the " +
+		log.Note("the controller that has this node's enrollment approves the serving CSR automatically if the " +
 			"enrollment contains the node's addresses")
 	}
 	result, err := serving.Obtain(ctx, j.ownApprover(serving.Addresses))

@@ -53,7 +53,7 @@ func FlagSet(j *Join) *pflag.FlagSet {
 	flags.StringVar(&j.ApproveWith, "approve-with", j.ApproveWith,
 		"approve this node's two CSRs with `KUBECONFIG` (- for standard input); the kubeconfig is not stored")
 	flags.StringVar(&j.JoinToken, "join-token", j.JoinToken,
-		"`FILE` with the node's join token, which authenticates the node to an approver: a path, including that of a "+
+		"`FILE` with the node's join token, which authenticates the node to the controller: a path, including that of a "+
 			"systemd credential, or - for standard input")
 	flags.StringVar(&j.OpenShiftRelease, "openshift-release", j.OpenShiftRelease,
 		"OpenShift `RELEASE` of the NodePool, such as 4.18, if it cannot be read from the OS image of the payload")

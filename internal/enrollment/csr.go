@@ -25,8 +25,8 @@ const (
 	// nameDomain separates this signature from signatures for other purposes. A change of the signed data
 	// needs another version.
 	nameDomain = "hcp-node-agent CSR name v1"
-	// maxNameSignature is the maximum length of the signature in bytes. That of the largest key that an
-	// approver accepts has about 140.
+	// maxNameSignature is the maximum length of the signature in bytes. That of the largest key that the
+	// controller accepts has about 140.
 	maxNameSignature = 192
 )
 

@@ -9,7 +9,7 @@
 //
 // With the token's key, the host signs the cluster's CA, the token ID, the node's name and the
 // public key of its CSR. The signature is stored in annotations of the CSR, which can be set only
-// when the CSR is created. The approver verifies the signature with the enrollment.
+// when the CSR is created. The controller verifies the signature with the enrollment.
 package enrollment
 
 import "github.com/hcp-node-agent/hcp-node-agent/internal/schema"

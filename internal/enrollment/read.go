@@ -195,10 +195,10 @@ func checkKind(meta report.TypeMeta, kind Kind) error {
 	case meta.Kind == string(kind):
 		return nil
 	case meta.Kind == string(KindEnrollment):
-		return errors.New("the file is an enrollment, which is for the approver; the node requires its join token, " +
+		return errors.New("the file is an enrollment, which is for the cluster; the node requires its join token, " +
 			"NAME.token")
 	case meta.Kind == string(KindToken):
-		return errors.New("the file is a join token, which is for the node; the approver requires its enrollment, " +
+		return errors.New("the file is a join token, which is for the node; the cluster requires its enrollment, " +
 			"enrollments/NAME.yaml")
 	}
 	return fmt.Errorf("the file is of kind %q in version %q, not of kind %s in version %s",

@@ -46,7 +46,7 @@ func TestParsersRejectInvalidDocuments(t *testing.T) {
 		"not YAML":         {"{", false, "is not valid YAML"},
 		"an enrollment as a join token": {
 			enrollmentText, false,
-			"the file is an enrollment, which is for the approver; the node requires its join token, NAME.token",
+			"the file is an enrollment, which is for the cluster; the node requires its join token, NAME.token",
 		},
 		"a join token as an enrollment": {tokenText, true, "the file is a join token, which is for the node"},
 		"another kind": {

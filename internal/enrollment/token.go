@@ -26,7 +26,7 @@ type Token struct {
 	key ed25519.PrivateKey
 }
 
-// Enrollment is an enrollment, the part for the approver. It holds no secret.
+// Enrollment is an enrollment, the part for the cluster. It holds no secret.
 type Enrollment struct {
 	Terms
 	Addresses []netip.Prefix // allowed in the node's serving certificate; none: manual approval
@@ -55,7 +55,7 @@ func (t Terms) CheckExpiry(now time.Time) error {
 	if now.Before(t.Expires) {
 		return nil
 	}
-	// The error does not contain now: an approver reports a reason again whenever its text
+	// The error does not contain now: the controller reports a reason again whenever its text
 	// changes.
 	return fmt.Errorf("join token %s of node %s %w at %s", t.ID, t.NodeName, ErrExpired, formatTime(t.Expires))
 }

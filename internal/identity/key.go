@@ -129,7 +129,7 @@ func fingerprint(publicKey any) string {
 }
 
 // expiredPair is an expired client certificate of this node with its key. A CSR with the same key
-// and the certificate proves to an approver that this host is the one that has joined. The join
+// and the certificate proves to the controller that this host is the one that has joined. The join
 // token cannot prove it, because it is removed after the join.
 type expiredPair struct {
 	certificate *x509.Certificate

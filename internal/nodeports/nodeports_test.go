@@ -83,13 +83,13 @@ func TestPageListsPorts(t *testing.T) {
 	}
 }
 
-// The NetworkPolicy of the approver permits the ports on which an API server can be published.
+// The NetworkPolicy of the controller permits the ports on which an API server can be published.
 func TestNetworkPolicyPermitsAPIServer(t *testing.T) {
 	content, err := os.ReadFile("../../docs/network-requirements.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy, err := os.ReadFile("../../deploy/networkpolicy.yaml")
+	policy, err := os.ReadFile("../../deploy/management/networkpolicy.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,6 @@ func newDirectory(t *testing.T, tools string) string {
 	for name, source := range map[string]string{
 		"user-data.ign": plane.UserData, "worker.ign": plane.Payload, "root-ca.crt": plane.MachineConfigCA,
 		"hosted.kubeconfig": plane.Kubeconfig, "management.kubeconfig": plane.Kubeconfig,
-		"approver.kubeconfig": plane.ApproverKubeconfig,
 	} {
 		kubetest.WriteFile(t, filepath.Join(dir, name), kubetest.ReadFile(t, source))
 	}

@@ -51,7 +51,7 @@ check_file() {
 
 hcp-node-admin() {
   case "$*" in
-    'approve --node '*)
+    'approve '*--fingerprint*)
       check_options hcp-node-admin "$@"
       not_run 'its fingerprint is an example' ;;
     # One API server plays the hosted and the management cluster, which enroll refuses. It has no Secrets of a NodePool.
@@ -78,8 +78,10 @@ hcp-node-admin() {
     'controller uninstall '*)
       check_options hcp-node-admin "$@"
       real kubectl delete -k deploy/hosted ;;
-    # Once instead of forever. One API server plays the hosted and the management cluster.
-    approve*) real hcp-node-admin "${@/#--watch/--allow-management-cluster}" ;;
+    # One API server plays the hosted and the management cluster, which it refuses.
+    'migrate '*)
+      check_options hcp-node-admin "$@"
+      not_run 'TestControlPlaneFleet runs it' ;;
     *) real hcp-node-admin "$@" ;;
   esac
 }

@@ -89,7 +89,7 @@ func runAgent(ctx context.Context, t *testing.T, want report.Code, args string) 
 // can take longer than the default timeout.
 const joinByUserData = "join --network-timeout 5m --user-data " + testenv.UserDataPath
 
-// joinCommand is the command of an administrator who has an approver's kubeconfig.
+// joinCommand is the command of an administrator with a kubeconfig that can approve CSRs.
 const joinCommand = joinByUserData + " --approve-with " + testenv.ApproverKubeconfigPath
 
 // runUntilOutput runs a command in the machine and calls then as soon as its output matches pattern,
