@@ -127,7 +127,7 @@ func eventText(recorded approver.Event) string {
 	if strings.HasSuffix(recorded.Signer, "kubelet-serving") {
 		kind = "serving"
 	}
-	text := fmt.Sprintf("%-8s %s %s CSR %s (key %s)", recorded.Outcome, recorded.Node, kind,
+	text := fmt.Sprintf("%-8s %-12s %s CSR %s (key %s)", recorded.Outcome, recorded.Node, kind,
 		approver.DisplayName(recorded.CSR), recorded.Key)
 	if recorded.Reason != "" {
 		text += ": " + recorded.Reason

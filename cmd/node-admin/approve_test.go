@@ -54,7 +54,7 @@ func TestDecisionIsPrintedOnOneLine(t *testing.T) {
 		Key:     "SHA256:00",
 		Reason:  "it\nis bad",
 	}
-	const want = `approved worker serving CSR "csr\n1" (key SHA256:00): it is bad`
+	const want = `approved worker       serving CSR "csr\n1" (key SHA256:00): it is bad`
 	if got := eventText(recorded); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

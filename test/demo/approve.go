@@ -35,7 +35,7 @@ func approve(ctx context.Context, s *testenv.Environment) (string, error) {
 		return "", err
 	}
 	args := []string{
-		"approve", "--node", testenv.NodeName, "--address", address.String(), "--fingerprint", fingerprint, "--kubeconfig",
+		"approve", testenv.NodeName, "--address", address.String(), "--fingerprint", fingerprint, "--kubeconfig",
 	}
 	output, err := exec.CommandContext(ctx, filepath.Join("bin", "hcp-node-admin"),
 		append(args, s.ControlPlane.ApproverKubeconfig)...).CombinedOutput()

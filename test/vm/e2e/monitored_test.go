@@ -10,25 +10,25 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 const metricsFile = "/run/hcp-node-agent/metrics/hcp-node-agent.prom"
 
-// joinWithToken joins with a join token and without manual approval: the approver accepts the node
-// because of its enrollment. The service then monitors the node, and repairs it.
+// joinWithToken joins with a join token and without manual approval: the controller accepts the node
+// because of its NodeEnrollment. The service then monitors the node, and repairs it.
 func joinWithToken(ctx context.Context, t *testing.T) {
 	t.Helper()
 	mustOutput(ctx, t, "mkdir -p /etc/hcp-node-agent && printf 'apiVersion: "+report.APIVersion+
@@ -79,11 +79,10 @@ func leaveWithoutTheCluster(ctx context.Context, t *testing.T) {
 	}
 }
 
-// createJoinToken creates a join token and copies it to the machine. The approver runs with the enrollment
+// createJoinToken creates a join token and copies it to the machine. The controller runs with the NodeEnrollment
 // until the test ends.
 func createJoinToken(ctx context.Context, t *testing.T) {
 	t.Helper()
-	createUsageRecords(ctx, t)
 	dir := t.TempDir()
 	kubeconfig := environment.ControlPlane.Kubeconfig
 	must(t, adminCommand(ctx, t, "enroll", "--offline", "workers", testenv.NodeName+"=192.0.2.104", "--label",
@@ -92,17 +91,7 @@ func createJoinToken(ctx context.Context, t *testing.T) {
 	content, err := os.ReadFile(token)
 	must(t, err)
 	must(t, environment.Machine.Put(ctx, "/root/worker-0.token", bytes.NewReader(content), 0o600))
-	startApprover(ctx, t, filepath.Dir(record))
-}
-
-// createUsageRecords creates the ConfigMap in which the approver records the use of enrollments, until the test ends.
-func createUsageRecords(ctx context.Context, t *testing.T) {
-	t.Helper()
-	maps := environment.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
-	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}},
-		metav1.CreateOptions{})
-	must(t, err)
-	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
+	startController(ctx, t, record)
 }
 
 // adminCommand returns a command of hcp-node-admin.
@@ -113,17 +102,36 @@ func adminCommand(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
 	return command
 }
 
-// startApprover approves the CSRs of enrolled nodes until the test ends.
-func startApprover(ctx context.Context, t *testing.T, enrollments string) {
+// grantRights creates the objects of deploy/hosted-base, once for all tests.
+var grantRights = sync.OnceValue(func() error {
+	for _, file := range []string{"namespace", "crd", "rbac"} {
+		err := rights.Grant(context.Background(), environment.Client, "hosted-base/"+file+".yaml")
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+})
+
+// startController creates the NodeEnrollment of a manifest, and approves the CSRs of its node until the test ends.
+func startController(ctx context.Context, t *testing.T, manifest string) {
 	t.Helper()
+	must(t, grantRights())
+	content, err := os.ReadFile(manifest)
+	must(t, err)
+	body, err := yaml.YAMLToJSON(content)
+	must(t, err)
+	const path = "/apis/hcp-node-agent.io/v1alpha1/nodeenrollments"
+	client := environment.Client.Discovery().RESTClient()
+	must(t, client.Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error())
 	ctx, stop := context.WithCancel(ctx)
-	approve := adminCommand(ctx, t, "approve", "--enrollments", enrollments, "--watch", "--kubeconfig",
-		environment.ControlPlane.Kubeconfig)
-	approve.Cancel = func() error { return approve.Process.Signal(os.Interrupt) }
-	must(t, approve.Start())
+	run := adminCommand(ctx, t, "controller", "run", "--kubeconfig", environment.ControlPlane.Kubeconfig)
+	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
+	must(t, run.Start())
 	t.Cleanup(func() {
 		stop()
-		_ = approve.Wait() // it was interrupted
+		_ = run.Wait() // it was interrupted
+		must(t, client.Delete().AbsPath(path, testenv.NodeName).Do(context.Background()).Error())
 	})
 }
 

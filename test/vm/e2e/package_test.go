@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// TestPackageLifeCycle tests the life cycle with the RPM package: install, run the approver, join, upgrade
+// TestPackageLifeCycle tests the life cycle with the RPM package: install, join, upgrade
 // on a running node, a refused removal, leave, remove.
 func TestPackageLifeCycle(t *testing.T) {
 	ctx := newContext(t)
@@ -24,7 +24,8 @@ func TestPackageLifeCycle(t *testing.T) {
 			"rpm -q hcp-node-agent hcp-node-admin; systemctl is-enabled hcp-node-agent.service hcp-node-agent.path; find "+
 				"/usr/share/man -name 'hcp-node-a*'"),
 		"hcp-node-agent-1.0.0-1", "hcp-node-admin-1.0.0-1", "enabled\nenabled", "/hcp-node-agent.8", "/hcp-node-admin.8")
-	startApproverUnit(ctx, t)
+	mustOutput(ctx, t, "oc_plugin=$(kubectl-hcp_node version) && test \"$oc_plugin\" = \"$(hcp-node-admin version)\" && "+
+		"hcp-node-admin controller install --in hosted --output yaml | grep -qx 'kind: Deployment'")
 	runAgent(ctx, t, report.Success, joinCommand)
 
 	running := nodeProcesses(ctx, t)

@@ -79,11 +79,10 @@ func bootFirst(ctx context.Context, t *testing.T, image string) {
 	must(t, environment.DeletePods(ctx)) // no controller would recreate them after a drain
 }
 
-// derivedUserData returns user data with which the machine enrolls, whose CSRs an approver approves, and serves the
+// derivedUserData returns user data with which the machine enrolls, whose CSRs the controller approves, and serves the
 // agent to the machine.
 func derivedUserData(ctx context.Context, t *testing.T) []byte {
 	t.Helper()
-	createUsageRecords(ctx, t)
 	content, err := os.ReadFile(agentBinary)
 	must(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -104,7 +103,7 @@ func derivedUserData(ctx context.Context, t *testing.T) []byte {
 		"--format", "ignition", "--agent-url", "http://127.0.0.1:8443/hcp-node-agent",
 		"--agent-sha512", hex.EncodeToString(sum[:])).Run())
 	_, record := enrollment.Paths(dir, testenv.NodeName)
-	startApprover(ctx, t, filepath.Dir(record))
+	startController(ctx, t, record)
 	derived, err := os.ReadFile(enrollment.HostPath(dir, testenv.NodeName, ".ign"))
 	must(t, err)
 	return derived
