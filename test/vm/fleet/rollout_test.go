@@ -52,6 +52,7 @@ func TestRollout(t *testing.T) {
 	publish(ctx, t, payload, "22")
 	admin(ctx, t, "upgrade", nodePool)
 	watch := startObserver(ctx, t)
+	awaitOutput(ctx, t, 10*time.Minute, []string{"nodes", "--output", "wide"}, "Upgrading")
 	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", nodePool}, "configuration 22\n", updated)
 	watch.check(t)
 	admin(ctx, t, "nodes", "--output", "wide")
