@@ -83,9 +83,9 @@ func (m *migrateTest) addRecord(t *testing.T, id, value string) {
 }
 
 // states runs the command, and returns the states by the names of the files.
-func (m *migrateTest) states(t *testing.T, args ...string) (map[string]enroll.Migrated, clitest.Result) {
+func (m *migrateTest) states(t *testing.T) (map[string]enroll.Migrated, clitest.Result) {
 	t.Helper()
-	got := m.exec(t, append([]string{"migrate", m.dir, "-o", "json"}, args...)...)
+	got := m.exec(t, "migrate", m.dir, "-o", "json")
 	var document struct{ Enrollments []enroll.Migrated }
 	if err := json.Unmarshal([]byte(got.Out), &document); err != nil {
 		t.Fatalf("%+v: %v", got, err)

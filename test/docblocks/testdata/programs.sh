@@ -51,9 +51,6 @@ check_file() {
 
 hcp-node-admin() {
   case "$*" in
-    'approve '*--fingerprint*)
-      check_options hcp-node-admin "$@"
-      not_run 'its fingerprint is an example' ;;
     # One API server plays the hosted and the management cluster, which enroll refuses. It has no Secrets of a NodePool.
     'enroll -n '*)
       check_options hcp-node-admin "$@"
@@ -64,7 +61,7 @@ hcp-node-admin() {
     'token revoke '*)
       check_options hcp-node-admin "$@"
       not_run 'no NodeEnrollment exists' ;;
-    'describe '* | 'upgrade '*--retry* | 'upgrade '*--end-slot*)
+    'approve '* | 'describe '* | 'upgrade '*--retry* | 'upgrade '*--end-slot*)
       check_options hcp-node-admin "$@"
       not_run 'the node is an example' ;;
     # It refuses one API server that plays both clusters. The part of the hosted cluster is the same.
