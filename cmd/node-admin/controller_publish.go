@@ -42,8 +42,8 @@ func (o *publishFlags) check() error {
 	return nil
 }
 
-// addPublisher adds a publisher to the manager of the hosted cluster. isHostedAccount reports whether the service account
-// of the pod is the credential for the hosted cluster, so that it is none of the management cluster.
+// addPublisher adds a publisher to the manager of the hosted cluster. isHostedAccount reports whether the service
+// account of the pod is the credential for the hosted cluster, so that it is none of the management cluster.
 func (o *publishFlags) addPublisher(p *cli.Printer, m manager.Manager, isHostedAccount bool) error {
 	if o.hostedCluster == "" {
 		return nil
@@ -92,6 +92,6 @@ func (o *publishFlags) credentialRemedy() report.Remedy {
 			"hcp-node-admin controller install %s --namespace %s --publish", report.ShellWord(o.hostedCluster),
 			report.ShellWord(o.namespace))
 	}
-	return report.Remedyf("# grant the user of %s the permissions of deploy/management-publish on the management cluster, "+
-		"or replace the file and restart the controller", o.kubeconfig)
+	return report.Remedyf("# grant the user of %s the permissions of deploy/management-publish on the management "+
+		"cluster, or replace the file and restart the controller", o.kubeconfig)
 }

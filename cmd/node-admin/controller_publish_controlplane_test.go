@@ -54,7 +54,9 @@ func (c *bothClusters) checkPublish(t *testing.T) {
 		}
 	})
 
-	unreachable := c.kubeconfig(t, "", func(cluster *api.Cluster, _ *api.AuthInfo) { cluster.Server = "https://127.0.0.1:1" })
+	unreachable := c.kubeconfig(t, "", func(cluster *api.Cluster, _ *api.AuthInfo) {
+		cluster.Server = "https://127.0.0.1:1"
+	})
 	t.Run("without the management cluster", func(t *testing.T) {
 		log := c.startController(t, "--management-kubeconfig", unreachable)
 		log.await(t, "newer user data is not published")

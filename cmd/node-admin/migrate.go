@@ -59,6 +59,7 @@ ConfigMap is not changed.` + describePermissions(migratePermissions()),
 		"`NAMESPACE` of the ConfigMap that records used join tokens")
 	flags.StringVar(&o.migration.ConfigMap, "configmap", enroll.DefaultRecordsConfigMap, "ConfigMap `NAME`")
 	flags.BoolVar(&o.migration.DryRun, "dry-run", false, "print what would be done")
+	c.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o.migration.Dir = args[0]
 		return o.run(c.Context(), p)

@@ -75,8 +75,8 @@ var (
 	fleetMetrics = &fleetCollector{}
 )
 
-// RecordPublished exports the time of the last successful publication of the user data of a NodePool. The NodePool "" is
-// the list of all. The zero time ends the time series.
+// RecordPublished exports the time of the last successful publication of the user data of a NodePool. The NodePool ""
+// is the list of all. The zero time ends the time series.
 func RecordPublished(nodePool string, at time.Time) {
 	if at.IsZero() {
 		publishedTimes.DeleteLabelValues(nodePool)

@@ -31,8 +31,8 @@ import (
 const (
 	namespace    = "clusters"          // of the NodePools
 	controlPlane = "clusters-hosted-a" // of HostedCluster hosted.a
-	firstToken   = "7e5b7b9e-8e0e-4d5b-9f4b-0d3c5a1e2f30"
-	secondToken  = "0c0f3f6a-1d2b-4c3a-8b7a-9e8d7c6b5a41"
+	firstToken   = "7e5b7b9e-8e0e-4d5b-9f4b-0d3c5a1e2f30" //nolint:gosec // of this test
+	secondToken  = "0c0f3f6a-1d2b-4c3a-8b7a-9e8d7c6b5a41" //nolint:gosec // of this test
 	remedy       = "# renew the credential"
 )
 
