@@ -69,7 +69,7 @@ func checkResults(t *testing.T, got clitest.Result, want string, count int) {
 const (
 	hostedBaseObjects = 12 // Namespace, 2 CRDs, ServiceAccount, 4 roles, 4 bindings
 	workloadObjects   = 2  // Deployment, NetworkPolicy
-	publishObjects    = 7  // ServiceAccount, 3 roles, 3 bindings
+	publishObjects    = 9  // ServiceAccount, 4 roles, 4 bindings
 	installObjects    = hostedBaseObjects + 1 + workloadObjects + 2
 )
 

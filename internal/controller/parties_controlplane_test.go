@@ -261,7 +261,8 @@ func TestControlPlaneControllerCredential(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = adminClient(t).Delete(context.Background(), binding) })
 	namespaced := authorizationv1.ResourceAttributes{
-		Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: v1alpha1.Namespace, Name: rights.Controller,
+		Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: v1alpha1.Namespace,
+		Name: rights.Controller,
 	}
 	kubetest.WaitUntil(t, "the right to get the credential of the controller", func() bool {
 		return csrtest.Allowed(t, "namespace-admin", namespaced)

@@ -60,6 +60,7 @@ func TestControlPlaneRights(t *testing.T) {
 		{Verb: "approve", Group: "certificates.k8s.io", Resource: "signers", Name: "kubernetes.io/kube-apiserver-client"},
 		{Verb: "sign", Group: "certificates.k8s.io", Resource: "signers", Name: "kubernetes.io/kubelet-serving"},
 		{Verb: "get", Resource: "secrets", Namespace: "kube-system", Name: "x"},
+		{Verb: "delete", Resource: "secrets", Namespace: v1alpha1.Namespace, Name: "x"},
 		{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-system"},
 		{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: v1alpha1.Namespace, Name: "x"},
 		{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "x"},

@@ -51,7 +51,7 @@ func TestAddProblem(t *testing.T) {
 		{"", "", ""},
 		{"the NodeRollout is paused", "", "the NodeRollout is paused"},
 		{"", "the payload is not generated", "newer user data is not published: the payload is not generated"},
-		{"the NodeRollout is paused", "no payload", "the NodeRollout is paused; newer user data is not published: no payload"},
+		{"it is paused", "no payload", "it is paused; newer user data is not published: no payload"},
 		{"the published user data has expired: no payload", "no payload", "the published user data has expired: no payload"},
 	} {
 		secret.Annotations = map[string]string{v1alpha1.AnnotationPoolProblem: test.problem}

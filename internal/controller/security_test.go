@@ -13,7 +13,8 @@ import (
 // the begin of a line. Tests without a directory are in this package.
 var securityTests = map[string]string{
 	// A stolen host file
-	"join one machine as node NAME":                   "TestControlPlaneEnrolledNodeGetsCertificates TestControlPlaneUsedToken",
+	"join one machine as node NAME": "TestControlPlaneEnrolledNodeGetsCertificates " +
+		"TestControlPlaneUsedToken",
 	"read the current user data of the NodePool, and": "TestControlPlaneAccessToUserData",
 	"join a second machine":                           "TestControlPlaneUsedToken TestControlPlaneRefusesInvalidCSRs",
 	"replace a Node":                                  "TestControlPlaneReinstall",
@@ -22,12 +23,13 @@ var securityTests = map[string]string{
 	"get a new credential after a revocation":         "TestControlPlaneJoinTokenIsLimited",
 
 	// A node
-	"get the user data of its own NodePool":      "TestControlPlaneAccessToUserData",
-	"write a false state to the annotations":     "TestControlPlaneNodeIsLimited TestControlPlaneRolloutWithLyingNode",
-	"write a false address to its Node":          "TestControlPlaneNodeCannotBlockServingCSROfAnother",
-	"get the user data of another NodePool":      "TestControlPlaneAccessToUserData TestControlPlaneNodeIsLimited",
-	"write another Node, for example":            "TestControlPlaneNodeIsLimited",
-	"set labels such as":                         "TestControlPlaneNodeIsLimited TestControlPlaneKubeletLabels TestControlPlaneNodeSettings",
+	"get the user data of its own NodePool":  "TestControlPlaneAccessToUserData",
+	"write a false state to the annotations": "TestControlPlaneNodeIsLimited TestControlPlaneRolloutWithLyingNode",
+	"write a false address to its Node":      "TestControlPlaneNodeCannotBlockServingCSROfAnother",
+	"get the user data of another NodePool":  "TestControlPlaneAccessToUserData TestControlPlaneNodeIsLimited",
+	"write another Node, for example":        "TestControlPlaneNodeIsLimited",
+	"set labels such as": "TestControlPlaneNodeIsLimited TestControlPlaneKubeletLabels " +
+		"TestControlPlaneNodeSettings",
 	"read, create or change a NodeEnrollment":    "TestControlPlaneNodeIsLimited",
 	"approve a CSR, or get a client certificate": "TestControlPlaneNodeIsLimited TestControlPlaneRefusesInvalidCSRs",
 	"get a serving certificate for an address":   "TestControlPlaneRefusesInvalidCSRs",
@@ -44,7 +46,8 @@ var securityTests = map[string]string{
 	"read user data or NodeEnrollments, write": "TestControlPlaneBootstrapperIsLimited",
 
 	// A holder of the controller's credential
-	"approve any client and serving CSR":        "TestControlPlaneControllerCredential TestControlPlaneEnrolledNodeGetsCertificates",
+	"approve any client and serving CSR": "TestControlPlaneControllerCredential " +
+		"TestControlPlaneEnrolledNodeGetsCertificates",
 	"read every Secret of namespace":            "TestControlPlaneControllerCredential",
 	"write labels, annotations and taints":      "TestControlPlaneNodeSettings TestControlPlaneRollout",
 	"create, change or delete NodeEnrollments":  "TestControlPlaneRights",

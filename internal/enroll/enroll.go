@@ -186,8 +186,9 @@ func (r *run) checkKept(node Node, object *v1alpha1.NodeEnrollment, enrolled Enr
 			report.Remedyf("oc edit nodeenrollment %s", node.Name)))
 	}
 	if !enrollment.HasSettings(object, r.options.Labels, r.options.Taints) {
-		r.result.Findings = append(r.result.Findings, warning("settings", fmt.Sprintf("NodeEnrollment %s has other labels or "+
-			"taints than requested, and was not changed", node.Name), report.Remedyf("oc edit nodeenrollment %s", node.Name)))
+		r.result.Findings = append(r.result.Findings, warning("settings", fmt.Sprintf("NodeEnrollment %s has other labels "+
+			"or taints than requested, and was not changed", node.Name),
+			report.Remedyf("oc edit nodeenrollment %s", node.Name)))
 	}
 	if enrolled.Expired && object.Status.BoundKey == "" {
 		r.result.Findings = append(r.result.Findings, warning("token", fmt.Sprintf("the join token of %s has expired and "+

@@ -86,14 +86,18 @@ func getUserData(ctx context.Context, sink report.Sink, token *enrollment.Token)
 }
 
 // awaitPermission repeats a request that the API server forbids, until timeout or the end of ctx. It returns the last
-// error.
+// error of the API server.
 func awaitPermission(ctx context.Context, log report.Log, timeout time.Duration, request func() error) error {
 	err := request()
-	for end := time.Now().Add(timeout); apierrors.IsForbidden(err) && time.Now().Before(end); err = request() {
+	for end := time.Now().Add(timeout); apierrors.IsForbidden(err) && time.Now().Before(end); {
 		log.WaitForRetry("waiting for the permission to read the user data: the controller grants it some seconds after the "+
 			"enrollment", "", permissionInterval)
 		if wait.Sleep(ctx, permissionInterval) != nil {
 			return report.WaitError(ctx, err)
+		}
+		forbidden := err
+		if err = request(); err != nil && ctx.Err() != nil {
+			return report.WaitError(ctx, forbidden)
 		}
 	}
 	return err

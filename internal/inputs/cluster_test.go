@@ -227,10 +227,14 @@ func TestUserDataOfTheClusterFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cluster := newFakeCluster(t)
 			cluster.status, cluster.data = test.status, test.data
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			if test.waits || test.status == http.StatusForbidden {
-				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+			timeout := 10 * time.Second
+			switch {
+			case test.waits:
+				timeout = time.Second
+			case test.status == http.StatusForbidden:
+				timeout = permissionInterval * 3 / 2 // ends between two requests
 			}
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
 			var events flowtest.Events
 			_, err := Read(ctx, Options{

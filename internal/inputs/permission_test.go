@@ -25,7 +25,8 @@ func TestUserDataOfTheClusterAwaitsPermission(t *testing.T) {
 	cluster := newFakeCluster(t)
 	cluster.status = http.StatusForbidden
 	cluster.failures.Store(2)
-	cluster.data = map[string][]byte{"user-data.ign": flowtest.EncodeUserData(t, "a.example.com", "clusters/workers", "11")}
+	userData := flowtest.EncodeUserData(t, "a.example.com", "clusters/workers", "11")
+	cluster.data = map[string][]byte{"user-data.ign": userData}
 	var events flowtest.Events
 	in, err := Read(t.Context(), Options{
 		Config: config.Join{JoinToken: flowtest.WriteTempFile(t, cluster.token(t, nil))}, Sink: &events,

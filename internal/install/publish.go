@@ -16,7 +16,8 @@ import (
 )
 
 // stopPublishing deletes the permissions to publish user data in both clusters, if the service account on the
-// management cluster exists. The service account is the last object to be deleted, so that an interrupted run can be repeated.
+// management cluster exists. The service account is the last object to be deleted, so that an interrupted run can be
+// repeated.
 // Published Secrets remain: a later run can publish again.
 func (i *Installer) stopPublishing(ctx context.Context) error {
 	account := newObject("v1", "ServiceAccount", i.managementNamespace(), controllerName)

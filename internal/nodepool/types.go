@@ -56,8 +56,9 @@ type HostedCluster struct {
 	metav1.ObjectMeta `json:"metadata"`
 
 	Spec struct {
-		Platform Platform  `json:"platform"`
-		Services []Service `json:"services"`
+		Platform  Platform  `json:"platform"`
+		Services  []Service `json:"services"`
+		ClusterID string    `json:"clusterID"` // that of the ClusterVersion of the hosted cluster
 	} `json:"spec"`
 	Status struct {
 		Kubeconfig *corev1.LocalObjectReference `json:"kubeconfig"` // Secret with the administrator's kubeconfig

@@ -29,10 +29,10 @@ import (
 )
 
 const (
-	namespace    = "clusters"          // of the NodePools
-	controlPlane = "clusters-hosted-a" // of HostedCluster hosted.a
-	firstToken   = "7e5b7b9e-8e0e-4d5b-9f4b-0d3c5a1e2f30" //nolint:gosec // of this test
-	secondToken  = "0c0f3f6a-1d2b-4c3a-8b7a-9e8d7c6b5a41" //nolint:gosec // of this test
+	namespace    = "clusters"                             // of the NodePools
+	controlPlane = "clusters-hosted-a"                    // of HostedCluster hosted.a
+	firstToken   = "7e5b7b9e-8e0e-4d5b-9f4b-0d3c5a1e2f30" //nolint:gosec // of the test
+	secondToken  = "0c0f3f6a-1d2b-4c3a-8b7a-9e8d7c6b5a41" //nolint:gosec // of the test
 	remedy       = "# renew the credential"
 )
 
@@ -80,8 +80,8 @@ func startClusters(t *testing.T) *clusters {
 // account returns the configuration of the service account of the controller.
 func (*clusters) account(t *testing.T, server string) *rest.Config {
 	t.Helper()
-	content, err := rights.NewKubeconfig(t.Context(), kubetest.AdminClient(t), rights.Controller, kubetest.Plane.Kubeconfig,
-		server)
+	content, err := rights.NewKubeconfig(t.Context(), kubetest.AdminClient(t), rights.Controller,
+		kubetest.Plane.Kubeconfig, server)
 	check(t, err)
 	config, err := clientcmd.RESTConfigFromKubeConfig(content)
 	check(t, err)

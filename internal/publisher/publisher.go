@@ -105,6 +105,9 @@ func (p *Publisher) read(ctx context.Context) (*nodepool.HostedCluster, []nodepo
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := p.checkCluster(ctx, cluster); err != nil {
+		return nil, nil, err
+	}
 	pools, err := nodepool.List(ctx, p.Management, p.Namespace)
 	return cluster, slices.DeleteFunc(pools, func(pool nodepool.NodePool) bool {
 		return pool.Spec.ClusterName != p.HostedCluster || pool.Spec.Platform.Type != nodepool.PlatformNone
@@ -207,7 +210,7 @@ func foreign(secret *corev1.Secret) error {
 
 // explainHosted returns the error of a request to the hosted cluster.
 func explainHosted(doing string, err error) error {
-	err = fmt.Errorf("%s in namespace %s of the hosted cluster: %w", doing, v1alpha1.Namespace, err)
+	err = fmt.Errorf("%s in the hosted cluster: %w", doing, err)
 	if apierrors.IsForbidden(err) {
 		return report.Fail(report.Failed, "# grant the permission to publish:\n"+
 			"oc --kubeconfig hosted.kubeconfig apply --server-side -k deploy/hosted-publish", "%w", err)

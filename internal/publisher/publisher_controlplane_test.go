@@ -34,6 +34,7 @@ func TestControlPlanePublisher(t *testing.T) {
 	t.Run("deleted NodePool", func(t *testing.T) { c.checkDeleted(t, r) })
 	t.Run("unreachable management cluster", func(t *testing.T) { c.checkUnreachable(t, r) })
 	t.Run("permissions", c.checkPermissions)
+	t.Run("another hosted cluster", func(t *testing.T) { c.checkOtherCluster(t, r) })
 	t.Run("rejected credential", func(t *testing.T) { c.checkRejected(t, r) })
 	r.stop()
 	t.Run("wrong name of the HostedCluster", c.checkWrongName)
@@ -212,8 +213,8 @@ func (c *clusters) checkDeleted(t *testing.T, r *running) {
 func (c *clusters) checkUnreachable(t *testing.T, r *running) {
 	before := len(r.all(""))
 	c.proxy.SetCut(true)
-	last := r.await(t, "", "newer user data is not published: getting hostedclusters.hypershift.openshift.io in namespace "+
-		"clusters of "+c.proxy.Server())
+	last := r.await(t, "", "newer user data is not published: getting hostedclusters.hypershift.openshift.io in "+
+		"namespace clusters of "+c.proxy.Server())
 	time.Sleep(time.Second)                    // several intervals
 	if all := r.all(""); len(all) > before+2 { // while connections close, the error can be another one
 		t.Errorf("logged %+v", all[before:])
