@@ -126,11 +126,10 @@ func TestParseObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	labelled := replaceOnce(t, string(content), "spec:\n", "spec:\n  labels: {rack: r7}\n")
-	for text, rack := range map[string]string{labelled: "r7", encodeOld(t, enrollment): ""} {
+	for text, rack := range map[string]string{string(content): "r1", encodeOld(t, enrollment): ""} {
 		object, err := ParseObject([]byte(text))
 		if err != nil || object.Name != enrollment.NodeName || object.Spec.TokenID != enrollment.ID ||
-			len(object.Spec.Addresses) != 3 || object.Spec.Labels["rack"] != rack {
+			len(object.Spec.Addresses) != 3 || object.Spec.Labels["example.com/rack"] != rack {
 			t.Errorf("%s\n%+v, %v", text, object, err)
 		}
 	}
