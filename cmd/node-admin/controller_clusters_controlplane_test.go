@@ -47,11 +47,14 @@ func startBothClusters(t *testing.T) *bothClusters {
 	return c
 }
 
+// testImage is the image of the manifests, which no node pulls.
+const testImage = "registry.example.com/hcp-node-admin:0.1.0"
+
 // controller runs a subcommand of controller for the HostedCluster, without a wait for pods, which do not run here.
 func (c *bothClusters) controller(t *testing.T, command string, args ...string) clitest.Result {
 	t.Helper()
 	if command == "install" {
-		args = append(args, "--wait=false")
+		args = append(args, "--wait=false", "--image", testImage)
 	}
 	return runCommandLine(t, append([]string{"controller", command, "hosted.a", "--kubeconfig", c.admin}, args...)...)
 }

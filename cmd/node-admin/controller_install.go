@@ -101,7 +101,8 @@ permission exists. With --publish, also those to create roles and rolebindings
 in the namespaces of the HostedCluster and of the hosted control plane.`,
 		Example: "  hcp-node-admin controller install hosted -n clusters \\\n" +
 			"      --image registry.example.com/hcp-node-admin:0.1.0\n" +
-			"  hcp-node-admin controller install hosted -n clusters --dry-run\n" +
+			"  hcp-node-admin controller install hosted -n clusters --dry-run \\\n" +
+			"      --image registry.example.com/hcp-node-admin:0.1.0\n" +
 			"  hcp-node-admin controller install --in hosted --output yaml",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 0 && *o.format != "yaml" {
@@ -114,7 +115,8 @@ in the namespaces of the HostedCluster and of the hosted control plane.`,
 	o.add(flags)
 	o.in = cli.EnumFlag(c, "in", "", "`CLUSTER` in which the controller runs: management or hosted",
 		install.Place("").Enum()...)
-	flags.StringVar(&o.image, "image", "", "`IMAGE` of hcp-node-admin (default that of the manifests)")
+	flags.StringVar(&o.image, "image", "",
+		"`IMAGE` of hcp-node-admin in a registry of the site; with --output yaml, the default is that of the manifests")
 	flags.IntVar(&o.replicas, "replicas", 2, "number of replicas, one of which works")
 	flags.BoolVar(&o.publish, "publish", false,
 		"publish the user data of the NodePools in the hosted cluster; requires --in management")
@@ -151,7 +153,13 @@ func (o *controllerInstallOptions) check() error {
 			return usageError("--image: %w", err)
 		}
 	}
-	return o.installFlags.check()
+	if err := o.installFlags.check(); err != nil {
+		return err
+	}
+	if o.image == "" && *o.format != "yaml" {
+		return usageError("--image is required: no image has been published; make image builds one")
+	}
+	return nil
 }
 
 func (o *controllerInstallOptions) settings(hostedCluster string) install.Settings {

@@ -122,7 +122,7 @@ func (c *bothClusters) writtenKubeconfig(t *testing.T) string {
 
 // The wait ends when the pods are ready, and names the cause if they are not.
 func (c *bothClusters) checkWait(t *testing.T) {
-	install := []string{"controller", "install", "hosted.a", "--kubeconfig", c.admin}
+	install := []string{"controller", "install", "hosted.a", "--kubeconfig", c.admin, "--image", testImage}
 	got := runCommandLine(t, append(install, "--timeout", "2s")...)
 	if got.Code != report.Failed || !strings.Contains(got.Err, "timed out after 2s waiting until Deployment "+
 		"hcp-node-admin/hcp-node-admin-controller is available on the management cluster: 0 of 2 replicas; pod ") ||
@@ -167,7 +167,7 @@ func (c *bothClusters) checkOtherOwner(t *testing.T) {
 			c.hosted.plane.Kubeconfig, "--controller-namespace", "clusters",
 		}
 		if command == "install" {
-			args = append(args, "--wait=false")
+			args = append(args, "--wait=false", "--image", testImage)
 		} else {
 			args = append(args, "--dry-run")
 		}

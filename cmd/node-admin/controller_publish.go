@@ -89,7 +89,7 @@ func (o *publishFlags) config(p *cli.Printer, isHostedAccount bool) (*rest.Confi
 func (o *publishFlags) credentialRemedy() report.Remedy {
 	if o.kubeconfig == "" {
 		return report.Remedyf("# grant the service account of the pod the permissions again:\n"+
-			"hcp-node-admin controller install %s --namespace %s --publish", report.ShellWord(o.hostedCluster),
+			"hcp-node-admin controller install %s --namespace %s --publish --image IMAGE", report.ShellWord(o.hostedCluster),
 			report.ShellWord(o.namespace))
 	}
 	return report.Remedyf("# grant the user of %s the permissions of deploy/management-publish on the management "+

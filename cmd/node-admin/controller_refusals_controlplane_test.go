@@ -56,7 +56,7 @@ func (c *bothClusters) checkRefusals(t *testing.T) {
 			"permission: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := runCommandLine(t, append([]string{"controller", "install", "--wait=false"},
+			got := runCommandLine(t, append([]string{"controller", "install", "--wait=false", "--image", testImage},
 				strings.Fields(test.args)...)...)
 			if got.Code != test.code || !strings.Contains(variable(got.Err), test.want) || got.Out != "" {
 				t.Errorf("code %d, %s%s", got.Code, variable(got.Err), got.Out)

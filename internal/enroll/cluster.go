@@ -93,7 +93,7 @@ func (c *Cluster) explain(ctx context.Context, err error, doing string) error {
 		Credential: "# get a current kubeconfig of the hosted cluster on the management cluster:\n" +
 			kube.AdminKubeconfigCommand,
 		Permission: "# use the kubeconfig of an administrator of the hosted cluster:\n" + kube.AdminKubeconfigCommand,
-		Other:      "oc --kubeconfig hosted.kubeconfig get --raw /readyz",
+		Other:      report.Remedy("oc --kubeconfig hosted.kubeconfig get --raw /readyz"),
 	})
 }
 

@@ -95,7 +95,7 @@ func (c Client) explain(ctx context.Context, err error, verb string, k kind) err
 		kube.Remedies{
 			Credential: "# log in to the hosted cluster again, for example with oc login",
 			Permission: grantRemedy(verb, k),
-			Other:      "oc get --raw /readyz # prints whether the API server is ready",
+			Other:      report.Remedy("oc get --raw /readyz # prints whether the API server is ready"),
 		})
 }
 

@@ -76,7 +76,7 @@ func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) 
 
 // EnrolledQuiet is the value of Serving.Quiet for a node with an enrollment. Its CSR is approved within seconds, or
 // later in a wave of nodes.
-const EnrolledQuiet = time.Minute
+const EnrolledQuiet = 5 * time.Minute
 
 // awaitStored reports whether kubelet has stored its certificate within s.Quiet. It sends no request.
 func (s *Serving) awaitStored(ctx context.Context) bool {

@@ -147,7 +147,7 @@ func explain(ctx context.Context, conn *kube.Conn, err error, resource, namespac
 				"oc -n %[1]s create role hcp-node-user-data --verb=get --resource=%[2]s\n"+
 				"oc -n %[1]s create rolebinding hcp-node-user-data --role=hcp-node-user-data --user=USER",
 				namespace, grant(resource)),
-			Other: "oc get --raw /readyz # prints whether the API server is ready",
+			Other: report.Remedy("oc get --raw /readyz # prints whether the API server is ready"),
 		})
 }
 
