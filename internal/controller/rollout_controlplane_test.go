@@ -52,7 +52,7 @@ func TestControlPlaneRollout(t *testing.T) {
 		v1alpha1.AnnotationFailedSlot: slot, v1alpha1.AnnotationFailure: "kubelet did not start",
 	})
 	status := awaitRollout(t, "rolled",
-		"3 nodes, 1 updated, 0 unavailable, 1 failed: the upgrade of 1 nodes failed, first that of rolled-2")
+		"3 nodes, 1 updated, 0 unavailable, 1 failed: failed upgrades: 1, first that of rolled-2")
 	if len(status.Failures) != 1 || status.Failures[0].Reason != "kubelet did not start" {
 		t.Errorf("the failures are %+v", status.Failures)
 	}

@@ -158,7 +158,7 @@ func reasonToWait(pool Pool, nodes []Node, now time.Time) string {
 		failed = append(failed, node.Name)
 	}
 	if len(failed) > pool.MaxFailures {
-		return fmt.Sprintf("the upgrade of %d nodes failed, first that of %s", len(failed), failed[0])
+		return fmt.Sprintf("failed upgrades: %d, first that of %s", len(failed), failed[0])
 	}
 	if !pool.Window.IsOpen(now) {
 		return "the maintenance window opens at " + pool.Window.nextChange(now).UTC().Format(time.RFC3339)

@@ -106,7 +106,7 @@ func TestDecide(t *testing.T) {
 			with(with(available("a", "b"), 0, slot("new")), 0, func(node *Node) { node.Failure = "broken" }),
 			Decision{
 				Ends:    []Outcome{{Node: "a", Config: "new", Failure: "broken"}},
-				Waiting: "the upgrade of 1 nodes failed, first that of a",
+				Waiting: "failed upgrades: 1, first that of a",
 			},
 		},
 		{
@@ -124,7 +124,7 @@ func TestDecide(t *testing.T) {
 			with(available("a", "b"), 0, slot("new")),
 			Decision{
 				Ends:    []Outcome{{Node: "a", Config: "new", Failure: "the upgrade did not end within 1h0m0s"}},
-				Waiting: "the upgrade of 1 nodes failed, first that of a",
+				Waiting: "failed upgrades: 1, first that of a",
 			},
 		},
 		{

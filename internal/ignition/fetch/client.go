@@ -109,10 +109,11 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 		limited, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
-	pause := wait.NewBackoff()
-	pause.Duration = cmp.Or(c.InitialBackoff, pause.Duration)
+	pause := pauses{regular: wait.NewBackoff()}
+	pause.regular.Duration = cmp.Or(c.InitialBackoff, pause.regular.Duration)
 	var last *transport.Error
 	for attempt := 1; ; attempt++ {
+		attemptBegan := time.Now()
 		response, failed := c.Try(limited, r)
 		if failed == nil {
 			return response, nil
@@ -127,7 +128,7 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 		}
 		ended := !last.Temporary || limited.Err() != nil || time.Now().After(deadline)
 		if !ended {
-			next := min(pause.Step(), time.Until(deadline))
+			next := min(pause.after(last, time.Since(attemptBegan)), time.Until(deadline))
 			c.Log.WaitForRetry(fmt.Sprintf("waiting for %s: %s; retrying until %s",
 				r.Name, last.Message, report.Timestamp(deadline)), last.Remedy, next)
 			ended = wait.Sleep(limited, next) != nil

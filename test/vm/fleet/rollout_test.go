@@ -65,7 +65,7 @@ func TestRollout(t *testing.T) {
 	broken.EditUnit(ipUnit, "ExecStart=/usr/local/bin/setup-apiserver-ip.sh", "ExecStart=/bin/false")
 	publish(ctx, t, broken, "33")
 	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", nodePool}, "configuration 33\n",
-		"2 nodes: 0 updated, 0 unavailable, 1 failed\n", "waiting: the upgrade of 1 nodes failed, first that of "+firstNode,
+		"2 nodes: 0 updated, 0 unavailable, 1 failed\n", "waiting: failed upgrades: 1, first that of "+firstNode,
 		firstNode+" failed: the upgrade was rolled back, because it failed: ", ipUnit)
 	awaitOutput(ctx, t, 5*time.Minute, []string{"nodes"}, "Failed", "the upgrade failed: ")
 	admin(ctx, t, "describe", firstNode)
