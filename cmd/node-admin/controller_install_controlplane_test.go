@@ -151,8 +151,13 @@ func (c *bothClusters) checkOtherOwner(t *testing.T) {
 	c.run(t, `{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {name: b, namespace: `+
 		`clusters}, spec: {platform: {type: None}}}`, "apply", "-f", "-")
 	for _, command := range []string{"install", "uninstall"} {
-		got := runCommandLine(t, "controller", command, "b", "--kubeconfig", c.admin, "--hosted-kubeconfig",
-			c.hosted.plane.Kubeconfig)
+		args := []string{
+			"controller", command, "b", "--kubeconfig", c.admin, "--hosted-kubeconfig", c.hosted.plane.Kubeconfig,
+		}
+		if command == "install" {
+			args = append(args, "--image", testImage)
+		}
+		got := runCommandLine(t, args...)
 		if got.Code != report.Refused || !strings.Contains(got.Err, "namespace hcp-node-admin of the management cluster "+
 			"contains the controller of HostedCluster clusters/hosted.a\n# remedy: select another namespace with "+
 			"--controller-namespace\n") {

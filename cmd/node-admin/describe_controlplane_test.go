@@ -45,7 +45,7 @@ func (h *hostedCluster) testDescribe(t *testing.T) {
 	client, _ := csrtest.SubmitWithToken(t, token)
 	serving := csrtest.ServingRequest{Node: "described", Addresses: []string{"192.0.2.7"}}.Submit(t)
 	h.createEvent(t, "Node", "described", "Rebooted", hostileText, time.Now().Add(-time.Hour))
-	h.createEvent(t, "NodeEnrollment", "described", "NodeFailed", "kubelet stopped", time.Now().Add(-time.Minute))
+	h.createEvent(t, "NodeEnrollment", "described", "NodeFailed", "kubelet stopped", time.Now().Add(-30*time.Minute))
 	h.createEvent(t, "Pod", "described", "Killing", "another object", time.Now())
 
 	got := h.exec(t, "describe", "described")
@@ -57,7 +57,7 @@ func (h *hostedCluster) testDescribe(t *testing.T) {
 		"\nNode:\n", "  Addresses:        Hostname=described, InternalIP=192.0.2.7\n", "  Cordoned:         yes\n",
 		"\nAgent, as the node itself reports:\n  State:            Degraded\n  Reason:           [2J]0;title  ok 31m",
 		"\nCSRs:\n", "\nEvents:\n", "  60m    Warning  Rebooted: [2J]0;title  ok 31m\n",
-		"  60s    Warning  NodeFailed: kubelet stopped\n",
+		"  30m    Warning  NodeFailed: kubelet stopped\n",
 		"\nNext:\n  - the node is Failed: kubelet stopped\n# remedy: on the host\nhcp-node-agent doctor\n",
 		"\nhcp-node-admin approve described\n", "\noc adm uncordon described\n",
 	} {
