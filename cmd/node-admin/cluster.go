@@ -6,8 +6,10 @@ import (
 	"io"
 
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
 // clusterFlags select a cluster as kubectl does.
@@ -33,4 +35,13 @@ func (c *clusterFlags) read(stdin io.Reader) ([]byte, error) {
 		return nil, usageError("%w", err)
 	}
 	return content, nil
+}
+
+// config returns the client configuration of the selected context, and its namespace or "default".
+func (c *clusterFlags) config(stdin io.Reader) (config *rest.Config, namespace string, err error) {
+	kubeconfig, err := c.read(stdin)
+	if err != nil {
+		return nil, "", err
+	}
+	return kube.ParseContext(kubeconfig)
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
@@ -27,15 +26,7 @@ func startBothClusters(t *testing.T) *bothClusters {
 	withoutKubeconfig(t)
 	m := startManagementCluster(t)
 	m.createObjects(t)
-	plane, err := bed.Start(t.Context(), bed.Options{Dir: t.TempDir(), Name: "hosted"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plane.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	plane := kubetest.StartPlane(t, "hosted")
 	kubetest.Plane = plane // for the helpers that submit CSRs
 	c := &bothClusters{managementCluster: m, hosted: &managementCluster{plane: plane, kubectl: m.kubectl}}
 	c.admin = m.kubeconfig(t, "", nil)

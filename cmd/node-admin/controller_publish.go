@@ -67,11 +67,7 @@ func (o *publishFlags) addPublisher(p *cli.Printer, m manager.Manager, isHostedA
 func (o *publishFlags) config(p *cli.Printer, isHostedAccount bool) (*rest.Config, error) {
 	if o.kubeconfig != "" {
 		selected := clusterFlags{kubeconfig: o.kubeconfig}
-		content, err := selected.read(p.In)
-		if err != nil {
-			return nil, err
-		}
-		config, _, err := kube.ParseContext(content)
+		config, _, err := selected.config(p.In)
 		return config, err
 	}
 	config, err := rest.InClusterConfig() // client-go reads the token again when kubelet renews it

@@ -152,11 +152,8 @@ func (o *enrollOptions) run(ctx context.Context, p *cli.Printer, nodePool string
 	if err != nil && len(document.Enrolled) == 0 && len(document.Findings) == 0 {
 		return err
 	}
-	if err != nil && !p.JSON {
-		print(&report.Page{Writer: p.Out}) // the nodes that were enrolled before the error
-	}
 	document.CommandResult = report.ResultOf(err)
-	return p.Finish(err, document, print)
+	return p.FinishPartly(err, document, print)
 }
 
 func (o *enrollOptions) enroll(ctx context.Context, p *cli.Printer, nodes []string, document *enrollDocument) error {

@@ -16,6 +16,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
+// connectEnroll prepares the connection to the hosted cluster with the rights of an administrator of enrollments.
+func connectEnroll(ctx context.Context, cluster *clusterFlags, stdin io.Reader) (*enroll.Cluster, error) {
+	config, _, err := cluster.config(stdin)
+	if err != nil {
+		return nil, err
+	}
+	return enroll.Connect(ctx, config)
+}
+
 // enrollInCluster enrolls nodes in the hosted cluster of the NodePool.
 func (o *enrollOptions) enrollInCluster(
 	ctx context.Context, stdin io.Reader, options enroll.Options, result *enroll.Result,

@@ -18,11 +18,11 @@ import (
 
 // connectFleet prepares the connection to the hosted cluster.
 func connectFleet(cluster *clusterFlags, stdin io.Reader) (fleet.Client, error) {
-	kubeconfig, err := cluster.read(stdin)
+	config, _, err := cluster.config(stdin)
 	if err != nil {
 		return fleet.Client{}, err
 	}
-	conn, _, err := kube.ConnectContext(kubeconfig)
+	conn, err := kube.Connect(config, nil)
 	return fleet.Client{Conn: conn}, err
 }
 

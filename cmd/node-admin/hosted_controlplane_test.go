@@ -35,16 +35,7 @@ type hostedCluster struct {
 // startHostedCluster starts an API server without the API of NodeEnrollments.
 func startHostedCluster(t *testing.T) *hostedCluster {
 	t.Helper()
-	plane, err := bed.Start(t.Context(), bed.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plane.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	kubetest.Plane = plane
+	kubetest.Plane = kubetest.StartPlane(t, "")
 	withoutKubeconfig(t)
 	return &hostedCluster{admin: kubetest.AdminClient(t)}
 }

@@ -31,11 +31,7 @@ func (m *managementFlags) add(flags *pflag.FlagSet, kind string) {
 
 // config returns the client configuration for the management cluster, and sets the default of the namespace.
 func (m *managementFlags) config(stdin io.Reader) (*rest.Config, error) {
-	kubeconfig, err := m.read(stdin)
-	if err != nil {
-		return nil, err
-	}
-	config, namespace, err := kube.ParseContext(kubeconfig)
+	config, namespace, err := m.clusterFlags.config(stdin)
 	m.namespace = cmp.Or(m.namespace, namespace)
 	return config, err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 const ignitionToken = "7e5b7b9e-8e0e-4d5b-9f4b-0d3c5a1e2f30" //nolint:gosec // of the test
@@ -40,15 +41,7 @@ type managementCluster struct {
 // startManagementCluster starts an API server. It becomes a management cluster with createObjects.
 func startManagementCluster(t *testing.T) *managementCluster {
 	t.Helper()
-	plane, err := bed.Start(t.Context(), bed.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plane.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	plane := kubetest.StartPlane(t, "")
 	bin, err := bed.Build(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enroll"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -77,15 +76,7 @@ func migratePermissions() []permission {
 }
 
 func (o *migrateOptions) run(ctx context.Context, p *cli.Printer) error {
-	kubeconfig, err := o.cluster.read(p.In)
-	if err != nil {
-		return err
-	}
-	config, _, err := kube.ParseContext(kubeconfig)
-	if err != nil {
-		return err
-	}
-	cluster, err := enroll.Connect(ctx, config)
+	cluster, err := connectEnroll(ctx, &o.cluster, p.In)
 	if err != nil {
 		return err
 	}
@@ -97,11 +88,7 @@ func (o *migrateOptions) run(ctx context.Context, p *cli.Printer) error {
 		TypeMeta: report.Meta("MigrateResult"), Enrollments: all, DryRun: o.migration.DryRun,
 		CommandResult: report.ResultOf(err),
 	}
-	print := func(w *report.Page) { o.print(w, document) }
-	if err != nil && !p.JSON {
-		print(&report.Page{Writer: p.Out})
-	}
-	return p.Finish(err, document, print)
+	return p.FinishPartly(err, document, func(w *report.Page) { o.print(w, document) })
 }
 
 func (o *migrateOptions) print(w *report.Page, document migrateDocument) {

@@ -13,7 +13,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enroll"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -54,11 +53,8 @@ remains valid until it expires.`,
 		if err != nil && len(document.Nodes) == 0 {
 			return err
 		}
-		if err != nil && !p.JSON {
-			print(&report.Page{Writer: p.Out})
-		}
 		document.CommandResult = report.ResultOf(err)
-		return p.Finish(err, document, print)
+		return p.FinishPartly(err, document, print)
 	}
 	return c
 }
@@ -69,15 +65,7 @@ func revoke(ctx context.Context, p *cli.Printer, flags clusterFlags, nodes []str
 			return usageError("%w", err)
 		}
 	}
-	kubeconfig, err := flags.read(p.In)
-	if err != nil {
-		return err
-	}
-	config, _, err := kube.ParseContext(kubeconfig)
-	if err != nil {
-		return err
-	}
-	cluster, err := enroll.Connect(ctx, config)
+	cluster, err := connectEnroll(ctx, &flags, p.In)
 	if err != nil {
 		return err
 	}

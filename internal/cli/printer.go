@@ -8,13 +8,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/coreos/go-systemd/v22/journal"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	"k8s.io/klog/v2"
@@ -87,67 +84,6 @@ func (p *Printer) Open() {
 
 // isText reports whether the output is for people.
 func (p *Printer) isText() bool { return *p.output == "text" || *p.output == "wide" }
-
-// progressSink is a Sink for progress. Stop ends what it prints repeatedly.
-type progressSink interface {
-	report.Sink
-	Stop()
-}
-
-// openProgress returns the sink for progress: a log if one is requested, else text.
-func (p *Printer) openProgress() progressSink {
-	level := slog.LevelInfo
-	switch {
-	case *p.quiet:
-		level = slog.LevelWarn
-	case *p.verbose > 0:
-		level = slog.LevelDebug
-	}
-	stream := p.Out
-	if !p.isText() {
-		stream = p.Err
-	}
-	heartbeat := &report.Heartbeat{First: time.Minute, Interval: 10 * time.Minute}
-	switch format := p.resolvedLogFormat(); {
-	case format == "json":
-		heartbeat.Sink = &report.Slog{Handler: slog.NewJSONHandler(p.Err, &slog.HandlerOptions{Level: level})}
-	case format == "journal":
-		heartbeat.Sink = report.Journal{Level: level, Identifier: p.Program.Name, Send: journal.Send}
-	case isTerminal(stream) && os.Getenv("TERM") != "dumb" && !*p.quiet:
-		return p.newTerminal(stream)
-	default:
-		heartbeat.Sink, heartbeat.Interval = &report.Lines{W: stream, Level: level}, time.Minute
-	}
-	return heartbeat
-}
-
-// resolvedLogFormat returns the requested format of the log: text, json or journal. The format of a
-// service is journal if standard error is connected to it. The environment variable alone is not
-// sufficient: a child of a service inherits it, even with other output.
-func (p *Printer) resolvedLogFormat() string {
-	if *p.logFormat != "auto" {
-		return *p.logFormat
-	}
-	if connected, err := journal.StderrIsJournalStream(); err == nil && connected && journal.Enabled() {
-		return "journal"
-	}
-	return "text"
-}
-
-// newTerminal returns the sink for progress on a terminal.
-func (p *Printer) newTerminal(stream io.Writer) *report.Terminal {
-	symbols := report.ASCII()
-	if isUTF8() {
-		symbols = report.Unicode()
-	}
-	return &report.Terminal{
-		W:       stream,
-		Symbols: symbols,
-		Color:   p.hasColors(stream),
-		Verbose: *p.verbose > 0,
-		Size:    func() (width, height int) { return terminalSize(stream) },
-	}
-}
 
 // newPage returns a page on stream.
 func (p *Printer) newPage(stream io.Writer) *report.Page {
@@ -247,6 +183,14 @@ func (p *Printer) Finish(err error, document any, print func(*report.Page)) erro
 		return err
 	}
 	return cmp.Or(err, p.Document(document, print))
+}
+
+// FinishPartly is Finish for a command that has a result up to the error: the text is printed also if err is not nil.
+func (p *Printer) FinishPartly(err error, document any, print func(*report.Page)) error {
+	if err != nil && !p.JSON {
+		print(&report.Page{Writer: p.Out})
+	}
+	return p.Finish(err, document, print)
 }
 
 // Event prints a JSON document that is one of many, or its text.

@@ -44,7 +44,7 @@ func reportOf(node *corev1.Node, now time.Time) agentReport {
 		return ""
 	}
 	text := func(key string) string {
-		return report.EscapeLine(shorten(node.Annotations[key], maxReportedLength))
+		return report.EscapeLine(report.Shorten(node.Annotations[key], maxReportedLength))
 	}
 	timestamp := func(key string) time.Time {
 		value, err := time.Parse(time.RFC3339, node.Annotations[key])

@@ -30,6 +30,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // csrReconciler approves the CSRs of nodes by their NodeEnrollments.
@@ -178,7 +179,7 @@ func (r *csrReconciler) approve(
 	log.FromContext(ctx).Info("approved", "node", decision.Node, "signer", csr.Spec.SignerName, "key", decision.Key,
 		"joinTokenID", decision.Enrollment.ID, "reason", decision.Reason)
 	r.events.Eventf(object, csr, corev1.EventTypeNormal, "CSRApproved", "Approve", "%s",
-		shorten("approved "+approver.DisplayName(csr.Name)+" for "+csr.Spec.SignerName, maxNoteLength))
+		report.Shorten("approved "+approver.DisplayName(csr.Name)+" for "+csr.Spec.SignerName, maxNoteLength))
 	return reconcile.Result{}, nil
 }
 
@@ -229,7 +230,7 @@ func (r *csrReconciler) report(
 		"key", decision.Key, "reason", decision.Reason, "remedy", decision.Remedy)
 	if object := found.objects[decision.Node]; object != nil {
 		r.events.Eventf(object, csr, corev1.EventTypeWarning, "CSRNotApproved", "Approve", "%s",
-			shorten(approver.DisplayName(csr.Name)+": "+decision.Reason, maxNoteLength))
+			report.Shorten(approver.DisplayName(csr.Name)+": "+decision.Reason, maxNoteLength))
 	}
 	return true
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -202,12 +201,3 @@ func shrinkNode(object any) (any, error) {
 
 // setTime returns a time of a status.
 func setTime(t time.Time) *metav1.Time { return ptr.To(metav1.NewTime(t.Truncate(time.Second))) }
-
-// shorten returns at most limit bytes of a text that others have written.
-func shorten(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	const ellipsis = "…"
-	return strings.ToValidUTF8(text[:limit-len(ellipsis)], "") + ellipsis
-}

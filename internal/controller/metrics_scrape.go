@@ -49,12 +49,6 @@ func (s *scrape) list(ctx context.Context, list client.ObjectList, options ...cl
 	return nil
 }
 
-// phases are all phases. A phase without nodes has the value 0.
-var phases = []v1alpha1.Phase{
-	v1alpha1.PhasePending, v1alpha1.PhaseEnrolled, v1alpha1.PhaseJoined, v1alpha1.PhaseReady, v1alpha1.PhaseUpgrading,
-	v1alpha1.PhaseDrifted, v1alpha1.PhaseFailed, v1alpha1.PhaseLost,
-}
-
 // poolCounts contains numbers of nodes of a NodePool.
 type poolCounts struct {
 	phases   map[v1alpha1.Phase]int
@@ -85,7 +79,7 @@ func (s *scrape) addEnrollments(ctx context.Context) error {
 		s.addTime(reportDesc, status.LastReport, pool, record.Name)
 	}
 	for pool, counts := range pools {
-		for _, phase := range phases {
+		for _, phase := range v1alpha1.Phases() { // one without nodes has the value 0
 			s.add(enrollmentsDesc, float64(counts.phases[phase]), pool, string(phase))
 		}
 		for release, count := range mergeReleases(counts.releases) {

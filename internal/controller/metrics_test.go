@@ -186,8 +186,8 @@ func TestMetrics(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
-	if count := strings.Count(text, metricsPrefix+`enrollments{nodepool="edge"`); count != len(phases) {
-		t.Errorf("%d phases of a NodePool have a sample, want %d", count, len(phases))
+	if count := strings.Count(text, metricsPrefix+`enrollments{nodepool="edge"`); count != len(v1alpha1.Phases()) {
+		t.Errorf("%d phases of a NodePool have a sample, want %d", count, len(v1alpha1.Phases()))
 	}
 	for _, outcome := range []string{"approved", "ignored", "refused", "warning"} {
 		if !strings.Contains(text, "\n"+metricsPrefix+`csr_decisions_total{outcome="`+outcome+`"} `) {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // nodeSettingsReconciler sets the labels and taints of NodeEnrollments on their Nodes.
@@ -57,7 +58,7 @@ func (r *nodeSettingsReconciler) Reconcile(
 		return reconcile.Result{RequeueAfter: recheckDelay}, nil
 	case apierrors.IsInvalid(err): // until the NodeEnrollment is changed
 		r.events.Eventf(record, node, corev1.EventTypeWarning, "SettingsRejected", "Label", "%s",
-			shorten("the labels and taints are not set: "+err.Error(), maxNoteLength))
+			report.Shorten("the labels and taints are not set: "+err.Error(), maxNoteLength))
 		return reconcile.Result{}, reconcile.TerminalError(err)
 	case client.IgnoreNotFound(err) != nil:
 		return reconcile.Result{}, fmt.Errorf("setting the labels and taints of Node %s: %w", node.Name, err)

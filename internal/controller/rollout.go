@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rollout"
 )
 
@@ -188,7 +189,7 @@ func (r *rolloutReconciler) report(
 	}
 	emit := func(node, kind, reason, note string) {
 		log.FromContext(ctx).Info(note, "node", node)
-		r.events.Eventf(records[node], object, kind, reason, "Upgrade", "%s", shorten(note, maxNoteLength))
+		r.events.Eventf(records[node], object, kind, reason, "Upgrade", "%s", report.Shorten(note, maxNoteLength))
 	}
 	for _, end := range decision.Ends {
 		if end.Failure == "" {

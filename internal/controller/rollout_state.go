@@ -21,6 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rollout"
 )
 
@@ -175,7 +176,8 @@ func nodesOf(object *v1alpha1.NodeRollout, members []member) []rollout.Node {
 		if slot, has := slots[node.Name]; has {
 			node.Slot = &rollout.Slot{Config: slot.Config, Given: slot.Given.Time}
 			if annotations[v1alpha1.AnnotationFailedSlot] == slotID(slot) {
-				node.Failure = shorten(cmp.Or(annotations[v1alpha1.AnnotationFailure], "no reason is reported"), maxMessageLength)
+				reason := cmp.Or(annotations[v1alpha1.AnnotationFailure], "no reason is reported")
+				node.Failure = report.Shorten(reason, maxMessageLength)
 			}
 		}
 		return node
@@ -203,7 +205,7 @@ func recordDecision(
 	status *v1alpha1.NodeRolloutStatus, pool rollout.Pool, decision rollout.Decision, members []member, now time.Time,
 ) {
 	status.Config, status.Release = pool.Config, pool.Release
-	status.Waiting = shorten(decision.Waiting, maxMessageLength)
+	status.Waiting = report.Shorten(decision.Waiting, maxMessageLength)
 	for _, end := range decision.Ends {
 		status.Failures = slices.DeleteFunc(status.Failures, func(one v1alpha1.UpgradeFailure) bool {
 			return one.Node == end.Node

@@ -27,6 +27,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // EventSource is the source of the Events.
@@ -105,7 +106,7 @@ func (r *statusReconciler) reportPhase(before, after *v1alpha1.NodeEnrollment) {
 		kind = corev1.EventTypeWarning
 	}
 	r.events.Eventf(after, nil, kind, "Node"+string(phase), "Observe", "%s",
-		shorten(cmp.Or(after.Status.Reason, "the node is "+string(phase)), maxNoteLength))
+		report.Shorten(cmp.Or(after.Status.Reason, "the node is "+string(phase)), maxNoteLength))
 }
 
 // observe returns the status of an enrollment. A nil node does not exist; published is the metadata of the Secret with
@@ -131,7 +132,7 @@ func observe(
 	}
 	switch {
 	case node != nil:
-		status.MachineID = shorten(node.Status.NodeInfo.MachineID, maxMachineIDLength)
+		status.MachineID = report.Shorten(node.Status.NodeInfo.MachineID, maxMachineIDLength)
 		set(v1alpha1.ConditionJoined, condition{metav1.ConditionTrue, "NodeExists", ""})
 		set(v1alpha1.ConditionReady, readiness(node))
 		copyReport(&status, reported)
@@ -210,7 +211,7 @@ func readiness(node *corev1.Node) condition {
 	if ready == nil {
 		return condition{metav1.ConditionFalse, "NoReport", "kubelet has not reported yet"}
 	}
-	result := condition{metav1.ConditionFalse, "NodeNotReady", shorten(ready.Message, maxMessageLength)}
+	result := condition{metav1.ConditionFalse, "NodeNotReady", report.Shorten(ready.Message, maxMessageLength)}
 	switch ready.Status {
 	case corev1.ConditionTrue:
 		result.status, result.reason = metav1.ConditionTrue, "NodeReady"

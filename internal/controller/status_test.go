@@ -145,17 +145,6 @@ func TestNodeAddressesAreIndexedInOneForm(t *testing.T) {
 	}
 }
 
-func TestShortenKeepsCharactersWhole(t *testing.T) {
-	for limit := 3; limit < 12; limit++ {
-		if got := shorten("ééééé", limit); len(got) > limit || strings.ContainsRune(got, '\uFFFD') {
-			t.Errorf("to %d bytes: %q", limit, got)
-		}
-	}
-	if got := shorten("short", 5); got != "short" {
-		t.Errorf("shortened to %q", got)
-	}
-}
-
 // The decision on a CSR can depend on these changes only.
 func TestDecisiveChanges(t *testing.T) {
 	enrolled := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Generation: 1}}

@@ -56,8 +56,7 @@ func (Phase) Enum() []string { return Phases() }
 
 // Phases returns all phases of a NodeEnrollment.
 func Phases() []string {
-	return schema.Strings(v1alpha1.PhasePending, v1alpha1.PhaseEnrolled, v1alpha1.PhaseJoined, v1alpha1.PhaseReady,
-		v1alpha1.PhaseUpgrading, v1alpha1.PhaseDrifted, v1alpha1.PhaseFailed, v1alpha1.PhaseLost)
+	return schema.Strings(v1alpha1.Phases()...)
 }
 
 // Reinstall is the policy for a host whose Node exists.

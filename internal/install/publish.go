@@ -4,7 +4,6 @@ package install
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,8 +16,7 @@ import (
 
 // stopPublishing deletes the permissions to publish user data in both clusters, if the service account on the
 // management cluster exists. The service account is the last object to be deleted, so that an interrupted run can be
-// repeated.
-// Published Secrets remain: a later run can publish again.
+// repeated. Published Secrets remain: a later run can publish again.
 func (i *Installer) stopPublishing(ctx context.Context) error {
 	account := newObject("v1", "ServiceAccount", i.managementNamespace(), controllerName)
 	err := i.Management.client.Get(ctx, client.ObjectKeyFromObject(account), account)
@@ -72,7 +70,5 @@ func (s Settings) publishObjects(cluster Place) ([]*unstructured.Unstructured, e
 	}
 	s.Publish = false
 	others, err := s.objects(cluster)
-	return slices.DeleteFunc(all, func(object *unstructured.Unstructured) bool {
-		return slices.ContainsFunc(others, func(other *unstructured.Unstructured) bool { return isSame(object, other) })
-	}), err
+	return without(all, others), err
 }

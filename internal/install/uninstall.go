@@ -89,17 +89,21 @@ func (i *Installer) uninstallHosted(ctx context.Context, withCRD bool) error {
 	if err != nil {
 		return err
 	}
-	all := slices.Concat(token, slices.DeleteFunc(workload, func(object *unstructured.Unstructured) bool {
-		return slices.ContainsFunc(token, func(other *unstructured.Unstructured) bool { return isSame(object, other) })
-	}))
+	all := slices.Concat(token, without(workload, token))
 	if err := i.deleteAll(ctx, i.Hosted, all, isPermanent); err != nil || !withCRD {
 		return err
 	}
 	return i.deleteAll(ctx, i.Hosted, all, func(object *unstructured.Unstructured) bool { return !isPermanent(object) })
 }
 
-func isSame(a, b *unstructured.Unstructured) bool {
-	return a.GroupVersionKind() == b.GroupVersionKind() && client.ObjectKeyFromObject(a) == client.ObjectKeyFromObject(b)
+// without returns the objects that are not among others.
+func without(objects, others []*unstructured.Unstructured) []*unstructured.Unstructured {
+	return slices.DeleteFunc(objects, func(a *unstructured.Unstructured) bool {
+		return slices.ContainsFunc(others, func(b *unstructured.Unstructured) bool {
+			return a.GroupVersionKind() == b.GroupVersionKind() &&
+				client.ObjectKeyFromObject(a) == client.ObjectKeyFromObject(b)
+		})
+	})
 }
 
 // deleteAll deletes objects, the last one first, except those for which isExcluded returns true.

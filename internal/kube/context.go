@@ -3,26 +3,11 @@
 package kube
 
 import (
-	"fmt"
-
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-// ConnectContext prepares a connection of an administrator with the current context of a kubeconfig, and sends no
-// request. It returns the namespace of the context, or "default".
-func ConnectContext(kubeconfig []byte) (conn *Conn, namespace string, err error) {
-	config, namespace, err := ParseContext(kubeconfig)
-	if err != nil {
-		return nil, "", err
-	}
-	if conn, err = Connect(config, nil); err != nil {
-		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	return conn, namespace, nil
-}
 
 // ParseContext returns the client configuration of the current context of an administrator's kubeconfig, as kubectl
 // does: also with a command that obtains the credential. It returns the namespace of the context, or "default".

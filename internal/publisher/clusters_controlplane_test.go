@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
@@ -45,31 +44,17 @@ type clusters struct {
 	ca                 []byte       // of the ignition server
 }
 
-func startPlane(t *testing.T) *bed.ControlPlane {
-	t.Helper()
-	plane, err := bed.Start(t.Context(), bed.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plane.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return plane
-}
-
 func startClusters(t *testing.T) *clusters {
 	t.Helper()
 	c := &clusters{ca: certtest.NewCA(t, "ignition-root-ca").PEM}
-	kubetest.Plane = startPlane(t)
+	kubetest.Plane = kubetest.StartPlane(t, "")
 	for _, file := range []string{"hosted-base/namespace.yaml", "hosted-base/rbac.yaml", "hosted-publish/rbac.yaml"} {
 		check(t, rights.Grant(t.Context(), kubetest.AdminClient(t), file))
 	}
 	c.hosted = newClient(t, csrtest.Config(t, kubetest.Plane.Kubeconfig))
 	c.hostedConfig = c.account(t, "https://"+kubetest.Plane.APIForward)
 
-	kubetest.Plane = startPlane(t) // the proxy and the helpers use it from now on
+	kubetest.Plane = kubetest.StartPlane(t, "") // the proxy and the helpers use it from now on
 	c.management = newClient(t, csrtest.Config(t, kubetest.Plane.Kubeconfig))
 	c.createManagementObjects(t)
 	c.proxy = csrtest.NewProxy(t)

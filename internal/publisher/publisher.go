@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -149,7 +148,7 @@ func (p *Publisher) report(ctx context.Context, name string, err error) {
 	logger.Error(err, "newer user data is not published", "remedy", remedy)
 	if name != list {
 		p.Events.Eventf(newSecret(name), nil, corev1.EventTypeWarning, "UserDataNotPublished", "Publish", "%s",
-			shorten(text))
+			report.Shorten(text, maxProblemLength))
 	}
 }
 
@@ -180,7 +179,8 @@ func (p *Publisher) publish(ctx context.Context, facts *nodepool.Facts) error {
 	case err == nil:
 		before := secret.DeepCopy()
 		if problem != nil {
-			metav1.SetMetaDataAnnotation(&secret.ObjectMeta, v1alpha1.AnnotationPoolProblem, shorten(problem.Error()))
+			metav1.SetMetaDataAnnotation(&secret.ObjectMeta, v1alpha1.AnnotationPoolProblem,
+				report.Shorten(problem.Error(), maxProblemLength))
 		} else {
 			describe(secret, facts)
 		}
@@ -216,14 +216,6 @@ func explainHosted(doing string, err error) error {
 			"oc --kubeconfig hosted.kubeconfig apply --server-side -k deploy/hosted-publish", "%w", err)
 	}
 	return err
-}
-
-// shorten returns at most maxProblemLength bytes of a text.
-func shorten(text string) string {
-	if len(text) <= maxProblemLength {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxProblemLength-len("…")], "") + "…"
 }
 
 // describe sets the content of the Secret with the user data of a NodePool without a problem.

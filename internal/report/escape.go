@@ -66,3 +66,12 @@ func (e EscapeWriter) Write(text []byte) (int, error) {
 	}
 	return len(text), nil
 }
+
+// Shorten returns at most limit bytes of a text that others have written, with an ellipsis if it is longer.
+func Shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	const ellipsis = "…"
+	return strings.ToValidUTF8(text[:limit-len(ellipsis)], "") + ellipsis
+}

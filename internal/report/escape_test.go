@@ -76,3 +76,14 @@ func TestEventsCannotControlTerminal(t *testing.T) {
 		t.Errorf("the journal gets %q", sent)
 	}
 }
+
+func TestShortenKeepsCharactersWhole(t *testing.T) {
+	for limit := 3; limit < 12; limit++ {
+		if got := Shorten("ééééé", limit); len(got) > limit || strings.ContainsRune(got, '\uFFFD') {
+			t.Errorf("to %d bytes: %q", limit, got)
+		}
+	}
+	if got := Shorten("short", 5); got != "short" {
+		t.Errorf("shortened to %q", got)
+	}
+}

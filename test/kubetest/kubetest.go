@@ -40,6 +40,22 @@ func Run(m *testing.M) int {
 	return bed.RunTests(func(c *bed.ControlPlane) { Plane = c }, m.Run)
 }
 
+// StartPlane starts a control plane of its own until the test ends. name is the name of the hosted cluster, "" for the
+// default.
+func StartPlane(t *testing.T, name string) *bed.ControlPlane {
+	t.Helper()
+	plane, err := bed.Start(t.Context(), bed.Options{Dir: t.TempDir(), Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return plane
+}
+
 // AdminClient returns a client with all rights.
 func AdminClient(t *testing.T) kubernetes.Interface {
 	t.Helper()

@@ -218,6 +218,13 @@ const (
 	PhaseLost      Phase = "Lost"      // kubelet reports nothing, or the Node was deleted
 )
 
+// Phases returns all phases of a node.
+func Phases() []Phase {
+	return []Phase{
+		PhasePending, PhaseEnrolled, PhaseJoined, PhaseReady, PhaseUpgrading, PhaseDrifted, PhaseFailed, PhaseLost,
+	}
+}
+
 // Types of conditions.
 const (
 	ConditionEnrolled            = "Enrolled"            // a host has used the join token
