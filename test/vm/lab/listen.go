@@ -12,6 +12,8 @@ import (
 	"math/big"
 	"net"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/netns"
 )
 
 // Ports on which the peer listens.
@@ -27,7 +29,7 @@ func (l *Lab) listen() error {
 		return err
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
-	return l.peer.do(func() error {
+	return netns.Do(l.peer.path, func() error {
 		plain, err := net.Listen("tcp", fmt.Sprintf(":%d", TCPPort))
 		if err != nil {
 			return err

@@ -6,11 +6,8 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"runtime"
 	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
@@ -58,25 +55,4 @@ func (n namespace) ip(ctx context.Context, args ...string) error {
 
 func (n namespace) sysctl(ctx context.Context, settings ...string) error {
 	return n.run(ctx, "sysctl", append([]string{"-q", "-w"}, settings...)...)
-}
-
-// do calls fn on a thread in the namespace. Sockets that fn opens stay in the namespace.
-func (n namespace) do(fn func() error) error {
-	result := make(chan error, 1)
-	go func() {
-		// Not unlocked: the runtime ends the thread with the goroutine and does not reuse it.
-		runtime.LockOSThread()
-		fd, err := unix.Open(n.path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			result <- fmt.Errorf("opening a network namespace: %w", err)
-			return
-		}
-		defer unix.Close(fd)
-		if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
-			result <- fmt.Errorf("entering a network namespace: %w", err)
-			return
-		}
-		result <- fn()
-	}()
-	return <-result
 }

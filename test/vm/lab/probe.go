@@ -10,6 +10,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/netns"
 )
 
 const (
@@ -67,7 +69,7 @@ func (l *Lab) Probe(target netip.Addr) (*Probe, error) {
 		stop:   make(chan struct{}),
 		id:     uint16(os.Getpid()), //nolint:gosec // distinguishes this probe's requests
 	}
-	err := l.peer.do(func() (err error) {
+	err := netns.Do(l.peer.path, func() (err error) {
 		p.conn, err = net.ListenPacket(network, "")
 		return err
 	})

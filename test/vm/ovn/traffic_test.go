@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -21,9 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/netns"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
@@ -178,31 +176,11 @@ func nodeAddress(ctx context.Context, t *testing.T) string {
 
 func domain() string { return testCluster.ControlPlane.Name + ".example.com" }
 
-// inControlPlaneNamespace calls f on a thread in the control plane's network namespace.
-func inControlPlaneNamespace(f func() error) error {
-	result := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		fd, err := unix.Open(testCluster.ControlPlane.Netns, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			result <- fmt.Errorf("opening the network namespace: %w", err)
-			return
-		}
-		defer unix.Close(fd)
-		if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
-			result <- fmt.Errorf("entering the network namespace: %w", err)
-			return
-		}
-		result <- f()
-	}()
-	return <-result
-}
-
 // serveOutside runs a server outside the cluster that responds with the address of its client.
 func serveOutside(t *testing.T) (stop func()) {
 	t.Helper()
 	var listener net.Listener
-	must(t, inControlPlaneNamespace(func() (err error) {
+	must(t, netns.Do(testCluster.ControlPlane.Netns, func() (err error) {
 		listener, err = net.Listen("tcp", net.JoinHostPort(hostAddress, outsidePort))
 		return err
 	}))
@@ -222,7 +200,7 @@ func getOutside(url string) (string, error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(_ context.Context, network, address string) (conn net.Conn, err error) {
-			err = inControlPlaneNamespace(func() (err error) {
+			err = netns.Do(testCluster.ControlPlane.Netns, func() (err error) {
 				conn, err = net.DialTimeout(network, address, 10*time.Second)
 				return err
 			})
