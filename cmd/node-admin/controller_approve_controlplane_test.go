@@ -9,10 +9,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -42,16 +39,9 @@ func (c *bothClusters) checkController(t *testing.T) {
 // log.
 func (c *bothClusters) startController(t *testing.T, more ...string) *recorder {
 	t.Helper()
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	kubetest.WriteFile(t, kubeconfig, []byte(c.writtenKubeconfig(t)))
-	var args []string
-	if err := json.Unmarshal([]byte(c.run(t, "", "-n", "hcp-node-admin", "get", "deployment", "hcp-node-admin-controller",
-		"-o", "jsonpath={.spec.template.spec.containers[0].args}")), &args); err != nil {
+	args, err := c.ControllerCommand(t.Context(), t.TempDir())
+	if err != nil {
 		t.Fatal(err)
-	}
-	for i, arg := range args {
-		arg = strings.Replace(arg, "/credentials/kubeconfig", kubeconfig, 1)
-		args[i] = regexp.MustCompile(`=:\d+$`).ReplaceAllString(arg, "=127.0.0.1:0")
 	}
 	executable, err := os.Executable()
 	if err != nil {

@@ -5,7 +5,6 @@
 package main
 
 import (
-	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -28,13 +27,11 @@ func startBothClusters(t *testing.T) *bothClusters {
 	m.createObjects(t)
 	plane := kubetest.StartPlane(t, "hosted")
 	kubetest.Plane = plane // for the helpers that submit CSRs
-	c := &bothClusters{managementCluster: m, hosted: &managementCluster{plane: plane, kubectl: m.kubectl}}
+	c := &bothClusters{managementCluster: m, hosted: newManagementCluster(t, plane)}
 	c.admin = m.kubeconfig(t, "", nil)
-	kubeconfig := base64.StdEncoding.EncodeToString(mustReadFile(t, plane.Kubeconfig))
-	m.run(t, `{apiVersion: v1, kind: Secret, metadata: {name: hosted.a-admin-kubeconfig, namespace: clusters}, `+
-		`data: {kubeconfig: `+kubeconfig+`}}`, "apply", "-f", "-")
-	m.run(t, "", "-n", "clusters", "patch", "hostedcluster", "hosted.a", "--type=merge", "-p",
-		`{"status": {"kubeconfig": {"name": "hosted.a-admin-kubeconfig"}}}`)
+	if err := m.SetAdminKubeconfig(t.Context(), mustReadFile(t, plane.Kubeconfig)); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 

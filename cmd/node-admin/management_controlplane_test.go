@@ -5,91 +5,79 @@
 package main
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/base64"
-	"fmt"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/hypershift"
 	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 const ignitionToken = "7e5b7b9e-8e0e-4d5b-9f4b-0d3c5a1e2f30" //nolint:gosec // of the test
 
-//go:embed testdata/management-cluster.yaml
-var managementClusterObjects string
+//go:embed testdata/accounts.yaml
+var accounts string
 
 // managementCluster is a real API server with HyperShift's resources.
 type managementCluster struct {
+	hypershift.Cluster
+
 	plane    *bed.ControlPlane
 	server   *ignitiontest.Server
-	kubectl  string
 	userData []byte
 }
 
 // startManagementCluster starts an API server. It becomes a management cluster with createObjects.
 func startManagementCluster(t *testing.T) *managementCluster {
 	t.Helper()
-	plane := kubetest.StartPlane(t, "")
-	bin, err := bed.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &managementCluster{plane: plane, kubectl: filepath.Join(bin, "kubectl")}
+	m := newManagementCluster(t, kubetest.StartPlane(t, ""))
 	m.server = ignitiontest.StartServer(t, "127.0.0.1", ignitionToken)
+	var err error
 	if m.userData, err = m.server.UserData(t, ignitionToken).Encode(); err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
+func newManagementCluster(t *testing.T, plane *bed.ControlPlane) *managementCluster {
+	t.Helper()
+	cluster, err := hypershift.New(t.Context(), plane.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &managementCluster{Cluster: cluster, plane: plane}
+}
+
 // run runs kubectl as an administrator and returns its output.
 func (m *managementCluster) run(t *testing.T, input string, args ...string) string {
 	t.Helper()
-	args = append([]string{"--kubeconfig", m.plane.Kubeconfig}, args...)
-	command := exec.CommandContext(t.Context(), m.kubectl, args...)
-	command.Stdin = strings.NewReader(input)
-	var out, failure bytes.Buffer
-	command.Stdout, command.Stderr = &out, &failure
-	if err := command.Run(); err != nil {
-		t.Fatalf("kubectl %q: %v: %s", args, err, &failure)
+	out, err := m.Run(t.Context(), input, args...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out.String()
+	return out
 }
 
 func (m *managementCluster) createObjects(t *testing.T) {
 	t.Helper()
-	for _, kind := range []string{"HostedCluster", "NodePool"} {
-		m.run(t, fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: %[2]ss.hypershift.openshift.io}
-spec:
-  group: hypershift.openshift.io
-  names: {kind: %[1]s, plural: %[2]ss, singular: %[2]s}
-  scope: Namespaced
-  versions:
-  - name: v1beta1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`, kind, strings.ToLower(kind)), "apply", "-f", "-")
+	if err := m.Define(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	m.run(t, "", "wait", "--for=condition=Established", "crd", "--all")
-	objects := strings.NewReplacer("ENDPOINT", strings.TrimPrefix(m.server.URL, "https://"),
-		"USER_DATA", base64.StdEncoding.EncodeToString(m.userData), "TOKEN", ignitionToken,
-		"GENERATED", time.Now().Add(-time.Minute).Format(time.RFC3339Nano)).Replace(managementClusterObjects)
-	m.run(t, objects, "apply", "-f", "-")
+	if err := m.Apply(t.Context(), hypershift.State{
+		Endpoint: strings.TrimPrefix(m.server.URL, "https://"), Token: ignitionToken, UserData: m.userData,
+		Config: "844282c1", Release: "4.20.3",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	m.run(t, accounts, "apply", "-f", "-")
 }
 
 // kubeconfig writes a kubeconfig for a service account of namespace clusters, and returns its path. The namespace of

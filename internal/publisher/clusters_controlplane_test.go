@@ -5,8 +5,6 @@
 package publisher
 
 import (
-	"encoding/base64"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -14,22 +12,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/hypershift"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 
 const (
-	namespace    = "clusters"                             // of the NodePools
-	controlPlane = "clusters-hosted-a"                    // of HostedCluster hosted.a
+	namespace    = hypershift.Namespace
+	controlPlane = hypershift.ControlPlane
 	firstToken   = "7e5b7b9e-8e0e-4d5b-9f4b-0d3c5a1e2f30" //nolint:gosec // of the test
 	secondToken  = "0c0f3f6a-1d2b-4c3a-8b7a-9e8d7c6b5a41" //nolint:gosec // of the test
 	remedy       = "# renew the credential"
@@ -90,50 +88,21 @@ func check(t *testing.T, err error) {
 // createManagementObjects creates what HyperShift creates, and the objects of deploy/management-publish for it.
 func (c *clusters) createManagementObjects(t *testing.T) {
 	t.Helper()
-	apply := func(content string) {
-		t.Helper()
-		object := &unstructured.Unstructured{}
-		check(t, yaml.Unmarshal([]byte(content), &object.Object))
-		create := func(object *unstructured.Unstructured) {
-			kubetest.WaitUntil(t, "the creation of "+object.GetName(), func() bool { // of a kind that is not served yet
-				return c.management.Create(t.Context(), object) == nil
-			})
-		}
-		if object.GetKind() != "List" {
-			create(object)
-			return
-		}
-		check(t, object.EachListItem(func(item runtime.Object) error {
-			create(item.(*unstructured.Unstructured))
-			return nil
-		}))
-	}
-	for _, kind := range []string{"HostedCluster", "NodePool"} {
-		apply(fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: %[2]ss.hypershift.openshift.io}
-spec:
-  group: hypershift.openshift.io
-  names: {kind: %[1]s, plural: %[2]ss, singular: %[2]s, listKind: %[1]sList}
-  scope: Namespaced
-  versions:
-  - name: v1beta1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`, kind, strings.ToLower(kind)))
-	}
-	objects := strings.NewReplacer("ENDPOINT", "ignition.example.com",
-		"USER_DATA", base64.StdEncoding.EncodeToString(c.userData(t, firstToken)), "TOKEN", firstToken,
-		"GENERATED", time.Now().Add(-time.Minute).Format(time.RFC3339Nano))
-	apply(objects.Replace(string(kubetest.ReadFile(t, "../../cmd/node-admin/testdata/management-cluster.yaml"))))
-	apply(`{apiVersion: v1, kind: Namespace, metadata: {name: hcp-node-admin}}`)
+	cluster, err := hypershift.New(t.Context(), kubetest.Plane.Kubeconfig)
+	check(t, err)
+	check(t, cluster.Define(t.Context()))
+	check(t, cluster.Apply(t.Context(), hypershift.State{
+		Endpoint: "ignition.example.com", Token: firstToken, UserData: c.userData(t, firstToken),
+		Config: "844282c1", Release: "4.20.3",
+	}))
 	documents, err := rights.Documents("management-publish/rbac.yaml")
 	check(t, err)
 	names := strings.NewReplacer("clusters-hosted", controlPlane, "[hosted]", "[hosted.a]")
-	for _, document := range documents {
-		apply(names.Replace(document))
-	}
+	manifest := names.Replace(strings.Join(documents, "\n---\n"))
+	_, err = cluster.Run(t.Context(), "", "create", "namespace", v1alpha1.Namespace)
+	check(t, err)
+	_, err = cluster.Run(t.Context(), manifest, "apply", "-f", "-")
+	check(t, err)
 }
 
 // userData returns user data with a token.
