@@ -98,7 +98,8 @@ Required permissions: those of an administrator of the hosted cluster, get
 hostedclusters and secrets in the namespace of the HostedCluster, and those of
 an administrator of the namespace of the controller, which is created if the
 permission exists. With --publish, also those to create roles and rolebindings
-in the namespaces of the HostedCluster and of the hosted control plane.`,
+in the namespaces of the HostedCluster and of the hosted control plane, list
+nodepools there, and get secrets of the hosted control plane.`,
 		Example: "  hcp-node-admin controller install hosted -n clusters \\\n" +
 			"      --image registry.example.com/hcp-node-admin:0.1.0\n" +
 			"  hcp-node-admin controller install hosted -n clusters --dry-run \\\n" +
@@ -120,7 +121,8 @@ in the namespaces of the HostedCluster and of the hosted control plane.`,
 	flags.IntVar(&o.replicas, "replicas", 2, "number of replicas, one of which works")
 	flags.BoolVar(&o.publish, "publish", false,
 		"publish the user data of the NodePools in the hosted cluster; requires --in management")
-	flags.BoolVar(&o.wait, "wait", true, "wait until the controller is available")
+	flags.BoolVar(&o.wait, "wait", true,
+		"wait until the controller is available, with --publish until it has published the user data")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "timeout of each wait, as a `DURATION`")
 	flags.StringVar(&o.manifests, "cluster", "",
 		"with --output yaml and --in management: print the manifests for this `CLUSTER`, management or hosted")

@@ -5,17 +5,20 @@
 package main
 
 import (
+	"context"
 	"encoding/base64"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
@@ -120,30 +123,48 @@ func (c *bothClusters) writtenKubeconfig(t *testing.T) string {
 	return string(content)
 }
 
+// install installs the controller, and waits until it is available.
+func (c *bothClusters) install(t *testing.T, args ...string) clitest.Result {
+	t.Helper()
+	return runCommandLine(t, append([]string{
+		"controller", "install", "hosted.a", "--kubeconfig", c.admin, "--image", testImage,
+	}, args...)...)
+}
+
+// keepPodsReady reports the pods of the controller as ready until the test ends, as the kubelet of the management
+// cluster does.
+func (c *bothClusters) keepPodsReady(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for wait.Sleep(ctx, time.Second) == nil {
+			pods, _ := c.Run(ctx, "", "-n", "hcp-node-admin", "get", "pods", "-o", "name")
+			for pod := range strings.FieldsSeq(pods) {
+				_, _ = c.Run(ctx, "", "-n", "hcp-node-admin", "patch", pod, "--subresource=status", "-p",
+					`{"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}`) // or it was replaced
+			}
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
 // The wait ends when the pods are ready, and names the cause if they are not.
 func (c *bothClusters) checkWait(t *testing.T) {
-	install := []string{"controller", "install", "hosted.a", "--kubeconfig", c.admin, "--image", testImage}
-	got := runCommandLine(t, append(install, "--timeout", "2s")...)
+	got := c.install(t, "--timeout", "2s")
 	if got.Code != report.Failed || !strings.Contains(got.Err, "timed out after 2s waiting until Deployment "+
 		"hcp-node-admin/hcp-node-admin-controller is available on the management cluster: 0 of 2 replicas; pod ") ||
 		!strings.Contains(got.Out, "waiting until Deployment hcp-node-admin/hcp-node-admin-controller is available") ||
 		!strings.Contains(got.Err, "\noc --kubeconfig management.kubeconfig -n hcp-node-admin describe pods ") {
 		t.Errorf("%+v", got)
 	}
-	ready := make(chan struct{})
-	go func() {
-		defer close(ready)
-		time.Sleep(time.Second)
-		pods := c.run(t, "", "-n", "hcp-node-admin", "get", "pods", "-o", "name")
-		for pod := range strings.FieldsSeq(pods) {
-			c.run(t, "", "-n", "hcp-node-admin", "patch", pod, "--subresource=status", "-p",
-				`{"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}`)
-		}
-	}()
-	if got := runCommandLine(t, install...); got.Code != report.Success {
+	c.keepPodsReady(t)
+	if got := c.install(t); got.Code != report.Success {
 		t.Errorf("%+v", got)
 	}
-	<-ready
 }
 
 // Two HostedClusters cannot share a namespace.

@@ -41,6 +41,12 @@ func (c *bothClusters) checkPublish(t *testing.T) {
 		token := c.run(t, "", "-n", "hcp-node-admin", "create", "token", "hcp-node-admin-controller")
 		*user = api.AuthInfo{Token: strings.TrimSpace(token)}
 	})
+	c.keepPodsReady(t)
+	got := c.install(t, "--publish", "--timeout", "20s")
+	if got.Code != report.Failed || !strings.Contains(got.Err, "timed out after 20s waiting until the controller "+
+		"publishes the user data of NodePool clusters/workers\n# remedy:\noc ") {
+		t.Errorf("%+v", got)
+	}
 	t.Run("by the controller", func(t *testing.T) {
 		log := c.startController(t, "--management-kubeconfig", kubeconfig)
 		log.await(t, "the user data is published")
@@ -51,6 +57,9 @@ func (c *bothClusters) checkPublish(t *testing.T) {
 		}
 		if strings.Contains(log.text(), ignitionToken) {
 			t.Error("the token was logged")
+		}
+		if got := c.install(t, "--publish"); got.Code != report.Success {
+			t.Errorf("%+v", got)
 		}
 	})
 
@@ -71,7 +80,7 @@ func (c *bothClusters) checkPublish(t *testing.T) {
 	})
 
 	// Without --publish, the permissions are removed, and the Deployment has no token of the management cluster.
-	got := c.controller(t, "install")
+	got = c.controller(t, "install")
 	if got.Code != report.Success || strings.Count(got.Out, "\n  deleted ") != publishObjects {
 		t.Errorf("without --publish: %+v", got)
 	}

@@ -35,7 +35,7 @@ type Installer struct {
 	Hosted           *Cluster // nil if the HostedCluster does not exist, which only Uninstall permits
 	HostedKubeconfig []byte   // of Hosted; its credential is not used
 	DryRun           bool
-	Wait             bool          // until the Deployment is available
+	Wait             bool          // until the Deployment is available, and the user data published
 	Timeout          time.Duration // of each wait
 	Log              report.Log
 
@@ -74,10 +74,13 @@ func (i *Installer) Install(ctx context.Context) ([]Change, error) {
 			return i.changes, err
 		}
 	}
-	if i.Wait && !i.DryRun {
-		return i.changes, i.awaitAvailable(ctx, runsIn)
+	if !i.Wait || i.DryRun {
+		return i.changes, nil
 	}
-	return i.changes, nil
+	if err := i.awaitAvailable(ctx, runsIn); err != nil || !i.Publish {
+		return i.changes, err
+	}
+	return i.changes, i.awaitPublished(ctx)
 }
 
 // installOnManagement applies the objects of the management cluster, and the Secret with the kubeconfig.

@@ -4,6 +4,7 @@ package install
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,7 +13,47 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
+
+// awaitPublished waits until the controller has published the user data of the NodePools, so that hosts that are
+// enrolled afterwards can rely on it. It does not wait for the NodePools with which no host could join.
+func (i *Installer) awaitPublished(ctx context.Context) error {
+	conn := i.Management.Conn
+	cluster, err := nodepool.GetHostedCluster(ctx, conn, i.HostedCluster.Namespace, i.HostedCluster.Name)
+	if err != nil {
+		return err
+	}
+	pools, err := nodepool.List(ctx, conn, i.HostedCluster)
+	if err != nil {
+		return err
+	}
+	remedy := report.Remedyf("oc --kubeconfig management.kubeconfig -n %s logs -l app.kubernetes.io/component=controller",
+		i.managementNamespace())
+	for _, pool := range pools {
+		facts := &nodepool.Facts{NodePool: pool, HostedCluster: cluster}
+		if err := facts.GetSecrets(ctx, conn); err != nil {
+			return err
+		}
+		if report.Refusal(facts.Evaluate(time.Now())) != nil {
+			continue
+		}
+		key := client.ObjectKey{Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret(pool.Name)}
+		err := i.await(ctx, i.Hosted, remedy, func(ctx context.Context) (string, error) {
+			var secret corev1.Secret
+			err := i.Hosted.client.Get(ctx, key, &secret)
+			if apierrors.IsNotFound(err) {
+				return "the controller publishes the user data of " + facts.String(), nil
+			}
+			return "", err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // stopPublishing deletes the permissions to publish user data in both clusters, if the service account on the
 // management cluster exists. The service account is the last object to be deleted, so that an interrupted run can be

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -82,16 +83,19 @@ func (f *Facts) getSecret(ctx context.Context, conn *kube.Conn, prefix string) (
 	return secret, nil
 }
 
-// List returns the NodePools of a namespace, sorted by their names.
-func List(ctx context.Context, conn *kube.Conn, namespace string) ([]NodePool, error) {
+// List returns the NodePools of platform None of a HostedCluster, sorted by their names.
+func List(ctx context.Context, conn *kube.Conn, cluster types.NamespacedName) ([]NodePool, error) {
 	var list struct {
 		Items []NodePool `json:"items"`
 	}
-	if err := conn.Client.GetJSON(ctx, &list, api, "namespaces", namespace, "nodepools"); err != nil {
-		return nil, explain(ctx, conn, err, nodePools, namespace)
+	if err := conn.Client.GetJSON(ctx, &list, api, "namespaces", cluster.Namespace, "nodepools"); err != nil {
+		return nil, explain(ctx, conn, err, nodePools, cluster.Namespace)
 	}
-	slices.SortFunc(list.Items, func(a, b NodePool) int { return strings.Compare(a.Name, b.Name) })
-	return list.Items, nil
+	pools := slices.DeleteFunc(list.Items, func(pool NodePool) bool {
+		return pool.Spec.ClusterName != cluster.Name || pool.Spec.Platform.Type != PlatformNone
+	})
+	slices.SortFunc(pools, func(a, b NodePool) int { return strings.Compare(a.Name, b.Name) })
+	return pools, nil
 }
 
 // Names returns the names of the NodePools of a namespace, sorted.

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
@@ -107,10 +107,9 @@ func (p *Publisher) read(ctx context.Context) (*nodepool.HostedCluster, []nodepo
 	if err := p.checkCluster(ctx, cluster); err != nil {
 		return nil, nil, err
 	}
-	pools, err := nodepool.List(ctx, p.Management, p.Namespace)
-	return cluster, slices.DeleteFunc(pools, func(pool nodepool.NodePool) bool {
-		return pool.Spec.ClusterName != p.HostedCluster || pool.Spec.Platform.Type != nodepool.PlatformNone
-	}), err
+	pools, err := nodepool.List(ctx, p.Management,
+		types.NamespacedName{Namespace: p.Namespace, Name: p.HostedCluster})
+	return cluster, pools, err
 }
 
 // report records the result for a NodePool. It logs an error, and records an Event, if it differs from the last one.
