@@ -71,8 +71,8 @@ are kept, and an interrupted run is completed.
 --kubeconfig and --context select the management cluster, from which the
 NodePool and the kubeconfig of the hosted cluster are read. With
 --hosted-kubeconfig and without --namespace, it connects only to the hosted
-cluster. With --offline, it
-connects to no cluster, and writes manifests to enrollments/NAME.yaml.
+cluster. With --offline, it connects to no cluster, and writes manifests to
+enrollments/NAME.yaml.
 
 Required permissions:
 

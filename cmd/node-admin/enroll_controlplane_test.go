@@ -119,7 +119,7 @@ func (e *enrollTest) checkUnpublished(t *testing.T) {
 	for _, want := range []string{
 		"the controller does not publish the user data of NodePool workers", "worker-1: created, ", "worker-3: created, ",
 		"\nhcp-node-agent join --join-token NAME.token --user-data user-data.ign\n",
-		"\noc --kubeconfig hosted.kubeconfig get nodeenrollments\n",
+		"\nhcp-node-admin nodes --kubeconfig hosted.kubeconfig\n",
 	} {
 		if !strings.Contains(unwrap(got.Out), want) {
 			t.Errorf("%q is missing in:\n%s", want, got.Out)
