@@ -119,6 +119,9 @@ test-all: test fuzz test-rpm test-vm lane-install lane-bootc lane-events lane-fl
 .PHONY: test-ovn
 test-ovn: deps build bed lane-ovn ## join, traffic, upgrade and leave with the real OVN-Kubernetes (THOROUGH=1: also another release of Kubernetes, kills, reboot, second join)
 
+.PHONY: test-fleet
+test-fleet: deps build bed lane-fleet ## three machines: install the controller, enroll them, join them, upgrade them with their NodePool, and back
+
 .PHONY: test-network
 test-network: deps build bed ## every kind of uplink, and faults (KINDS="dhcp4 vlan" picks; THOROUGH=1 tries every fault at every part)
 	$(TEST_VM) -p 1 -timeout 8h -run '$(call tests_of,network,quick slow)' ./test/vm/lab ./test/vm/network

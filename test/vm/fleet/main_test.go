@@ -2,7 +2,7 @@
 
 //go:build vm
 
-// Package fleet tests the administrator's side with two machines: enrollment, the controller, and upgrades that reach
+// Package fleet tests the administrator's side with three machines: enrollment, the controller, and upgrades that reach
 // the nodes automatically.
 package fleet
 
@@ -28,10 +28,11 @@ var machines map[string]*vm.Machine
 // directory contains the logs, and the files of the administrator.
 var directory string
 
-// Names of the Nodes.
+// Names of the Nodes. Environment has the first machine.
 const (
 	firstNode  = testenv.NodeName
 	secondNode = "worker-1"
+	thirdNode  = "worker-2"
 )
 
 func TestMain(m *testing.M) {
@@ -64,11 +65,14 @@ func run(m *testing.M) (code int, err error) {
 	if err := environment.Install(ctx); err != nil {
 		return 1, err
 	}
-	second, err := environment.AddMachine(ctx, secondNode, filepath.Join(directory, secondNode))
-	if err != nil {
-		return 1, err
+	machines = map[string]*vm.Machine{firstNode: environment.Machine}
+	for _, name := range []string{secondNode, thirdNode} {
+		machine, err := environment.AddMachine(ctx, name, filepath.Join(directory, name))
+		if err != nil {
+			return 1, err
+		}
+		defer func() { err = errors.Join(err, machine.Close()) }()
+		machines[name] = machine
 	}
-	defer func() { err = errors.Join(err, second.Close()) }()
-	machines = map[string]*vm.Machine{firstNode: environment.Machine, secondNode: second}
 	return m.Run(), nil
 }

@@ -7,8 +7,10 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,41 +21,41 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
-	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
+	"github.com/hcp-node-agent/hcp-node-agent/test/hypershift"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
 const (
 	kubeletConfig = "/etc/kubernetes/kubelet.conf"
 	ipUnit        = "apiserver-ip.service"
-	updated       = "2 nodes: 2 updated, 0 unavailable, 0 failed\n"
+	updated       = "3 nodes: 3 updated, 0 unavailable, 0 failed\n"
 )
 
-// TestRollout enrolls two machines, which join with nothing but their join tokens, and upgrades them by a change of the
-// NodePool: one after the other, up to the first failure, and back.
+// TestRollout installs the controller, enrolls three machines, which join with nothing but their join tokens, and
+// upgrades them by a change of the NodePool: one after the other, up to the first failure, and back.
 func TestRollout(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Minute)
 	defer cancel()
 	t.Cleanup(func() { saveJournals(t) })
-	for _, file := range []string{"namespace", "crd", "rbac"} {
-		must(t, rights.Grant(ctx, environment.Client, "hosted-base/"+file+".yaml"))
-	}
-	startController(ctx, t)
+	m := startManagement(ctx, t)
+	admin(ctx, t, "controller", "install", hypershift.HostedCluster, "-n", hypershift.Namespace, "--publish",
+		"--image", "registry.example.com/hcp-node-admin:0.1.0", "--wait=false", "--kubeconfig", "management.kubeconfig")
+	m.startController(ctx, t)
+	joinAll(ctx, t)
+	admin(ctx, t, "nodes")
+
 	payload, err := environment.Payload()
 	must(t, err)
-	publish(ctx, t, payload, "11")
-	joinAll(ctx, t)
-
 	must(t, payload.SetOSImage(strings.TrimSpace(output(ctx, t, machines[firstNode],
 		`grep -o '"image": *"[^"]*"' /var/lib/hcp-node-agent/software.json | cut -d'"' -f4`))))
 	content, err := payload.File(kubeletConfig)
 	must(t, err)
 	payload.SetFile(kubeletConfig, strings.Replace(content, "containerLogMaxSize: 50Mi", "containerLogMaxSize: 40Mi", 1))
-	publish(ctx, t, payload, "22")
-	admin(ctx, t, "upgrade", nodePool)
+	m.setPayload(ctx, t, payload, "22")
+	admin(ctx, t, "upgrade", hypershift.NodePool)
 	watch := startObserver(ctx, t)
 	awaitOutput(ctx, t, 10*time.Minute, []string{"nodes", "--output", "wide"}, "Upgrading")
-	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", nodePool}, "configuration 22\n", updated)
+	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", hypershift.NodePool}, "configuration 22\n", updated)
 	watch.check(t)
 	admin(ctx, t, "nodes", "--output", "wide")
 	for _, machine := range machines {
@@ -63,16 +65,16 @@ func TestRollout(t *testing.T) {
 	broken, err := environment.Payload()
 	must(t, err)
 	broken.EditUnit(ipUnit, "ExecStart=/usr/local/bin/setup-apiserver-ip.sh", "ExecStart=/bin/false")
-	publish(ctx, t, broken, "33")
-	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", nodePool}, "configuration 33\n",
-		"2 nodes: 0 updated, 0 unavailable, 1 failed\n", "waiting: failed upgrades: 1, first that of "+firstNode,
+	m.setPayload(ctx, t, broken, "33")
+	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", hypershift.NodePool}, "configuration 33\n",
+		"3 nodes: 0 updated, 0 unavailable, 1 failed\n", "waiting: failed upgrades: 1, first that of "+firstNode,
 		firstNode+" failed: the upgrade was rolled back, because it failed: ", ipUnit)
 	awaitOutput(ctx, t, 5*time.Minute, []string{"nodes"}, "Failed", "the upgrade failed: ")
 	admin(ctx, t, "describe", firstNode)
 	output(ctx, t, machines[secondNode], "! journalctl -u hcp-node-agent -o cat | grep 'configuration 33'")
 
-	publish(ctx, t, payload, "22")
-	awaitOutput(ctx, t, 5*time.Minute, []string{"upgrade", nodePool}, "configuration 22\n", updated)
+	m.setPayload(ctx, t, payload, "22")
+	awaitOutput(ctx, t, 5*time.Minute, []string{"upgrade", hypershift.NodePool}, "configuration 22\n", updated)
 	watch.check(t)
 }
 
@@ -80,11 +82,10 @@ func TestRollout(t *testing.T) {
 func joinAll(ctx context.Context, t *testing.T) {
 	t.Helper()
 	args := []string{
-		"enroll", nodePool, "--hosted-kubeconfig", filepath.Join(directory, "hosted.kubeconfig"),
-		"--output-dir", directory,
+		"enroll", hypershift.NodePool, "-n", hypershift.Namespace, "--kubeconfig", "management.kubeconfig",
 	}
-	for name, machine := range machines {
-		address, err := machine.Address(ctx)
+	for _, name := range slices.Sorted(maps.Keys(machines)) {
+		address, err := machines[name].Address(ctx)
 		must(t, err)
 		args = append(args, name+"="+address.String())
 	}
