@@ -28,8 +28,9 @@ const (
 
 	replicaCount          = 3
 	maxUnavailablePercent = 5
-	// slotTimeout is more than an upgrade takes while there is no leader.
-	slotTimeout = time.Minute
+	// slotTimeout is more than an upgrade takes while there is no leader. A machine needs longer than a simulated node.
+	slotTimeout        = time.Minute
+	machineSlotTimeout = 8 * time.Minute
 )
 
 // releases are the releases of the configurations.
@@ -42,31 +43,41 @@ var killAt = []float64{0.2, 0.45, 0.7}
 func maxUnavailable(nodes int) int { return max(1, nodes*maxUnavailablePercent/100) }
 
 // newRollout returns the NodeRollout of the pool.
-func newRollout() *v1alpha1.NodeRollout {
+func (f *fleet) newRollout() *v1alpha1.NodeRollout {
+	timeout := slotTimeout
+	if len(f.machines) > 0 {
+		timeout = machineSlotTimeout
+	}
 	return &v1alpha1.NodeRollout{
 		ObjectMeta: metav1.ObjectMeta{Name: nodePool},
 		Spec: v1alpha1.NodeRolloutSpec{
 			MaxUnavailable: ptr.To(intstr.FromString(fmt.Sprintf("%d%%", maxUnavailablePercent))),
 			MaxFailures:    math.MaxInt32,
-			SlotTimeout:    &metav1.Duration{Duration: slotTimeout},
+			SlotTimeout:    &metav1.Duration{Duration: timeout},
 		},
 	}
 }
 
-// publish writes the user data of a configuration as the publisher does.
-func (f *fleet) publish(ctx context.Context, config string) error {
+// userData returns the user data of a configuration.
+func (f *fleet) userData(config string) ([]byte, error) {
 	content, err := os.ReadFile(f.plane.UserData)
 	if err != nil {
-		return fmt.Errorf("reading the user data: %w", err)
+		return nil, fmt.Errorf("reading the user data: %w", err)
 	}
 	userData, err := ignition.ParseUserData(content)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if userData, err = userData.Override(ignition.Values{Hash: config}); err != nil {
-		return err
+		return nil, err
 	}
-	if content, err = userData.Encode(); err != nil {
+	return userData.Encode()
+}
+
+// publish writes the user data of a configuration as the publisher does.
+func (f *fleet) publish(ctx context.Context, config string) error {
+	content, err := f.userData(config)
+	if err != nil {
 		return err
 	}
 	secret := &corev1.Secret{
