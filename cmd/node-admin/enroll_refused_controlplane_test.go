@@ -196,8 +196,8 @@ func (e *enrollTest) checkRevoke(t *testing.T) {
 	e.hosted.run(t, "apiVersion: v1\nkind: Node\nmetadata: {name: worker-5}\n", "create", "-f", "-")
 	got := runCommandLine(t, "token", "revoke", "worker-1", "worker-5", "none", "--kubeconfig", kubeconfig)
 	if got.Code != report.Usage || !strings.Contains(got.Out, "worker-1: join token revoked") ||
-		!strings.Contains(got.Out, "\noc --kubeconfig hosted.kubeconfig delete node worker-5\n") ||
-		strings.Contains(got.Out, "delete node worker-1") || !strings.Contains(got.Err, "no NodeEnrollment exists for none") {
+		!strings.Contains(got.Out, "\nhcp-node-admin remove worker-5 --kubeconfig hosted.kubeconfig\n") ||
+		strings.Contains(got.Out, "remove worker-1") || !strings.Contains(got.Err, "no NodeEnrollment exists for none") {
 		t.Errorf("%+v", got)
 	}
 	left := e.names(t, "nodeenrollments") + e.names(t, "serviceaccounts")

@@ -49,7 +49,7 @@ remains valid until it expires.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		document := revokeDocument{TypeMeta: report.Meta("RevokeResult")}
 		err := revoke(c.Context(), p, cluster, args, &document)
-		print := func(w *report.Page) { printRevoked(w, document) }
+		print := func(w *report.Page) { printRevoked(w, document, p.Program) }
 		if err != nil && len(document.Nodes) == 0 {
 			return err
 		}
@@ -87,7 +87,7 @@ func revoke(ctx context.Context, p *cli.Printer, flags clusterFlags, nodes []str
 	return nil
 }
 
-func printRevoked(w *report.Page, document revokeDocument) {
+func printRevoked(w *report.Page, document revokeDocument, program cli.Program) {
 	for _, node := range document.Nodes {
 		if node.WasDeleted {
 			w.Item(node.NodeName+": ", "join token revoked; its file can be deleted")
@@ -95,7 +95,7 @@ func printRevoked(w *report.Page, document revokeDocument) {
 		if node.NodeExists {
 			w.Item("  ", fmt.Sprintf("Node %s has joined and remains; to remove it, run hcp-node-agent leave on the host, then:",
 				node.NodeName))
-			w.Printf("oc --kubeconfig hosted.kubeconfig delete node %s\n", node.NodeName)
+			w.Printf("%s", program.Rename("hcp-node-admin remove "+node.NodeName+" --kubeconfig hosted.kubeconfig\n"))
 		}
 	}
 }

@@ -57,6 +57,7 @@ type Error struct {
 	// Of a response:
 	Status    int           // HTTP status; also that of a proxy
 	FirstLine string        // first line of the body
+	Received  int           // bytes of the body of a transfer that was aborted
 	Skew      time.Duration // the server's clock minus this host's; 0 if unknown
 }
 

@@ -41,7 +41,7 @@ type fleet struct {
 	environment *testenv.Environment // of the machines, nil without machines
 	machines    []*machine
 
-	tree     *hostfs.Tree
+	tree *hostfs.Tree
 
 	admin    kubernetes.Interface
 	objects  client.WithWatch // with the credential of the administrator

@@ -91,6 +91,7 @@ func NewTruncatedError(got *Response, cause error) *transport.Error {
 	return &transport.Error{
 		Kind: Truncated, Code: report.Failed, Temporary: true, Cause: cause,
 		Message: "the transfer ended after " + received, Remedy: "# check the network connection to the server",
+		Received: len(got.Body),
 	}
 }
 
