@@ -119,8 +119,8 @@ func (f *fleet) joinMachines(ctx context.Context) error {
 	var joining sync.WaitGroup
 	for i, m := range f.machines {
 		joining.Go(func() {
-			_, err := m.Output(ctx, "hcp-node-agent join --network-timeout 10m --user-data "+testenv.UserDataPath+" --join-token "+
-				tokenPath)
+			_, err := m.Output(ctx, "hcp-node-agent join --network-timeout 10m --user-data "+testenv.UserDataPath+
+				" --join-token "+tokenPath)
 			if err != nil {
 				errs[i] = fmt.Errorf("%s: %w", m.name, err)
 			}
