@@ -5,9 +5,13 @@
 package main
 
 import (
+	"context"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
@@ -63,4 +67,33 @@ func (c *bothClusters) state(t *testing.T) string {
 		}
 	}
 	return all
+}
+
+// install installs the controller, and waits until it is available.
+func (c *bothClusters) install(t *testing.T, args ...string) clitest.Result {
+	t.Helper()
+	return runCommandLine(t, append([]string{
+		"controller", "install", "hosted.a", "--kubeconfig", c.admin, "--image", testImage,
+	}, args...)...)
+}
+
+// keepPodsReady reports the pods of the controller as ready until the test ends, as the kubelet of the management
+// cluster does.
+func (c *bothClusters) keepPodsReady(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for wait.Sleep(ctx, time.Second) == nil {
+			pods, _ := c.Run(ctx, "", "-n", "hcp-node-admin", "get", "pods", "-o", "name")
+			for pod := range strings.FieldsSeq(pods) {
+				_, _ = c.Run(ctx, "", "-n", "hcp-node-admin", "patch", pod, "--subresource=status", "-p",
+					`{"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}`) // or it was replaced
+			}
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
 }

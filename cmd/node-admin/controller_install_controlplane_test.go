@@ -5,20 +5,16 @@
 package main
 
 import (
-	"context"
 	"encoding/base64"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
@@ -121,35 +117,6 @@ func (c *bothClusters) writtenKubeconfig(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return string(content)
-}
-
-// install installs the controller, and waits until it is available.
-func (c *bothClusters) install(t *testing.T, args ...string) clitest.Result {
-	t.Helper()
-	return runCommandLine(t, append([]string{
-		"controller", "install", "hosted.a", "--kubeconfig", c.admin, "--image", testImage,
-	}, args...)...)
-}
-
-// keepPodsReady reports the pods of the controller as ready until the test ends, as the kubelet of the management
-// cluster does.
-func (c *bothClusters) keepPodsReady(t *testing.T) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() {
-		for wait.Sleep(ctx, time.Second) == nil {
-			pods, _ := c.Run(ctx, "", "-n", "hcp-node-admin", "get", "pods", "-o", "name")
-			for pod := range strings.FieldsSeq(pods) {
-				_, _ = c.Run(ctx, "", "-n", "hcp-node-admin", "patch", pod, "--subresource=status", "-p",
-					`{"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}`) // or it was replaced
-			}
-		}
-	})
-	t.Cleanup(func() {
-		cancel()
-		running.Wait()
-	})
 }
 
 // The wait ends when the pods are ready, and names the cause if they are not.

@@ -30,7 +30,7 @@ type machine struct {
 
 // Files in a machine.
 const (
-	tokenPath  = "/root/node.token"
+	tokenPath  = "/root/node.token" //nolint:gosec // a path
 	configPath = "/etc/kubernetes/kubelet.conf"
 )
 

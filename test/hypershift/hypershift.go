@@ -35,7 +35,7 @@ var definitions string
 //go:embed objects.yaml
 var objects string
 
-// State is what differs between the states of the NodePool.
+// State contains the differences between two states of the NodePool.
 type State struct {
 	Endpoint string // host:port of the ignition server
 	Token    string

@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
-// The pauses of many hosts whose transfers were aborted together are distributed over the time that the server needs for
-// all of them.
+// The pauses of many hosts whose transfers were aborted together are distributed over the time that the server needs
+// for all of them.
 func TestPausesAfterAbortedTransfers(t *testing.T) {
 	const hosts, took = 1000, 10 * time.Second
 	for _, test := range []struct {
