@@ -30,7 +30,9 @@ func TestRemediesForTheCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := scratchDir(t)
-	kubetest.WriteFile(t, filepath.Join(dir, "hosted.kubeconfig"), kubetest.ReadFile(t, kubetest.Plane.Kubeconfig))
+	for _, kubeconfig := range []string{"hosted.kubeconfig", "management.kubeconfig"} {
+		kubetest.WriteFile(t, filepath.Join(dir, kubeconfig), kubetest.ReadFile(t, kubetest.Plane.Kubeconfig))
+	}
 	writeScript(t, filepath.Join(dir, "bin", "oc"), ocScript)
 	deploy, err := filepath.Abs("../../deploy")
 	if err != nil {
