@@ -18,9 +18,8 @@ type pauses struct {
 }
 
 const (
-	// usualSize is the size of a payload in bytes, about 450 kB, and a quarter more, so that the next attempts do not
-	// overload the server again. The size of the payload is unknown: the server does not send it.
-	usualSize = 560_000
+	// usualSize is the size of a payload in bytes. That of the failed transfer is unknown: the server does not send it.
+	usualSize = 450_000
 	// maxAbortFactor and maxAbortDoublings limit the pause of one that received little, or was aborted often.
 	maxAbortFactor    = 16
 	maxAbortDoublings = 4
