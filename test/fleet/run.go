@@ -24,7 +24,7 @@ const bulkWorkers = 8
 func measure(
 	ctx context.Context, s settings, count int, requests *requestCounter,
 ) (r result, violations []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
 	f, closing, err := openFleet(ctx, s, requests)
 	defer func() { err = errors.Join(err, closing()) }()
