@@ -28,10 +28,11 @@ REAL_TESTS = $(subst $(space),|,$(filter-out TestMain,$(shell grep -hoE '^func T
 space := $() $()
 
 export CGO_ENABLED ?= 0
-# Without the checkout's path in what is compiled, a fresh clone finds it in Go's build cache. lint runs vet, also for
-# tests; go test would run it once more, for all dependencies and each set of build flags.
+# Without the checkout's path in what is compiled, a fresh clone finds it in Go's build cache.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
-NO_VET = -vet=off
+# lint runs vet, also for tests; go test would run it once more, for all dependencies and each set of build flags.
+# Test programs need no data for debuggers.
+TEST_FLAGS = -vet=off -ldflags=-w
 export HCP_BED_CACHE
 
 .DEFAULT_GOAL := help
@@ -79,10 +80,10 @@ test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the 
 # The tests with real peers mostly wait, so they run beside the others, which need the processor.
 .PHONY: test-unit test-real
 test-unit:
-	CGO_ENABLED=1 $(RUN_TESTS) --jsonfile $(RESULTS)/unit.json -- $(NO_VET) -race ./...
+	CGO_ENABLED=1 $(RUN_TESTS) --jsonfile $(RESULTS)/unit.json -- $(TEST_FLAGS) -race ./...
 test-real:
-	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- $(NO_VET) -tags '$(REAL_TAGS)' -count=1 -p 2 -run '^($(REAL_TESTS))$$' $(addprefix ./,$(sort $(dir $(REAL_FILES))))
-	cd test/controlplane && $(RUN_TESTS) --jsonfile $(RESULTS)/controlplane.json -- $(NO_VET) ./...
+	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- $(TEST_FLAGS) -tags '$(REAL_TAGS)' -count=1 -p 2 -run '^($(REAL_TESTS))$$' $(addprefix ./,$(sort $(dir $(REAL_FILES))))
+	cd test/controlplane && $(RUN_TESTS) --jsonfile $(RESULTS)/controlplane.json -- $(TEST_FLAGS) ./...
 
 .PHONY: test-vm
 test-vm: deps build bed ## end-to-end tests in virtual machines: life of a node, RHCOS, OVN-Kubernetes, migration to br-ex and back, faults
@@ -94,7 +95,7 @@ LIMIT = $(if $(THOROUGH),8h,60m)
 LANES = lane-coreos lane-ovn lane-node lane-network $(BESIDE)
 TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
 SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
-TEST_VM = go test $(NO_VET) -tags vm -count=1 -v
+TEST_VM = go test $(TEST_FLAGS) -tags vm -count=1 -v
 
 .PHONY: $(LANES) lane-machine lane-image lane-install lane-bootc lane-events lane-fleet
 lane-bootc lane-coreos: export HOST_CLASS = $(@:lane-%=%)
