@@ -39,8 +39,8 @@ const (
 
 // TestNodeLifeCycleOnRHCOS tests the life of a host of RHCOS, once as one that enrolls at its first boot, and once as
 // one that was installed without user data of the NodePool and joins by a command, which leads to the same files. The
-// node is then upgraded to another image, which succeeds, and with THOROUGH=1 to one with a kubelet that does not start,
-// after which the host returns to the image before.
+// node is then upgraded to another image, which succeeds. With THOROUGH=1 it is also upgraded to one with a kubelet
+// that does not start, after which the host returns to the image before.
 func TestNodeLifeCycleOnRHCOS(t *testing.T) {
 	ctx := newContext(t)
 	image := pushNodeImage(t, firstImage, nodeimage.FirstRelease, nil)
