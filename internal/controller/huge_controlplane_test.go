@@ -33,8 +33,8 @@ func (r readCSRs) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// Many CSRs of the maximum size must not exceed the memory limit of the unit and of the Deployment, 256 MiB: neither
-// those that exist at the start, nor those that come later. A host with a join token is admitted meanwhile.
+// Many CSRs of the maximum size need at most 180 MiB, far below the memory limit of the Deployment, 512 MiB: those that
+// exist at the start, and those that come later. A host with a join token is admitted meanwhile.
 func TestControlPlaneHugeRequestsStayWithinMemoryLimit(t *testing.T) {
 	const count = 60
 	flood := func(count int) (names []string) {
