@@ -50,15 +50,14 @@ func (c csrContent) conflict(name string, enrollments Enrollments, facts Facts) 
 	return found
 }
 
-// bitsOf returns the length of the longest prefix with an address in the usable enrollments of a node, 0 if none
-// contains it. An enrollment is usable if it is for this cluster and was used by the node or has not expired.
+// bitsOf returns the length of the longest prefix with an address in the enrollment of a node, 0 if it has no such
+// prefix or is not usable. An enrollment is usable if it is for this cluster and was used by the node or has not
+// expired.
 func (e Enrollments) bitsOf(node string, address netip.Addr, facts Facts) int {
-	longest := 0
-	for _, record := range e.byNode[node] {
-		if record.CheckCluster(facts.CAHashes) == nil &&
-			(facts.UsedKeys[record.ID] != "" || record.CheckExpiry(facts.Now) == nil) {
-			longest = max(longest, bitsOf(address, record.Addresses))
-		}
+	record := e[node]
+	if record == nil || record.CheckCluster(facts.CAHashes) != nil ||
+		(facts.UsedKeys[record.ID] == "" && record.CheckExpiry(facts.Now) != nil) {
+		return 0
 	}
-	return longest
+	return bitsOf(address, record.Addresses)
 }

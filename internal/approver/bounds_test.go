@@ -22,7 +22,7 @@ func TestReportedTextsAreTruncated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine := issue(t, "worker-1", ca, time.Now(), time.Hour)
+	mine := issue(t, "worker-1", ca, time.Now())
 	named := validClientCSR(key)
 	named.request.Subject = nodeSubject(long)
 	enrolled := validClientCSR(key)
@@ -41,8 +41,7 @@ func TestReportedTextsAreTruncated(t *testing.T) {
 	} {
 		var recorded []Event
 		a := &Approver{options: Options{OnEvent: func(one Event) { recorded = append(recorded, one) }}}
-		d := Decide(csr, NewEnrollments([]*enrollment.Enrollment{mine.enrollment}),
-			Facts{Now: mine.Expires.Add(-1), CAHashes: cluster})
+		d := Decide(csr, byNode(mine.enrollment), Facts{Now: mine.Expires.Add(-1), CAHashes: cluster})
 		d.Reason += strings.Repeat("x", 4000) // as if a rule had returned a very long reason
 		a.emit(csr, d)
 		if len(recorded) != 1 || recorded[0].Reason == "" || len(recorded[0].Reason) > maxReasonLength+3 ||

@@ -49,10 +49,16 @@ type Facts struct {
 	Now            time.Time
 	CAHashes       []enrollment.Hash       // hashes of the cluster's CAs, from the kubeconfig
 	UsedKeys       map[string]string       // token ID to the fingerprint of the key that it was used with
-	Node           *NodeState              // with the name of the CSR's node; nil until gathered
-	NodesByAddress map[netip.Addr][]string // address to the names of the Nodes that report it
+	Node           *NodeState              // with the name of the CSR's node; nil if unknown
+	NodesByAddress map[netip.Addr][]string // address to the names of the Nodes that report it; nil if unknown
 	ClientCAs      *x509.CertPool          // CAs of client certificates; nil if the decision does not need them
 	ClientCAsError error                   // why ClientCAs cannot be read
+}
+
+// hasUsed reports whether the join token of an enrollment was used in this cluster. Its expiry is ignored, because it
+// only limits the first use.
+func (f Facts) hasUsed(record *enrollment.Enrollment) bool {
+	return f.UsedKeys[record.ID] != "" && record.CheckCluster(f.CAHashes) == nil
 }
 
 // Decide decides on a CSR. The decision depends only on the CSR, the enrollments and the facts.
@@ -61,7 +67,7 @@ func Decide(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision {
 	switch {
 	case IsDecided(csr):
 		return Decision{Outcome: Ignored}
-	case csr.Spec.SignerName == certificatesv1.KubeletServingSignerName:
+	case isServing(csr):
 		return decideServing(csr, enrollments, facts)
 	case csr.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
 		return Decision{Outcome: Ignored}
@@ -82,7 +88,7 @@ func decideClient(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision 
 			return expired
 		}
 	}
-	record := enrollments.byID[id]
+	record := enrollments.ofToken(id)
 	if record == nil {
 		return decideWithoutEnrollment(d, id, enrollments)
 	}
@@ -103,12 +109,15 @@ func decideClient(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision 
 	}
 	copied := enrollment.CheckCSRName(csr.Name, record.NodeName, request.key, csr.Annotations)
 	switch bound := facts.UsedKeys[id]; {
-	case facts.Node != nil && facts.Node.Exists && !record.ReplacesNode:
+	case facts.Node == nil:
+		d.Outcome, d.Reason = Ignored, unknownNode(d.Node)
+		return d
+	case facts.Node.Exists && !record.ReplacesNode:
 		d.Reason = fmt.Sprintf("Node %s already exists in the cluster", d.Node)
 		d.Remedy = report.Remedy("oc delete node " + d.Node + " # if its machine no longer exists or was " +
 			"reinstalled; the CSR is approved after that")
 		return d
-	case facts.Node != nil && facts.Node.IsReady:
+	case facts.Node.IsReady:
 		d.Reason = fmt.Sprintf("Node %s is Ready, so its machine was not reinstalled", d.Node)
 		return d
 	case bound != "" && bound != d.Key:
@@ -125,15 +134,18 @@ func decideClient(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision 
 	return d
 }
 
+// unknownNode returns the reason of a decision without the state of the Node.
+func unknownNode(name string) string { return "whether Node " + name + " exists is not known" }
+
 // decideWithoutEnrollment completes the decision on a client CSR whose token ID matches no enrollment.
 func decideWithoutEnrollment(d Decision, id string, enrollments Enrollments) Decision {
-	of := enrollments.byNode[d.Node]
+	record := enrollments[d.Node]
 	switch {
-	case len(of) > 0 && id == "":
-		d.Reason = fmt.Sprintf("it contains no join token, but node %s has one (%s)", d.Node, of[0].ID)
-	case len(of) > 0:
+	case record != nil && id == "":
+		d.Reason = fmt.Sprintf("it contains no join token, but node %s has one (%s)", d.Node, record.ID)
+	case record != nil:
 		d.Reason = fmt.Sprintf("no enrollment exists for its join token %q; the join token of node %s is %s",
-			truncate(id), d.Node, of[0].ID)
+			truncate(id), d.Node, record.ID)
 	case id == "":
 		d.Outcome = Ignored
 		d.Reason = fmt.Sprintf("it contains no join token, and no enrollment exists for node %q", truncate(d.Node))
@@ -154,13 +166,12 @@ func decideServing(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision
 		Outcome: Ignored, Node: name, Key: request.fingerprint,
 		Remedy: report.Remedy(commandFor("oc adm certificate approve ", csr.Name, " # after checking its names")),
 	}
-	if len(enrollments.byNode[name]) == 0 {
-		d.Reason = fmt.Sprintf("no enrollment exists for node %q", truncate(name))
-		return d
-	}
-	record := usedEnrollment(enrollments.byNode[name], facts)
+	record := enrollments[name]
 	switch {
 	case record == nil:
+		d.Reason = fmt.Sprintf("no enrollment exists for node %q", truncate(name))
+		return d
+	case !facts.hasUsed(record):
 		d.Reason = "no join token of " + name + " was used in this cluster: its client certificate was not issued " +
 			"through its enrollment"
 		return d
@@ -174,6 +185,10 @@ func decideServing(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision
 		d.Reason = err.Error()
 		return d
 	}
+	if facts.NodesByAddress == nil {
+		d.Outcome, d.Reason = Ignored, "which Nodes have its addresses is not known"
+		return d
+	}
 	conflict := request.conflict(name, enrollments, facts)
 	if d.Reason = conflict.String(); conflict.isEnrolled {
 		return d
@@ -182,15 +197,9 @@ func decideServing(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision
 	return d
 }
 
-// usedEnrollment returns the newest enrollment that the node has used to join. Expiry is ignored,
-// because it only limits the first use of the token.
-func usedEnrollment(of []*enrollment.Enrollment, facts Facts) *enrollment.Enrollment {
-	for _, record := range of {
-		if facts.UsedKeys[record.ID] != "" && record.CheckCluster(facts.CAHashes) == nil {
-			return record
-		}
-	}
-	return nil
+// isServing reports whether a CSR is for a kubelet's serving certificate.
+func isServing(csr *kube.CSR) bool {
+	return csr.Spec.SignerName == certificatesv1.KubeletServingSignerName
 }
 
 // IsDecided reports whether a CSR is already approved, denied, failed or issued.

@@ -39,11 +39,11 @@ type NodeState struct {
 // same key, which is useless without the private key.
 func decideExpired(csr *kube.CSR, request csrContent, enrollments Enrollments, facts Facts) Decision {
 	d := Decision{Outcome: Refused, Node: request.node, Key: request.fingerprint}
-	if len(enrollments.byNode[d.Node]) == 0 {
+	record := enrollments[d.Node]
+	if record == nil {
 		return decideWithoutEnrollment(d, "", enrollments)
 	}
-	record := usedEnrollment(enrollments.byNode[d.Node], facts)
-	if record == nil {
+	if !facts.hasUsed(record) {
 		d.Reason = "it contains a client certificate, but no join token of " + d.Node + " was used in this cluster"
 		return d
 	}
@@ -62,6 +62,9 @@ func decideExpired(csr *kube.CSR, request csrContent, enrollments Enrollments, f
 		return d
 	case facts.ClientCAs == nil: // would select the CAs of this host
 		d.Outcome, d.Reason = Ignored, "its client certificate cannot be verified: the client CAs are unknown"
+		return d
+	case facts.Node == nil:
+		d.Outcome, d.Reason = Ignored, unknownNode(d.Node)
 		return d
 	}
 	err = checkIssuer(certificate, facts.ClientCAs)
@@ -121,11 +124,9 @@ func checkIssuer(certificate *x509.Certificate, cas *x509.CertPool) error {
 }
 
 // explainAnotherNode returns why a Node cannot be that of a host whose last client certificate is
-// this expired one, or "". A nil Node is not gathered yet.
+// this expired one, or "".
 func (n *NodeState) explainAnotherNode(name string, certificate *x509.Certificate) (string, report.Remedy) {
 	switch {
-	case n == nil:
-		return "", ""
 	case !n.Exists:
 		// An administrator deleted the Node, and with it the permission to use its name.
 		return "Node " + name + " does not exist any more, so its previous client certificate proves nothing",

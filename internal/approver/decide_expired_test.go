@@ -37,7 +37,7 @@ func TestDecideExpiredCertificate(t *testing.T) {
 		return csrtest.AnnotateCertificate(t, signer, key, changed)
 	}
 	good := csrtest.AnnotateCertificate(t, signer, key, certificate)
-	token := issue(t, "worker-1", clusterCA, now, time.Hour)
+	token := issue(t, "worker-1", clusterCA, now)
 	both := maps.Clone(good)
 	maps.Copy(both, token.sign(t, cluster, key))
 	cas := x509.NewCertPool()
@@ -86,7 +86,9 @@ func TestDecideExpiredCertificate(t *testing.T) {
 			good, all, gathered(func(f *Facts) { f.Now = now.Add(1000 * time.Hour) }), nil, "", Approved,
 			"previous client certificate",
 		},
-		"Node not gathered yet": {good, all, node(nil), nil, "", Approved, "previous client certificate"},
+		"state of the Node unknown": {
+			good, all, node(nil), nil, "", Ignored, "whether Node worker-1 exists is not known",
+		},
 		"Node never reported": {
 			good, all, node(&NodeState{Exists: true, Created: created}), nil, "", Approved, "previous client certificate",
 		},
@@ -94,7 +96,7 @@ func TestDecideExpiredCertificate(t *testing.T) {
 			good, all, node(&NodeState{Exists: true, Created: created, LastReport: expiry.Add(5 * time.Minute)}), nil, "",
 			Approved, "previous client certificate",
 		},
-		"CAs not gathered": {
+		"CAs unknown": {
 			good, all, gathered(func(f *Facts) { f.ClientCAs = nil }), nil, "", Ignored, "client CAs are unknown",
 		},
 		"CAs unreadable": {
@@ -216,7 +218,7 @@ func TestDecideExpiredCertificate(t *testing.T) {
 			if test.name != "" {
 				csr.Name = test.name
 			}
-			d := Decide(csr, NewEnrollments(test.enrollments), test.facts)
+			d := Decide(csr, byNode(test.enrollments...), test.facts)
 			if d.Outcome != test.want || (test.reason == "") != (d.Reason == "") || !strings.Contains(d.Reason, test.reason) {
 				t.Errorf("%s: %s, want %s: %s", d.Outcome, d.Reason, test.want, test.reason)
 			}
@@ -230,7 +232,7 @@ func TestDecideExpiredCertificate(t *testing.T) {
 	renewal.spec.Username = "system:node:worker-1"
 	csr := renewal.csr(t)
 	csr.Annotations = good
-	if d := Decide(csr, NewEnrollments(all), gathered(nil)); d.Outcome != Ignored {
+	if d := Decide(csr, byNode(all...), gathered(nil)); d.Outcome != Ignored {
 		t.Errorf("a renewal: %+v", d)
 	}
 }

@@ -56,8 +56,8 @@ func TestDecideAddressesByLongestPrefix(t *testing.T) {
 			"Node worker-2 has the same address",
 		},
 	} {
-		own := issue(t, "worker-1", ca, now, time.Hour, test.own...)
-		other := issue(t, "worker-2", ca, now, time.Hour, test.other...)
+		own := issue(t, "worker-1", ca, now, test.own...)
+		other := issue(t, "worker-2", ca, now, test.other...)
 		facts := Facts{
 			Now:            now,
 			CAHashes:       cluster,
@@ -67,7 +67,7 @@ func TestDecideAddressesByLongestPrefix(t *testing.T) {
 		if test.other != nil {
 			facts.NodesByAddress[netip.MustParseAddr("2001:db8::7")] = []string{"worker-1", "worker-2"}
 		}
-		d := Decide(serving, NewEnrollments([]*enrollment.Enrollment{own.enrollment, other.enrollment}), facts)
+		d := Decide(serving, byNode(own.enrollment, other.enrollment), facts)
 		if d.Outcome != test.want || (d.Reason == "") != (test.reason == "") || !strings.Contains(d.Reason, test.reason) {
 			t.Errorf("%s: %s: %s, want %s: %s", name, d.Outcome, d.Reason, test.want, test.reason)
 		}
@@ -101,11 +101,11 @@ func TestDecideReinstall(t *testing.T) {
 		"a Ready Node, allowed":            {true, NodeState{Exists: true, IsReady: true}, "", Refused, "worker-1 is Ready"},
 		"a Ready Node, allowed, key bound": {true, NodeState{Exists: true, IsReady: true}, mine, Refused, "is Ready"},
 	} {
-		token := issue(t, "worker-1", ca, now, time.Hour)
+		token := issue(t, "worker-1", ca, now)
 		token.enrollment.ReplacesNode = test.replaces
 		csr := validClientCSR(key).csr(t)
 		csr.Annotations = token.sign(t, cluster, key)
-		d := Decide(csr, NewEnrollments([]*enrollment.Enrollment{token.enrollment}), Facts{
+		d := Decide(csr, byNode(token.enrollment), Facts{
 			Now: now, CAHashes: cluster, UsedKeys: map[string]string{token.ID: test.used}, Node: &test.node,
 		})
 		if d.Outcome != test.want || (d.Reason == "") != (test.reason == "") || !strings.Contains(d.Reason, test.reason) {

@@ -22,9 +22,10 @@ type issuedToken struct {
 	enrollment *enrollment.Enrollment
 }
 
-func issue(t *testing.T, node string, ca []byte, now time.Time, lifetime time.Duration, ips ...string) issuedToken {
+// issue returns a join token that is valid for one hour from now.
+func issue(t *testing.T, node string, ca []byte, now time.Time, ips ...string) issuedToken {
 	t.Helper()
-	desired := enrollment.Options{NodeName: node, ClusterCA: ca, Lifetime: lifetime}
+	desired := enrollment.Options{NodeName: node, ClusterCA: ca, Lifetime: time.Hour}
 	for _, ip := range ips {
 		desired.Addresses = append(desired.Addresses, prefix(t, ip))
 	}
@@ -33,6 +34,15 @@ func issue(t *testing.T, node string, ca []byte, now time.Time, lifetime time.Du
 		t.Fatal(err)
 	}
 	return issuedToken{made, record}
+}
+
+// byNode returns enrollments as a decision gets them.
+func byNode(list ...*enrollment.Enrollment) Enrollments {
+	all := Enrollments{}
+	for _, record := range list {
+		all[record.NodeName] = record
+	}
+	return all
 }
 
 func (i issuedToken) sign(t *testing.T, cluster []enrollment.Hash, key *ecdsa.PrivateKey) map[string]string {
@@ -59,8 +69,7 @@ func TestDecide(t *testing.T) {
 	}
 	key := certtest.NewKey(t)
 	mine := enrollment.Fingerprint(&key.PublicKey)
-	one := issue(t, "worker-1", ca, now, time.Hour, "192.0.2.7", "2001:db8::7")
-	newer := issue(t, "worker-1", ca, now, 2*time.Hour, "192.0.2.8")
+	one := issue(t, "worker-1", ca, now, "192.0.2.7", "2001:db8::7")
 	client := validClientCSR(key).csr(t)
 	client.Annotations = one.sign(t, cluster, key)
 	denied, waiting := client.DeepCopy(), client.DeepCopy()
@@ -79,7 +88,10 @@ func TestDecide(t *testing.T) {
 	copied := client.DeepCopy()
 	copied.Name = "aa-001"
 	serving := validServingCSR(key).csr(t)
-	good := Facts{Now: now, CAHashes: cluster, UsedKeys: map[string]string{}}
+	good := Facts{
+		Now: now, CAHashes: cluster, UsedKeys: map[string]string{}, Node: &NodeState{},
+		NodesByAddress: map[netip.Addr][]string{},
+	}
 	with := func(change func(*Facts)) Facts {
 		facts := good
 		change(&facts)
@@ -92,10 +104,10 @@ func TestDecide(t *testing.T) {
 		facts.NodesByAddress = map[netip.Addr][]string{address: by}
 		return facts
 	}
-	second := issue(t, "worker-2", ca, now, time.Hour, "2001:db8::7")
-	expired := issue(t, "worker-2", ca, now.Add(-2*time.Hour), time.Hour, "2001:db8::7")
-	abroad := issue(t, "worker-2", certtest.NewCA(t, "ca").PEM, now, time.Hour, "2001:db8::7")
-	elsewhere := issue(t, "worker-2", ca, now, time.Hour, "192.0.2.66")
+	second := issue(t, "worker-2", ca, now, "2001:db8::7")
+	expired := issue(t, "worker-2", ca, now.Add(-2*time.Hour), "2001:db8::7")
+	abroad := issue(t, "worker-2", certtest.NewCA(t, "ca").PEM, now, "2001:db8::7")
+	elsewhere := issue(t, "worker-2", ca, now, "192.0.2.66")
 	beside := func(made issuedToken) []*enrollment.Enrollment {
 		return []*enrollment.Enrollment{one.enrollment, made.enrollment}
 	}
@@ -141,8 +153,8 @@ func TestDecide(t *testing.T) {
 		"a copy":                   {copied, enrollments, good, Refused, "it is a copy"},
 		"a copy, join token noted": {copied, enrollments, used(mine), Refused, "it is a copy"},
 		"no enrollment":            {waiting, nil, good, Ignored, "no enrollment exists for its join token"},
-		"two enrollments of the node": {
-			waiting, []*enrollment.Enrollment{one.enrollment, newer.enrollment}, good, Approved, "",
+		"state of the Node unknown": {
+			waiting, enrollments, with(func(f *Facts) { f.Node = nil }), Ignored, "whether Node worker-1 exists is not known",
 		},
 		"serving": {serving, enrollments, used(mine), Approved, ""},
 		"serving, enrollment expired": {
@@ -178,17 +190,13 @@ func TestDecide(t *testing.T) {
 		"serving, enrollment of another cluster": {
 			serving, beside(abroad), ownedAndUsed(abroad), Approved, "which is in no enrollment of worker-2",
 		},
-		"serving, by the newest": {
-			serving,
-			[]*enrollment.Enrollment{one.enrollment, newer.enrollment},
-			with(func(f *Facts) { f.UsedKeys = map[string]string{one.ID: mine, newer.ID: mine} }), Refused, "the address",
-		},
-		"serving, newest not in use": {
-			serving, []*enrollment.Enrollment{one.enrollment, newer.enrollment}, used(mine), Approved, "",
+		"serving, addresses of the Nodes unknown": {
+			serving, enrollments, func() Facts { f := used(mine); f.NodesByAddress = nil; return f }(), Ignored,
+			"which Nodes have its addresses is not known",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(test.csr, NewEnrollments(test.enrollments), test.facts)
+			d := Decide(test.csr, byNode(test.enrollments...), test.facts)
 			if d.Outcome != test.want || (test.reason == "") != (d.Reason == "") || !strings.Contains(d.Reason, test.reason) {
 				t.Errorf("%s: %s, want %s: %s", d.Outcome, d.Reason, test.want, test.reason)
 			}
@@ -200,12 +208,12 @@ func TestDecide(t *testing.T) {
 	empty := &kube.CSR{Spec: certificatesv1.CertificateSigningRequestSpec{
 		SignerName: certificatesv1.KubeletServingSignerName,
 	}}
-	if d := Decide(empty, NewEnrollments(enrollments), good); d.Outcome == Approved {
+	if d := Decide(empty, byNode(enrollments...), good); d.Outcome == Approved {
 		t.Error("an empty CSR is approved")
 	}
 	wide := validServingCSR(key)
 	wide.request.IPAddresses = append(wide.request.IPAddresses, net.ParseIP("192.0.2.99"))
-	if d := Decide(wide.csr(t), NewEnrollments(enrollments), used(mine)); d.Outcome != Refused {
+	if d := Decide(wide.csr(t), byNode(enrollments...), used(mine)); d.Outcome != Refused {
 		t.Errorf("an address that is not the enrollment's: %+v", d)
 	}
 }

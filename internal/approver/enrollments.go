@@ -3,27 +3,39 @@
 package approver
 
 import (
-	"slices"
-
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
-// Enrollments are enrollments, indexed by token ID and by node name.
-type Enrollments struct {
-	byID   map[string]*enrollment.Enrollment
-	byNode map[string][]*enrollment.Enrollment
+// Enrollments are enrollments by the name of their node.
+type Enrollments map[string]*enrollment.Enrollment
+
+// ReadEnrollments returns the valid enrollments among NodeEnrollments, the fingerprints of the keys with which their
+// join tokens were used, by token ID, and why the others are invalid, by the name of the node.
+func ReadEnrollments(objects []*v1alpha1.NodeEnrollment) (
+	valid Enrollments, usedKeys map[string]string, invalid map[string]error,
+) {
+	valid, usedKeys, invalid = Enrollments{}, map[string]string{}, map[string]error{}
+	for _, object := range objects {
+		record, err := enrollment.FromObject(object)
+		if err != nil {
+			invalid[object.Name] = err
+			continue
+		}
+		valid[object.Name] = record
+		if object.Status.BoundKey != "" {
+			usedKeys[record.ID] = object.Status.BoundKey
+		}
+	}
+	return valid, usedKeys, invalid
 }
 
-// NewEnrollments indexes enrollments. A node can have several, for example after a new join token was
-// created.
-func NewEnrollments(list []*enrollment.Enrollment) Enrollments {
-	c := Enrollments{byID: map[string]*enrollment.Enrollment{}, byNode: map[string][]*enrollment.Enrollment{}}
-	for _, record := range list {
-		c.byID[record.ID] = record
-		c.byNode[record.NodeName] = append(c.byNode[record.NodeName], record)
+// ofToken returns the enrollment of a join token, nil if there is none.
+func (e Enrollments) ofToken(id string) *enrollment.Enrollment {
+	for _, record := range e {
+		if record.ID == id {
+			return record
+		}
 	}
-	for _, of := range c.byNode { // newest first
-		slices.SortFunc(of, func(a, b *enrollment.Enrollment) int { return b.Expires.Compare(a.Expires) })
-	}
-	return c
+	return nil
 }

@@ -109,8 +109,8 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := certtest.NewKey(t)
-	mine := issue(t, "worker-1", ca, now, time.Hour, "192.0.2.7")
-	other := issue(t, "worker-1", ca, now, time.Hour)
+	mine := issue(t, "worker-1", ca, now, "192.0.2.7")
+	other := issue(t, "worker-1", ca, now)
 	facts := Facts{Now: now, CAHashes: cluster, UsedKeys: map[string]string{mine.ID: "SHA256:00"}}
 	proofOf := func(made issuedToken, key any) map[string]string {
 		annotations, err := made.Sign(cluster, key)
@@ -150,15 +150,14 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 		test.spoil(g)
 		csr := g.csr(t)
 		csr.Annotations = test.annotations
-		if d := Decide(csr, NewEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused ||
+		if d := Decide(csr, byNode(mine.enrollment), facts); d.Outcome != Refused ||
 			!strings.Contains(d.Reason, test.reason) {
 			t.Errorf("%s: %s: %s, want %s", name, d.Outcome, d.Reason, test.reason)
 		}
 	}
 	serving := validServingCSR(key)
 	serving.pem = withKey(t, huge)
-	if d := Decide(serving.csr(t), NewEnrollments([]*enrollment.Enrollment{mine.enrollment}),
-		facts); d.Outcome != Refused ||
+	if d := Decide(serving.csr(t), byNode(mine.enrollment), facts); d.Outcome != Refused ||
 		!strings.Contains(d.Reason, "invalid key: found RSA of 46000 bits") {
 		t.Errorf("serving: %s: %s", d.Outcome, d.Reason)
 	}

@@ -106,8 +106,7 @@ func waitError(ctx context.Context, awaited string) error {
 // nodeCSRs lists the CSRs for a signer, page by page, and returns those of one node.
 func (a *Approver) nodeCSRs(ctx context.Context, signer, node string) ([]*kube.CSR, error) {
 	var all []*kube.CSR
-	options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
-	err := a.eachPage(ctx, options, func(page []kube.CSR) {
+	err := a.eachPage(ctx, signer, func(page []kube.CSR) {
 		for n := range page {
 			csr := &page[n]
 			if csr.Spec.Username == nodePrefix+node || parseCSR(csr).node == node {

@@ -87,7 +87,7 @@ func (a *Approver) approveClientManually(
 		}
 		return since, awaited, nil
 	}
-	state, err := getNodeState(ctx, a.connection, node.NodeName)
+	state, err := a.nodeState(ctx, node.NodeName)
 	switch {
 	case err != nil:
 		return since, "", err
@@ -141,11 +141,11 @@ func (a *Approver) approveServingManually(
 	if err := (ExpectedNode{NodeName: node.NodeName, Addresses: node.Addresses}).CheckServing(newest); err != nil {
 		return "", notApprovable(newest, err)
 	}
-	nodesOf, err := listNodesByAddress(ctx, a.connection)
+	nodesOf, err := a.nodesByAddress(ctx)
 	if err != nil {
 		return "", err
 	}
 	// The administrator gave the addresses, so a Node with the same address is only reported.
-	d.Reason = in.conflict(node.NodeName, NewEnrollments(nil), Facts{NodesByAddress: nodesOf}).String()
+	d.Reason = in.conflict(node.NodeName, nil, Facts{NodesByAddress: nodesOf}).String()
 	return "", a.approveChecked(ctx, newest, d)
 }

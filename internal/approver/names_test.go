@@ -18,7 +18,7 @@ func TestSpecialNamesAreQuoted(t *testing.T) {
 		"b", "`id`", ""} {
 		csr := validServingCSR(certtest.NewKey(t)).csr(t)
 		csr.Name = name
-		d := Decide(csr, NewEnrollments(nil), Facts{})
+		d := Decide(csr, nil, Facts{})
 		if d.Outcome != Ignored || d.Remedy != "" {
 			t.Errorf("%q: %s, remedy %q", name, d.Outcome, d.Remedy)
 		}
@@ -36,7 +36,7 @@ func TestSpecialNamesAreQuoted(t *testing.T) {
 	}
 	csr := validServingCSR(certtest.NewKey(t)).csr(t)
 	csr.Name = "node-csr-hrT5dyhxiEMTWXLFLseT0CwcVJQrEDlQv_gYj0U9_Zg"
-	if d := Decide(csr, NewEnrollments(nil), Facts{}); !strings.HasPrefix(string(d.Remedy),
+	if d := Decide(csr, nil, Facts{}); !strings.HasPrefix(string(d.Remedy),
 		"oc adm certificate approve "+csr.Name+" ") ||
 		DisplayName(csr.Name) != csr.Name {
 		t.Errorf("remedy %q, shown as %s", d.Remedy, DisplayName(csr.Name))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -22,9 +23,17 @@ const (
 	maxPageBytes     = 4 << 20
 )
 
-// eachPage passes the CSRs that options select to do, page by page.
-func (c connection) eachPage(ctx context.Context, options metav1.ListOptions, do func([]kube.CSR)) error {
-	options.Limit = csrPageSize
+// eachKubeletPage passes the CSRs for the client and the serving certificates of kubelets to do, page by page.
+func (c connection) eachKubeletPage(ctx context.Context, do func([]kube.CSR)) error {
+	if err := c.eachPage(ctx, certificatesv1.KubeAPIServerClientKubeletSignerName, do); err != nil {
+		return err
+	}
+	return c.eachPage(ctx, certificatesv1.KubeletServingSignerName, do)
+}
+
+// eachPage passes the CSRs for a signer to do, page by page.
+func (c connection) eachPage(ctx context.Context, signer string, do func([]kube.CSR)) error {
+	options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer, Limit: csrPageSize}
 	for {
 		limited := ctx
 		if options.Limit > csrPageSizeSmall {

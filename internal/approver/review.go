@@ -9,8 +9,6 @@ import (
 	"net/netip"
 	"strings"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -37,8 +35,8 @@ var errNotServed = errors.New("the cluster does not serve them")
 // enrollmentFacts are the enrollments that a review considers.
 type enrollmentFacts struct {
 	Enrollments
-	unusable   error // why the NodeEnrollment of the node admits no host
-	unreadable error // why NodeEnrollments cannot be read
+	invalid    map[string]error // why a NodeEnrollment admits no host, by the name of the node
+	unreadable error            // why NodeEnrollments cannot be read
 }
 
 // review returns the reasons for and against the approval of a pending CSR. It depends only on its arguments.
@@ -71,7 +69,7 @@ func review(csr *kube.CSR, node string, enrolled enrollmentFacts, facts Facts) R
 	}
 	switch state := facts.Node; {
 	case state == nil:
-		add(reviewNode, report.SeverityNote, "", "whether Node "+node+" exists is not known")
+		add(reviewNode, report.SeverityNote, "", unknownNode(node))
 	case state.IsReady:
 		add(reviewNode, report.SeverityProblem, "", "Node "+node+" is Ready, so that the CSR is of another host")
 	case state.Exists:
@@ -91,8 +89,8 @@ func (e enrollmentFacts) evaluate(csr *kube.CSR, node string, facts Facts) (
 	switch {
 	case e.unreadable != nil:
 		return report.SeverityNote, "NodeEnrollments cannot be read: " + e.unreadable.Error(), ""
-	case e.unusable != nil:
-		return report.SeverityWarning, fmt.Sprintf("the NodeEnrollment of %s is invalid: %v", node, e.unusable), ""
+	case e.invalid[node] != nil:
+		return report.SeverityWarning, fmt.Sprintf("the NodeEnrollment of %s is invalid: %v", node, e.invalid[node]), ""
 	}
 	decision := Decide(csr, e.Enrollments, facts)
 	switch decision.Outcome {
@@ -105,7 +103,7 @@ func (e enrollmentFacts) evaluate(csr *kube.CSR, node string, facts Facts) (
 	case Refused:
 		return report.SeverityWarning, decision.Reason, decision.Remedy
 	}
-	if csr.Spec.SignerName == certificatesv1.KubeletServingSignerName {
+	if isServing(csr) {
 		decision.Remedy = "" // the command that approves it is printed below
 	}
 	return report.SeverityNote, cmp.Or(decision.Reason, "no NodeEnrollment applies"), decision.Remedy

@@ -23,17 +23,16 @@ func TestReview(t *testing.T) {
 	}
 	key := certtest.NewKey(t)
 	mine := enrollment.Fingerprint(&key.PublicKey)
-	token := issue(t, "worker-1", ca, now, time.Hour, "192.0.2.7", "2001:db8::7")
-	enrolled := enrollmentFacts{Enrollments: NewEnrollments([]*enrollment.Enrollment{token.enrollment})}
-	none := enrollmentFacts{Enrollments: NewEnrollments(nil)}
-	invalid, notServed := none, none
-	invalid.unusable, notServed.unreadable = errors.New("wrong"), errNotServed
+	token := issue(t, "worker-1", ca, now, "192.0.2.7", "2001:db8::7")
+	enrolled := enrollmentFacts{Enrollments: byNode(token.enrollment)}
+	none, notServed := enrollmentFacts{}, enrollmentFacts{unreadable: errNotServed}
+	invalid := enrollmentFacts{invalid: map[string]error{"worker-1": errors.New("wrong")}}
 	client, serving := validClientCSR(key).csr(t), validServingCSR(key).csr(t)
 	signed := validClientCSR(key).csr(t)
 	signed.Annotations = token.sign(t, cluster, key)
 	misused := client.DeepCopy()
 	misused.Spec.Usages = append(misused.Spec.Usages, "server auth")
-	facts := Facts{Now: now, CAHashes: cluster, UsedKeys: map[string]string{}, Node: &NodeState{}}
+	facts := Facts{Now: now, CAHashes: cluster, Node: &NodeState{}, NodesByAddress: map[netip.Addr][]string{}}
 	used, exists, isReady, shared, unknown := facts, facts, facts, facts, facts
 	used.UsedKeys = map[string]string{token.ID: mine}
 	exists.Node, isReady.Node, unknown.Node = &NodeState{Exists: true}, &NodeState{Exists: true, IsReady: true}, nil

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -55,46 +54,30 @@ const maxSummaries = 50
 // those with the ID of its join token. They are sorted by time, the oldest first.
 func SummarizeCSRs(ctx context.Context, client *kube.Client, node, tokenID string) ([]CSRSummary, error) {
 	var all []CSRSummary
-	for _, signer := range []string{
-		certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName,
-	} {
-		options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
-		err := connection{client: client}.eachPage(ctx, options, func(page []kube.CSR) {
-			for n := range page {
-				concerns := ConcernsOf(&page[n])
-				if concerns.Node == node || concerns.Requestor == node || tokenID != "" && concerns.TokenID == tokenID {
-					all = append(all, summarize(&page[n]))
-				}
+	err := connection{client: client}.eachKubeletPage(ctx, func(page []kube.CSR) {
+		for n := range page {
+			concerns := ConcernsOf(&page[n])
+			if concerns.Node == node || concerns.Requestor == node || tokenID != "" && concerns.TokenID == tokenID {
+				all = append(all, summarize(&page[n]))
 			}
-			all = newest(all)
-		})
-		if err != nil {
-			return nil, err
 		}
-	}
-	return all, nil
+		all = newest(all)
+	})
+	return all, err
 }
 
 // PendingNames returns the names of the pending CSRs that can be pasted into a shell, and of their nodes, sorted.
 func PendingNames(ctx context.Context, client *kube.Client) ([]string, error) {
 	names := sets.New[string]()
-	for _, signer := range []string{
-		certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName,
-	} {
-		options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
-		err := connection{client: client}.eachPage(ctx, options, func(page []kube.CSR) {
-			for n := range page {
-				if csr := &page[n]; !IsDecided(csr) && plainName.MatchString(csr.Name) {
-					names.Insert(csr.Name)
-					names.Insert(ConcernsOf(csr).EnrolledNodes()...)
-				}
+	err := connection{client: client}.eachKubeletPage(ctx, func(page []kube.CSR) {
+		for n := range page {
+			if csr := &page[n]; !IsDecided(csr) && plainName.MatchString(csr.Name) {
+				names.Insert(csr.Name)
+				names.Insert(ConcernsOf(csr).EnrolledNodes()...)
 			}
-		})
-		if err != nil {
-			return nil, err
 		}
-	}
-	return sets.List(names), nil
+	})
+	return sets.List(names), err
 }
 
 // newest returns the newest CSRs of a list, sorted by time.

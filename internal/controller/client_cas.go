@@ -11,18 +11,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-)
-
-// clientCAConfigMap is the ConfigMap in kube-system in which the API server publishes the CAs of
-// its client certificates (ClusterAuthenticationTrust in k8s.io/kubernetes/pkg/controlplane). They
-// include the signer of kubelets' client certificates.
-const (
-	clientCAConfigMap = "extension-apiserver-authentication"
-	clientCAKey       = "client-ca-file"
 )
 
 const rightsRemedy = "oc --kubeconfig hosted.kubeconfig apply -k deploy/hosted-base"
@@ -52,16 +44,12 @@ func (c *clientCAs) get(ctx context.Context) (*x509.CertPool, error) {
 
 func (c *clientCAs) load(ctx context.Context) (*x509.CertPool, error) {
 	var object corev1.ConfigMap
-	key := client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: clientCAConfigMap}
+	key := client.ObjectKey{Namespace: approver.ClientCANamespace, Name: approver.ClientCAConfigMap}
 	switch err := c.live.Get(ctx, key, &object); {
 	case apierrors.IsForbidden(err):
 		return nil, report.Fail(report.CredentialRefused, rightsRemedy, "reading the cluster's client CAs: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("reading the cluster's client CAs: %w", err)
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM([]byte(object.Data[clientCAKey])) {
-		return nil, fmt.Errorf("ConfigMap %s contains no client CA", key)
-	}
-	return pool, nil
+	return approver.ParseClientCAs(&object)
 }

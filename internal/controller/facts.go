@@ -5,7 +5,9 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -44,7 +46,7 @@ func (r *csrReconciler) gather(ctx context.Context, csr *kube.CSR) (gathered, er
 	if err := r.addEnrollments(ctx, concerns, &found); err != nil || len(found.objects) == 0 {
 		return found, err
 	}
-	found.facts = approver.Facts{Now: time.Now(), CAHashes: r.caHashes, UsedKeys: map[string]string{}}
+	found.facts = approver.Facts{Now: time.Now(), CAHashes: r.caHashes}
 	addNodes := r.addNode
 	if csr.Spec.SignerName == certificatesv1.KubeletServingSignerName {
 		addNodes = r.addNodesByAddress
@@ -55,19 +57,12 @@ func (r *csrReconciler) gather(ctx context.Context, csr *kube.CSR) (gathered, er
 	if concerns.NeedsClientCAs {
 		found.facts.ClientCAs, found.facts.ClientCAsError = r.clientCAs.get(ctx)
 	}
-	var list []*enrollment.Enrollment
-	for _, object := range found.objects {
-		record, err := enrollment.FromObject(object)
-		if err != nil {
-			log.FromContext(ctx).Info("unusable NodeEnrollment", "node", object.Name, "error", err.Error())
-			continue
-		}
-		list = append(list, record)
-		if object.Status.BoundKey != "" {
-			found.facts.UsedKeys[record.ID] = object.Status.BoundKey
-		}
+	var invalid map[string]error
+	objects := slices.Collect(maps.Values(found.objects))
+	found.enrollments, found.facts.UsedKeys, invalid = approver.ReadEnrollments(objects)
+	for node, err := range invalid {
+		log.FromContext(ctx).Info("invalid NodeEnrollment", "node", node, "error", err.Error())
 	}
-	found.enrollments = approver.NewEnrollments(list)
 	return found, nil
 }
 
