@@ -67,7 +67,7 @@ func Decide(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision {
 	switch {
 	case IsDecided(csr):
 		return Decision{Outcome: Ignored}
-	case isServing(csr):
+	case IsServing(csr):
 		return decideServing(csr, enrollments, facts)
 	case csr.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
 		return Decision{Outcome: Ignored}
@@ -197,8 +197,8 @@ func decideServing(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision
 	return d
 }
 
-// isServing reports whether a CSR is for a kubelet's serving certificate.
-func isServing(csr *kube.CSR) bool {
+// IsServing reports whether a CSR is for a kubelet's serving certificate.
+func IsServing(csr *kube.CSR) bool {
 	return csr.Spec.SignerName == certificatesv1.KubeletServingSignerName
 }
 

@@ -26,7 +26,7 @@ func (a *Approver) gather(ctx context.Context, node string, csrs []*kube.CSR) (F
 	if facts.Node, err = a.nodeState(ctx, node); err != nil && !apierrors.IsForbidden(err) {
 		return facts, enrollmentFacts{}, err
 	}
-	if slices.ContainsFunc(csrs, isServing) {
+	if slices.ContainsFunc(csrs, IsServing) {
 		if facts.NodesByAddress, err = a.nodesByAddress(ctx); err != nil && !apierrors.IsForbidden(err) {
 			return facts, enrollmentFacts{}, err
 		}

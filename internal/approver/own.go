@@ -88,7 +88,7 @@ func WithApproval(csr *kube.CSR, message string) *kube.CSR {
 
 // CheckOwn returns an error unless the CSR is the node's own client or serving CSR.
 func (n ExpectedNode) CheckOwn(csr *kube.CSR) error {
-	if csr.Spec.SignerName == certificatesv1.KubeletServingSignerName {
+	if IsServing(csr) {
 		return n.CheckServing(csr)
 	}
 	return n.CheckClient(csr)

@@ -103,7 +103,7 @@ func (e enrollmentFacts) evaluate(csr *kube.CSR, node string, facts Facts) (
 	case Refused:
 		return report.SeverityWarning, decision.Reason, decision.Remedy
 	}
-	if isServing(csr) {
+	if IsServing(csr) {
 		decision.Remedy = "" // the command that approves it is printed below
 	}
 	return report.SeverityNote, cmp.Or(decision.Reason, "no NodeEnrollment applies"), decision.Remedy

@@ -189,7 +189,7 @@ func (r *csrReconciler) bindAndApprove(
 	ctx context.Context, csr *kube.CSR, decision approver.Decision, object *v1alpha1.NodeEnrollment,
 ) error {
 	recorded := object.DeepCopy()
-	if csr.Spec.SignerName == certificatesv1.KubeletServingSignerName {
+	if approver.IsServing(csr) {
 		recorded.Status.ServingCSR = csr.Name
 	} else {
 		recorded.Status.ClientCSR = csr.Name

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -48,7 +47,7 @@ func (r *csrReconciler) gather(ctx context.Context, csr *kube.CSR) (gathered, er
 	}
 	found.facts = approver.Facts{Now: time.Now(), CAHashes: r.caHashes}
 	addNodes := r.addNode
-	if csr.Spec.SignerName == certificatesv1.KubeletServingSignerName {
+	if approver.IsServing(csr) {
 		addNodes = r.addNodesByAddress
 	}
 	if err := addNodes(ctx, concerns, &found); err != nil {
