@@ -14,12 +14,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -33,44 +31,16 @@ type accessReconciler struct {
 }
 
 func addAccessController(m manager.Manager) error {
-	byLabel := delayed(func(object client.Object) string { return object.GetLabels()[v1alpha1.LabelNodePool] })
-	byEnrollment := delayed(func(object client.Object) string { return object.(*v1alpha1.NodeEnrollment).Spec.NodePool })
 	return builder.ControllerManagedBy(m).Named("access").
-		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(nodePoolOf)).
-		Watches(&rbacv1.Role{}, byLabel).
-		Watches(&rbacv1.RoleBinding{}, byLabel).
-		Watches(&v1alpha1.NodeEnrollment{}, byEnrollment, builder.WithPredicates(subjectChange)).
+		WatchesMetadata(&corev1.Secret{}, atOnce(labeledPool)).
+		Watches(&rbacv1.Role{}, delayed(subjectDelay, labeledPool)).
+		Watches(&rbacv1.RoleBinding{}, delayed(subjectDelay, labeledPool)).
+		Watches(&v1alpha1.NodeEnrollment{}, delayed(subjectDelay, enrolledPool), builder.WithPredicates(subjectChange)).
 		Complete(&accessReconciler{client: m.GetClient()})
 }
 
 // subjectDelay combines the changes of many enrollments: each write of a RoleBinding contains all its subjects.
 const subjectDelay = 5 * time.Second
-
-type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-// delayed requests the RoleBinding of the NodePool of an object: at once if the object was deleted or has left the
-// NodePool, else after subjectDelay. This includes the controller's own writes, whose events come while others change.
-func delayed(poolOf func(client.Object) string) handler.Funcs {
-	enqueue := func(object client.Object, queue requestQueue, delay time.Duration) {
-		for _, request := range requestsFor(poolOf(object)) {
-			queue.AddAfter(request, delay)
-		}
-	}
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, created event.CreateEvent, queue requestQueue) {
-			enqueue(created.Object, queue, subjectDelay)
-		},
-		UpdateFunc: func(_ context.Context, changed event.UpdateEvent, queue requestQueue) {
-			if poolOf(changed.ObjectOld) != poolOf(changed.ObjectNew) {
-				enqueue(changed.ObjectOld, queue, 0)
-			}
-			enqueue(changed.ObjectNew, queue, subjectDelay)
-		},
-		DeleteFunc: func(_ context.Context, deleted event.DeleteEvent, queue requestQueue) {
-			enqueue(deleted.Object, queue, 0)
-		},
-	}
-}
 
 // subjectChange selects the changes of a NodeEnrollment that change the subjects.
 var subjectChange = predicate.Funcs{

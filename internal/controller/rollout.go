@@ -12,12 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -42,12 +40,14 @@ func addRolloutController(m manager.Manager) error {
 	r := &rolloutReconciler{client: m.GetClient(), live: m.GetAPIReader(), events: m.GetEventRecorder(EventSource)}
 	return builder.ControllerManagedBy(m).Named("rollout").
 		For(&v1alpha1.NodeRollout{}).
-		Watches(&v1alpha1.NodeEnrollment{}, handler.EnqueueRequestsFromMapFunc(r.rolloutOf),
-			builder.WithPredicates(memberChange)).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.rolloutOf), builder.WithPredicates(progressChange)).
-		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(nodePoolOf)).
+		Watches(&v1alpha1.NodeEnrollment{}, delayed(decisionDelay, enrolledPool), builder.WithPredicates(memberChange)).
+		Watches(&corev1.Node{}, delayed(decisionDelay, r.nodePoolOf), builder.WithPredicates(progressChange)).
+		WatchesMetadata(&corev1.Secret{}, atOnce(labeledPool)).
 		Complete(r)
 }
+
+// decisionDelay combines the changes of many nodes: each decision reads all nodes of the NodePool.
+const decisionDelay = time.Second
 
 // memberChange selects the changes of a NodeEnrollment that change the members of a NodePool.
 var memberChange = predicate.Funcs{
@@ -58,7 +58,7 @@ var memberChange = predicate.Funcs{
 }
 
 // progressChange selects the changes of a Node on which a rollout depends. The regular reports of agents and kubelets
-// change nothing else: each decision reads all nodes of the NodePool.
+// change nothing else.
 var progressChange = predicate.Funcs{
 	UpdateFunc: func(changed event.UpdateEvent) bool {
 		before, after := changed.ObjectOld.(*corev1.Node), changed.ObjectNew.(*corev1.Node)
@@ -75,31 +75,14 @@ var progressAnnotations = []string{
 	v1alpha1.AnnotationState, v1alpha1.AnnotationCurrentConfig, v1alpha1.AnnotationFailedSlot, v1alpha1.AnnotationFailure,
 }
 
-// rolloutOf returns the NodeRollout of the node with the name of an object.
-func (r *rolloutReconciler) rolloutOf(ctx context.Context, object client.Object) []reconcile.Request {
-	record, isEnrollment := object.(*v1alpha1.NodeEnrollment)
-	if !isEnrollment {
-		record = &v1alpha1.NodeEnrollment{}
-		if err := r.client.Get(ctx, client.ObjectKey{Name: object.GetName()}, record); err != nil {
-			if !apierrors.IsNotFound(err) {
-				log.FromContext(ctx).Error(err, "getting the enrollment of a node", "node", object.GetName())
-			}
-			return nil
-		}
+// nodePoolOf returns the NodePool of a Node.
+func (r *rolloutReconciler) nodePoolOf(ctx context.Context, node client.Object) string {
+	record := &v1alpha1.NodeEnrollment{}
+	err := r.client.Get(ctx, client.ObjectKey{Name: node.GetName()}, record, client.UnsafeDisableDeepCopy)
+	if client.IgnoreNotFound(err) != nil {
+		log.FromContext(ctx).Error(err, "getting the enrollment of a node", "node", node.GetName())
 	}
-	return requestsFor(record.Spec.NodePool)
-}
-
-// nodePoolOf returns the NodePool of a Secret with user data.
-func nodePoolOf(_ context.Context, secret client.Object) []reconcile.Request {
-	return requestsFor(secret.GetLabels()[v1alpha1.LabelNodePool])
-}
-
-func requestsFor(nodePool string) []reconcile.Request {
-	if nodePool == "" {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: nodePool}}}
+	return record.Spec.NodePool
 }
 
 // Reconcile ends and gives slots of one NodePool.
@@ -166,15 +149,16 @@ func (r *rolloutReconciler) permit(
 		byNode[slot.Node] = slot
 	}
 	for _, member := range members {
-		permitted := member.node.DeepCopy()
-		setPermission(permitted, offered, byNode[permitted.Name])
-		if equality.Semantic.DeepEqual(member.node.Annotations, permitted.Annotations) {
+		annotations := withPermission(member.node.Annotations, offered, byNode[member.node.Name])
+		if maps.Equal(member.node.Annotations, annotations) {
 			continue
 		}
+		permitted := member.node.DeepCopy()
+		permitted.Annotations = annotations
 		if err := r.client.Patch(ctx, permitted, client.MergeFrom(member.node)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("writing the permission to upgrade to Node %s: %w", permitted.Name, err)
 		}
-		member.node.Annotations = permitted.Annotations
+		member.node.Annotations = annotations
 	}
 	return nil
 }

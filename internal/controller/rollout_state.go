@@ -6,12 +6,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -25,18 +27,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rollout"
 )
 
-// member is a node of a NodePool that has joined.
+// member is a node of a NodePool that has joined. The content of the objects belongs to the cache and must not be
+// changed: copies of all nodes for each decision would take the most time in a large NodePool.
 type member struct {
 	record *v1alpha1.NodeEnrollment
-	node   *corev1.Node // a copy, not the object of the cache
+	node   *corev1.Node
 }
 
-// enrollmentsOfPool returns the NodeEnrollments of a NodePool, from the cache.
+// enrollmentsOfPool returns the NodeEnrollments of a NodePool from the cache, without copying them. They must not be
+// changed.
 func enrollmentsOfPool(
 	ctx context.Context, reader client.Reader, nodePool string,
 ) ([]v1alpha1.NodeEnrollment, error) {
 	var records v1alpha1.NodeEnrollmentList
-	if err := reader.List(ctx, &records, client.MatchingFields{nodePoolIndex: nodePool}); err != nil {
+	err := reader.List(ctx, &records, client.MatchingFields{nodePoolIndex: nodePool}, client.UnsafeDisableDeepCopy)
+	if err != nil {
 		return nil, fmt.Errorf("listing the enrollments of NodePool %s: %w", nodePool, err)
 	}
 	return records.Items, nil
@@ -54,10 +59,11 @@ func (r *rolloutReconciler) members(ctx context.Context, nodePool string) ([]mem
 		if record.Status.BoundKey == "" {
 			continue
 		}
-		if err := r.client.Get(ctx, client.ObjectKeyFromObject(record), node); err != nil {
-			if client.IgnoreNotFound(err) == nil {
-				continue
-			}
+		err := r.client.Get(ctx, client.ObjectKeyFromObject(record), node, client.UnsafeDisableDeepCopy)
+		switch {
+		case apierrors.IsNotFound(err):
+			continue
+		case err != nil:
 			return nil, fmt.Errorf("getting Node %s: %w", record.Name, err)
 		}
 		members = append(members, member{record: record, node: node})
@@ -252,21 +258,24 @@ type offer struct {
 	config string
 }
 
-// setPermission sets the annotations of a Node with what its agent is offered, and those that permit it to upgrade if
-// the slot is not empty.
-func setPermission(node *corev1.Node, offered offer, slot v1alpha1.UpgradeSlot) {
+// withPermission returns the annotations of a Node with what its agent is offered, and with those that permit it to
+// upgrade if the slot is not empty.
+func withPermission(annotations map[string]string, offered offer, slot v1alpha1.UpgradeSlot) map[string]string {
 	id := ""
 	if slot.Node != "" {
 		id = slotID(slot)
 	}
+	permitted := map[string]string{}
+	maps.Copy(permitted, annotations)
 	for key, value := range map[string]string{
 		v1alpha1.AnnotationUserData: offered.secret, v1alpha1.AnnotationNextConfig: offered.config,
 		v1alpha1.AnnotationDesiredConfig: slot.Config, v1alpha1.AnnotationSlot: id,
 	} {
 		if value == "" {
-			delete(node.Annotations, key)
+			delete(permitted, key)
 		} else {
-			metav1.SetMetaDataAnnotation(&node.ObjectMeta, key, value)
+			permitted[key] = value
 		}
 	}
+	return permitted
 }
