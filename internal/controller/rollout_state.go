@@ -27,15 +27,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rollout"
 )
 
-// member is a node of a NodePool that has joined. The content of the objects belongs to the cache and must not be
-// changed: copies of all nodes for each decision would take the most time in a large NodePool.
+// member is a node of a NodePool that has joined. The objects are shallow copies of those in the cache: a field may be
+// replaced, but no map, slice or pointed-to value changed. Deep copies of all nodes for each decision would take the
+// most time in a large NodePool.
 type member struct {
 	record *v1alpha1.NodeEnrollment
 	node   *corev1.Node
 }
 
-// enrollmentsOfPool returns the NodeEnrollments of a NodePool from the cache, without copying them. They must not be
-// changed.
+// enrollmentsOfPool returns shallow copies of the NodeEnrollments of a NodePool in the cache.
 func enrollmentsOfPool(
 	ctx context.Context, reader client.Reader, nodePool string,
 ) ([]v1alpha1.NodeEnrollment, error) {
