@@ -41,8 +41,8 @@ func runTests(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	dir := filepath.Join(repository, "build", "e2e"+os.Getenv("LANE")) // two test runs can be concurrent
-	if err := os.RemoveAll(dir); err != nil {
+	dir, err := vm.LogDirectory(repository, "e2e")
+	if err != nil {
 		return 1, err
 	}
 	began := time.Now()

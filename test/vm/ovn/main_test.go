@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
 // testCluster has the control plane, the machine and the network operator's components.
@@ -37,8 +38,8 @@ func run(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	dir := filepath.Join(repository, "build", "ovn")
-	if err := os.RemoveAll(dir); err != nil {
+	dir, err := vm.LogDirectory(repository, "ovn")
+	if err != nil {
 		return 1, err
 	}
 	began := time.Now()
