@@ -16,6 +16,7 @@ REAL_TAGS = controlplane differential faults rpm shells
 REAL_FILES = $(or $(shell git grep -lE '^//go:build ($(subst $(space),|,$(REAL_TAGS)))$$' -- '*_test.go'),$(error no test file has a tag of REAL_TAGS))
 REAL_TESTS = $(subst $(space),|,$(filter-out TestMain,$(shell grep -hoE '^func Test[A-Z][A-Za-z0-9]*' $(REAL_FILES) | cut -c6-)))
 space := $() $()
+MODULE = github.com/hcp-node-agent/hcp-node-agent
 
 export CGO_ENABLED ?= 0
 # Without the checkout's path in what is compiled, a fresh clone finds it in Go's build cache.
@@ -65,12 +66,18 @@ demo-svg: deps build bed ## the same, and record the join in docs/demo.svg
 test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the seeds of the fuzz targets, the real Ignition, a real control plane; prints what was skipped
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	$(MAKE) -j2 --output-sync=target test-unit test-real
-	@$(GOTESTSUM) --format none --raw-command -- cat $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/controlplane.json
+	@$(GOTESTSUM) --format none --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/controlplane.json
+
+# The race detector runs for packages that start goroutines or synchronize them.
+CONCURRENT = $(or $(sort $(dir $(shell git grep -lE '^\s*go [a-z]|\.Go\b|"sync"|"sync/atomic"' -- 'internal/*.go' 'cmd/*.go' \
+	':!*_test.go'))),$(error no file matches the patterns of CONCURRENT))
 
 # The tests with real peers mostly wait, so they run beside the others, which need the processor.
 .PHONY: test-unit test-real
 test-unit:
-	CGO_ENABLED=1 $(RUN_TESTS) --jsonfile $(RESULTS)/unit.json -- $(TEST_FLAGS) -race ./...
+	CGO_ENABLED=1 $(RUN_TESTS) --jsonfile $(RESULTS)/race.json -- $(TEST_FLAGS) -race $(addprefix ./,$(CONCURRENT))
+	$(RUN_TESTS) --jsonfile $(RESULTS)/unit.json -- $(TEST_FLAGS) \
+		$(filter-out $(CONCURRENT:%/=$(MODULE)/%),$(shell go list ./...))
 test-real:
 	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- $(TEST_FLAGS) -tags '$(REAL_TAGS)' -count=1 -p 2 -run '^($(REAL_TESTS))$$' $(addprefix ./,$(sort $(dir $(REAL_FILES))))
 	cd test/controlplane && $(RUN_TESTS) --jsonfile $(RESULTS)/controlplane.json -- $(TEST_FLAGS) ./...
