@@ -84,7 +84,13 @@ func (r *statusReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 	updated := object.DeepCopy()
 	updated.Status = observe(object, node, published, c)
 	if !equality.Semantic.DeepEqual(object.Status, updated.Status) {
-		if err := r.client.Status().Patch(ctx, updated, client.MergeFrom(object)); err != nil {
+		// The new status depends on the last one, and an object of the cache can be older than that.
+		patch := client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
+		err := r.client.Status().Patch(ctx, updated, patch)
+		switch {
+		case apierrors.IsConflict(err):
+			return reconcile.Result{RequeueAfter: recheckDelay}, nil
+		case err != nil:
 			return reconcile.Result{}, client.IgnoreNotFound(err)
 		}
 		r.reportPhase(object, updated)

@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -12,16 +13,18 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// statusTest runs the reconciler of the status of one enrollment.
+// statusTest runs the reconciler of the status of one enrollment with a cache that can be behind the API server.
 type statusTest struct {
 	*testing.T
-	client   client.Client
+	client   client.WithWatch         // of the API server
+	cached   *v1alpha1.NodeEnrollment // that the reconciler reads, nil for the current one
 	now      time.Time
 	recorder *events.FakeRecorder
 }
@@ -40,7 +43,16 @@ func newStatusTest(t *testing.T, object *v1alpha1.NodeEnrollment, node *corev1.N
 // reconcile reconciles once and returns the delay of the next time.
 func (s *statusTest) reconcile() time.Duration {
 	s.Helper()
-	r := &statusReconciler{client: s.client, events: s.recorder, now: func() time.Time { return s.now }}
+	cache := interceptor.NewClient(s.client, interceptor.Funcs{Get: func(
+		ctx context.Context, api client.WithWatch, key client.ObjectKey, into client.Object, options ...client.GetOption,
+	) error {
+		if record, isRecord := into.(*v1alpha1.NodeEnrollment); isRecord && s.cached != nil {
+			s.cached.DeepCopyInto(record)
+			return nil
+		}
+		return api.Get(ctx, key, into, options...)
+	}})
+	r := &statusReconciler{client: cache, events: s.recorder, now: func() time.Time { return s.now }}
 	result, err := r.Reconcile(s.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s.object())})
 	if err != nil {
 		s.Fatal(err)
@@ -48,7 +60,7 @@ func (s *statusTest) reconcile() time.Duration {
 	return result.RequeueAfter
 }
 
-// object returns the enrollment.
+// object returns the enrollment of the API server.
 func (s *statusTest) object() *v1alpha1.NodeEnrollment {
 	s.Helper()
 	object := &v1alpha1.NodeEnrollment{}
@@ -70,6 +82,51 @@ func (s *statusTest) check(phase v1alpha1.Phase, reasons ...string) {
 	}
 	if strings.Join(got, " ") != strings.Join(reasons, " ") {
 		s.Errorf("the Events are %q, want %q", got, reasons)
+	}
+}
+
+// A phase that was written is not reported again by an older copy of the cache.
+func TestPhaseIsReportedOnce(t *testing.T) {
+	object := joinedObject(t)
+	s := newStatusTest(t, object, readyNode(corev1.ConditionFalse, time.Now()))
+	s.cached = s.object()
+	s.reconcile()
+	s.check(v1alpha1.PhaseFailed, "NodeFailed")
+	written := s.object().ResourceVersion
+	if delay := s.reconcile(); delay != recheckDelay {
+		t.Errorf("with an old copy, the delay is %s, want %s", delay, recheckDelay)
+	}
+	s.cached = nil
+	s.reconcile()
+	s.check(v1alpha1.PhaseFailed)
+	if got := s.object().ResourceVersion; got != written {
+		t.Errorf("resource version %s, want %s: it was written again", got, written)
+	}
+}
+
+// The phase of a deleted Node depends on whether it existed, which an older copy of the cache does not contain.
+func TestNodeDeletedBeforeTheCacheHasItsPhase(t *testing.T) {
+	object := joinedObject(t)
+	object.Status = v1alpha1.NodeEnrollmentStatus{BoundKey: "SHA256:00"}
+	node := readyNode(corev1.ConditionTrue, time.Now())
+	s := newStatusTest(t, object, node)
+	old := s.object()
+	s.reconcile()
+	s.check(v1alpha1.PhaseReady, "NodeReady")
+	if err := s.client.Delete(t.Context(), node); err != nil {
+		t.Fatal(err)
+	}
+	s.cached = old
+	if delay := s.reconcile(); delay != recheckDelay {
+		t.Errorf("with an old copy, the delay is %s, want %s", delay, recheckDelay)
+	}
+	s.check(v1alpha1.PhaseReady)
+	s.cached = nil
+	s.reconcile()
+	s.check(v1alpha1.PhaseLost, "NodeLost")
+	if joined := meta.FindStatusCondition(s.object().Status.Conditions, v1alpha1.ConditionJoined); joined == nil ||
+		joined.Reason != reasonNodeDeleted {
+		t.Errorf("the condition Joined is %+v", joined)
 	}
 }
 
