@@ -79,7 +79,7 @@ var progressAnnotations = []string{
 func (r *rolloutReconciler) nodePoolOf(ctx context.Context, node client.Object) string {
 	record := &v1alpha1.NodeEnrollment{}
 	err := r.client.Get(ctx, client.ObjectKey{Name: node.GetName()}, record, client.UnsafeDisableDeepCopy)
-	if client.IgnoreNotFound(err) != nil {
+	if client.IgnoreNotFound(err) != nil { // the controller ends: otherwise the cache can be read
 		log.FromContext(ctx).Error(err, "getting the enrollment of a node", "node", node.GetName())
 	}
 	return record.Spec.NodePool
