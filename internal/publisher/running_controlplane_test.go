@@ -30,13 +30,6 @@ type running struct {
 	stop     func()
 }
 
-type entry struct {
-	Message  string `json:"msg"`
-	NodePool string `json:"nodePool"`
-	Error    string `json:"error"`
-	Remedy   string `json:"remedy"`
-}
-
 // start starts a publisher as a part of a manager, as the program does.
 func (c *clusters) start(t *testing.T, config *rest.Config, hostedCluster string) *running {
 	t.Helper()
