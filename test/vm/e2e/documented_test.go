@@ -5,11 +5,11 @@
 package e2e
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/docblocks"
 )
 
@@ -20,14 +20,11 @@ var harmlessLine = regexp.MustCompile(`^(` +
 	`systemctl status .*|journalctl -[bpou] .*|ovs-vsctl show|nmcli -f .* connection show --active|` +
 	`ip (-br|-6|route) .*show.*|findmnt .*|openssl x509 .*|ls -l /run/.*)$`)
 
-// The shell blocks of the documentation that only read work on a node, as an administrator pastes them.
-func TestDocumentedReads(t *testing.T) {
-	ctx := newContext(t)
-	runAgent(ctx, t, report.Success, joinCommand)
-	awaitReadyNode(ctx, t)
-	mustOutput(ctx, t, `for i in $(seq 120); do
-		systemctl is-active -q hcp-node-agent && ls /run/hcp-node-agent/metrics/* && exit; sleep 1
-	done; exit 1`)
+// testDocumentedReads runs, on a healthy node, the shell blocks of the documentation that only read, as an administrator
+// pastes them.
+func testDocumentedReads(ctx context.Context, t *testing.T) {
+	t.Helper()
+	await(ctx, t, "systemctl is-active hcp-node-agent && ls /run/hcp-node-agent/metrics/*")
 	blocks, err := docblocks.Find("../../..")
 	must(t, err)
 	pages := map[string]bool{}

@@ -16,11 +16,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
-// TestBootAndSecondJoin boots a node with another address, and joins a host that has joined before: with new user data,
+// TestBootAndSecondJoin runs the commands of the documentation on a node, boots it with another address, and joins a host that has joined before: with new user data,
 // after leave, and after the Node was deleted.
 func TestBootAndSecondJoin(t *testing.T) {
 	ctx := newContext(t)
 	runAgent(ctx, t, report.Success, joinCommand)
+	testDocumentedReads(ctx, t)
 	testBootWithOtherAddress(ctx, t, testStatusOfBridge(ctx, t).NodeIPs[0].String())
 	runAgent(ctx, t, report.Success, "status")
 	testNodeIPWithoutTheAgent(ctx, t)
