@@ -25,9 +25,7 @@ func TestDocumentedReads(t *testing.T) {
 	ctx := newContext(t)
 	runAgent(ctx, t, report.Success, joinCommand)
 	awaitReadyNode(ctx, t)
-	mustOutput(ctx, t, `for i in $(seq 120); do
-		systemctl is-active -q hcp-node-agent && ls /run/hcp-node-agent/metrics/* && exit; sleep 1
-	done; exit 1`)
+	await(ctx, t, "systemctl is-active hcp-node-agent && ls /run/hcp-node-agent/metrics/*")
 	blocks, err := docblocks.Find("../../..")
 	must(t, err)
 	pages := map[string]bool{}

@@ -22,6 +22,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 //go:embed manifests.yaml
@@ -85,7 +86,9 @@ func (c *cluster) deploy(ctx context.Context) error {
 	if _, err := c.kube(ctx, rendered, "apply", "-f", "-"); err != nil {
 		return err
 	}
-	if _, err := c.kube(ctx, "", "wait", "--for=condition=Established", "crd", "--all", "--timeout=2m"); err != nil {
+	_, err = c.kube(ctx, "", "wait", "--for=condition=Established", "crd", "--all",
+		"--timeout="+waittest.Timeout.String())
+	if err != nil {
 		return err
 	}
 	return c.startManager(filepath.Join(built, "root", "usr", "bin"))
@@ -122,7 +125,7 @@ func (c *cluster) installOVN(ctx context.Context, archive string) error {
 }
 
 func (c *cluster) awaitNoStandIn(ctx context.Context) error {
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true,
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, waittest.Timeout, true,
 		func(ctx context.Context) (bool, error) {
 			state, err := c.ControlPlane.State(ctx)
 			return err == nil && !state.Network, err

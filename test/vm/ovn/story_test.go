@@ -15,16 +15,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
-// Under emulation beside other machines the migration into br-ex can take longer
-// than the default timeout.
-const joinCommand = "join --network-timeout 5m --user-data " + testenv.UserDataPath + " --approve-with " +
-	testenv.ApproverKubeconfigPath
+const joinCommand = "join --network-timeout " + testenv.NetworkTimeout + " --user-data " + testenv.UserDataPath +
+	" --approve-with " + testenv.ApproverKubeconfigPath
 
 // TestJoinAndLeaveWithOVNKubernetes tests the life cycle of a node: OVN-Kubernetes uses br-ex,
 // pods have a network, an upgrade replaces the software, and leave removes all of it. THOROUGH=1 adds
@@ -58,7 +56,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	step(t, "leave", func() {
 		makeOVNNewest(ctx, t)
 		awaitPlugin(ctx, t)
-		runAgent(ctx, t, 10*time.Minute, "leave")
+		runAgent(ctx, t, waittest.Timeout, "leave")
 	})
 	step(t, "nothing left", func() { checkNetworkRestored(ctx, t, before) })
 	if !thorough || t.Failed() {
@@ -74,7 +72,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	})
 	step(t, "leave while the network plugin starts", func() {
 		makeOVNNewest(ctx, t)
-		runAgent(ctx, t, 10*time.Minute, "leave")
+		runAgent(ctx, t, waittest.Timeout, "leave")
 		checkNetworkRestored(ctx, t, before)
 	})
 }
@@ -84,14 +82,18 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 func deleteNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	must(t, testCluster.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
-	err := wait.PollUntilContextTimeout(ctx, time.Second, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+	waittest.Until(t, "waiting for the pods of the deleted Node to be deleted", func() (any, bool) {
 		ofNode := metav1.ListOptions{FieldSelector: "spec.nodeName=" + testenv.NodeName}
 		list, err := testCluster.Client.CoreV1().Pods(corev1.NamespaceAll).List(ctx, ofNode)
-		return err == nil && len(list.Items) == 0, nil
+		if err != nil {
+			return err, false
+		}
+		var names []string
+		for _, pod := range list.Items {
+			names = append(names, pod.Namespace+"/"+pod.Name)
+		}
+		return names, len(names) == 0
 	})
-	if err != nil {
-		t.Fatalf("waiting for the pods of the deleted Node to be deleted: %v", err)
-	}
 }
 
 func must(t *testing.T, err error) {
@@ -136,7 +138,7 @@ func runAgent(ctx context.Context, t *testing.T, limit time.Duration, args strin
 // join neither changes anything nor reverts settings of OVN-Kubernetes.
 func checkNoDrift(ctx context.Context, t *testing.T) {
 	t.Helper()
-	runAgent(ctx, t, 2*time.Minute, "status")
+	runAgent(ctx, t, waittest.Timeout, "status")
 	var diagnosis struct {
 		Findings []struct {
 			Check    string
@@ -193,7 +195,8 @@ func restartNetworkManager(ctx context.Context, t *testing.T) {
 // first.
 func makeOVNNewest(ctx context.Context, t *testing.T) {
 	t.Helper()
-	_, err := testCluster.kube(ctx, "", "-n", namespace, "delete", "pod", "-l", "app=ovnkube-node", "--timeout=5m")
+	_, err := testCluster.kube(ctx, "", "-n", namespace, "delete", "pod", "-l", "app=ovnkube-node",
+		"--timeout="+waittest.Timeout.String())
 	must(t, err)
 	awaitPods(ctx, t)
 	list, err := testCluster.Client.CoreV1().Pods(corev1.NamespaceAll).List(ctx, metav1.ListOptions{})
@@ -207,7 +210,7 @@ func makeOVNNewest(ctx context.Context, t *testing.T) {
 // the node is configured.
 func awaitPlugin(ctx context.Context, t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, waittest.Timeout)
 	defer cancel()
 	const socket = "/run/ovn-kubernetes/cni/ovn-cni-server.sock"
 	_, err := testCluster.Machine.Output(ctx, "until curl -s -o /dev/null --unix-socket "+socket+
@@ -220,7 +223,7 @@ func keepJournal(t *testing.T) {
 	if !t.Failed() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Timeout)
 	defer cancel()
 	journal, err := testCluster.Machine.Output(ctx, "journalctl -b --no-pager -o short-monotonic")
 	if err != nil {

@@ -7,6 +7,7 @@ package ovn
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,11 +17,11 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 //go:embed web.yaml
@@ -136,19 +137,17 @@ func webURL(ctx context.Context, t *testing.T) string {
 // after its pod is Ready, and connections of that moment can be reset.
 func awaitWeb(ctx context.Context, t *testing.T) {
 	t.Helper()
-	_, err := testCluster.kube(ctx, "", "rollout", "status", "deployment/web", "--timeout=10m")
+	_, err := testCluster.kube(ctx, "", "rollout", "status", "deployment/web", "--timeout="+waittest.Timeout.String())
 	must(t, err)
 	url := webURL(ctx, t)
 	answered := map[string]bool{}
-	err = wait.PollUntilContextTimeout(ctx, time.Second, 10*time.Minute, true, func(context.Context) (bool, error) {
-		if answer, err := getOutside(url); err == nil {
+	waittest.Until(t, fmt.Sprintf("waiting for an answer of %d pods from %s", webReplicas, url), func() (any, bool) {
+		answer, err := getOutside(url)
+		if err == nil {
 			answered[answer] = true // it has the name of the pod
 		}
-		return len(answered) == webReplicas, nil
+		return fmt.Sprint(answered, err), len(answered) == webReplicas
 	})
-	if err != nil {
-		t.Fatalf("waiting for an answer of %d pods from %s, got %v: %v", webReplicas, url, answered, err)
-	}
 }
 
 // refuseDrain upgrades while the PodDisruptionBudget prevents that the last pod is evicted. The drain is undone.
@@ -182,5 +181,5 @@ func checkRelease(ctx context.Context, t *testing.T, want release) {
 	if version := want.packages["openshift-kubelet"]; !strings.Contains(files, version) {
 		t.Errorf("kubelet is not of the package openshift-kubelet-%s", version)
 	}
-	runAgent(ctx, t, 2*time.Minute, "status")
+	runAgent(ctx, t, waittest.Timeout, "status")
 }
