@@ -3,18 +3,8 @@
 VERSION ?= $(or $(shell packaging/version.sh),$(error packaging/version.sh failed))
 HCP_BED_CACHE ?= $(HOME)/.cache/hcp-node-agent
 EXECS ?= 1500000
-# How many lanes of test-vm run at a time. A lane uses one core; emulated machines that share cores are several times
-# slower, and then fail by their own timeouts.
+# How many tests in virtual machines run at a time. Each uses a core while machines are emulated.
 JOBS ?= 2
-# The kinds of uplink that test-vm tests, beside the IPv4 uplinks of the other lanes; test-network tests all.
-QUICK_KINDS ?= vlan-on-bond
-# $(call tests_of,LANES,KINDS) returns the tests of these lanes and kinds as a pattern for go test -run.
-LANES_FILE = test/vm/lanes.txt
-tests_of = ^($(subst $(space),|,$(or $(strip $(shell awk -v lanes=' $(1) ' -v kinds='$(2)' \
-	'!/^\#/ && index(lanes, " " $$2 " ") && index(kinds, $$3) {print $$1}' $(LANES_FILE))),\
-	$(error $(LANES_FILE) has no test of lane $(1) and kind $(2)))))$$
-# Tests of the kind slow run only with THOROUGH=1, as test-all sets it.
-TEST_KINDS = quick$(if $(THOROUGH), slow)
 LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
 CONTROLLER_GEN = $(HCP_BED_CACHE)/tools/controller-gen-v0.20.1
 GOTESTSUM = $(HCP_BED_CACHE)/tools/gotestsum-v1.13.0
@@ -26,6 +16,7 @@ REAL_TAGS = controlplane differential faults rpm shells
 REAL_FILES = $(or $(shell git grep -lE '^//go:build ($(subst $(space),|,$(REAL_TAGS)))$$' -- '*_test.go'),$(error no test file has a tag of REAL_TAGS))
 REAL_TESTS = $(subst $(space),|,$(filter-out TestMain,$(shell grep -hoE '^func Test[A-Z][A-Za-z0-9]*' $(REAL_FILES) | cut -c6-)))
 space := $() $()
+MODULE = github.com/hcp-node-agent/hcp-node-agent
 
 export CGO_ENABLED ?= 0
 # Without the checkout's path in what is compiled, a fresh clone finds it in Go's build cache.
@@ -76,63 +67,48 @@ demo-svg: deps build bed ## the same, and record the join in docs/demo.svg
 test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the seeds of the fuzz targets, the real Ignition, a real control plane; prints what was skipped
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	$(MAKE) -j2 --output-sync=target test-unit test-real
-	@$(GOTESTSUM) --format none --raw-command -- cat $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/controlplane.json
+	@$(GOTESTSUM) --format none --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/controlplane.json
+
+# The race detector runs for packages that start goroutines or synchronize them.
+CONCURRENT = $(or $(sort $(dir $(shell git grep -lE '^\s*go [a-z]|\.Go\b|"sync"|"sync/atomic"' -- 'internal/*.go' 'cmd/*.go' \
+	':!*_test.go'))),$(error no file matches the patterns of CONCURRENT))
 
 # The tests with real peers mostly wait, so they run beside the others, which need the processor.
 .PHONY: test-unit test-real
 test-unit:
-	CGO_ENABLED=1 $(RUN_TESTS) --jsonfile $(RESULTS)/unit.json -- $(TEST_FLAGS) -race ./...
+	CGO_ENABLED=1 $(RUN_TESTS) --jsonfile $(RESULTS)/race.json -- $(TEST_FLAGS) -race $(addprefix ./,$(CONCURRENT))
+	$(RUN_TESTS) --jsonfile $(RESULTS)/unit.json -- $(TEST_FLAGS) \
+		$(filter-out $(CONCURRENT:%/=$(MODULE)/%),$(shell go list ./...))
 test-real:
 	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- $(TEST_FLAGS) -tags '$(REAL_TAGS)' -count=1 -p 2 -run '^($(REAL_TESTS))$$' $(addprefix ./,$(sort $(dir $(REAL_FILES))))
 	cd test/controlplane && $(RUN_TESTS) --jsonfile $(RESULTS)/controlplane.json -- $(TEST_FLAGS) ./...
 
+# PROVE runs the tests that test/vm/tests.txt lists, and keeps their record, test/vm/proofs.tsv.
+PROVE = go run ./test/vm/cmd/prove -jobs $(JOBS) $(if $(FORCE),-force) $(if $(TESTS),-tests '$(TESTS)')
+
 .PHONY: test-vm
-test-vm: deps build bed ## end-to-end tests in virtual machines: life of a node, RHCOS, OVN-Kubernetes, migration to br-ex and back, faults
-	$(MAKE) -j$(JOBS) --output-sync=target $(LANES)
-
-# Each lane has a machine and, except for the network, a control plane of its own. The longest come first.
-# Their output is in build/lane-*.log while they run. LIMIT is the timeout of go test.
-LIMIT = $(if $(THOROUGH),8h,60m)
-LANES = lane-coreos lane-ovn lane-node lane-network $(BESIDE)
-TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
-SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
-TEST_VM = go test $(TEST_FLAGS) -tags vm -count=1 -v
-
-.PHONY: $(LANES) lane-machine lane-image lane-install lane-bootc lane-events lane-fleet
-lane-bootc lane-coreos: export HOST_CLASS = $(@:lane-%=%)
-lane-install lane-node lane-events lane-bootc lane-coreos:
-	@($(TO_LOG); LANE=-$(@:lane-%=%) $(TEST_VM) -timeout $(LIMIT) \
-		-run '$(call tests_of,$(@:lane-%=%),$(TEST_KINDS))' ./test/vm/e2e); $(SHOW_LOG)
-lane-network: # TestUplinks for QUICK_KINDS only
-	@($(TO_LOG); KINDS="$(QUICK_KINDS)" $(TEST_VM) -timeout 40m -run '^TestUplinks$$' ./test/vm/network && \
-		KINDS= $(TEST_VM) -timeout 40m -run '$(call tests_of,network,quick)' -skip '^TestUplinks$$' ./test/vm/network); $(SHOW_LOG)
-lane-ovn:
-	@($(TO_LOG); THOROUGH=$(THOROUGH) $(TEST_VM) -timeout $(LIMIT) \
-		-run '$(call tests_of,ovn,$(TEST_KINDS))' ./test/vm/ovn); $(SHOW_LOG)
-lane-fleet:
-	@($(TO_LOG); $(TEST_VM) -timeout $(LIMIT) -run '$(call tests_of,fleet,quick slow)' ./test/vm/fleet); $(SHOW_LOG)
-lane-machine:
-	@($(TO_LOG); $(TEST_VM) -timeout 20m -run '$(call tests_of,machine,$(TEST_KINDS))' ./test/vm); $(SHOW_LOG)
-lane-image:
-	@($(TO_LOG); $(TEST_VM) -timeout $(LIMIT) -run '$(call tests_of,image,quick slow)' ./test/vm/ostree); $(SHOW_LOG)
+test-vm: deps build bed oracle ## the quick tests in virtual machines that have not passed here with the same inputs (TESTS=TestLab selects; FORCE=1 repeats; BESIDE="lint test" runs targets meanwhile)
+	$(PROVE) -beside '$(BESIDE)'
 
 .PHONY: test-all
-test-all: export THOROUGH = 1
-test-all: test fuzz test-rpm test-vm lane-install lane-bootc lane-events lane-fleet lane-machine lane-image test-network ## everything, for hours
+test-all: deps build bed oracle ## everything, for hours
+	$(PROVE) -kinds quick,slow -beside 'test fuzz test-rpm'
 
-.PHONY: test-ovn
-test-ovn: deps build bed lane-ovn ## join, traffic, upgrade and leave with the real OVN-Kubernetes (THOROUGH=1: also another release of Kubernetes, kills, reboot, second join)
+.PHONY: prove
+prove: deps build bed oracle ## run the tests in virtual machines whose proof is oldest or missing, and record them (BUDGET=60m starts none later)
+	$(PROVE) -kinds quick,slow -record $(if $(BUDGET),-budget $(BUDGET))
 
-.PHONY: test-fleet
-test-fleet: deps build bed lane-fleet ## three machines: install the controller, enroll them, join them, upgrade them with their NodePool, and back
+.PHONY: proofs
+proofs: ## print the record of the tests in virtual machines
+	@go run ./test/vm/cmd/prove -list
 
-.PHONY: test-network
-test-network: deps build bed ## every kind of uplink, and faults (KINDS="dhcp4 vlan" picks; THOROUGH=1 tries every fault at every part)
-	$(TEST_VM) -p 1 -timeout 8h -run '$(call tests_of,network,quick slow)' ./test/vm/lab ./test/vm/network
+.PHONY: check-proofs
+check-proofs: ## fail unless each test in virtual machines has passed within the last 10 days
+	@go run ./test/vm/cmd/prove -check
 
 .PHONY: soak
-soak: deps build bed ## power cuts and kills at random moments of join, upgrade, rollback and leave (RUNS, SEED), and of the network migration (KINDS, REBOOTS, CUTS)
-	LANE=-soak $(TEST_VM) -p 1 -timeout 24h -run '$(call tests_of,node network,soak)' ./test/vm/e2e ./test/vm/network
+soak: deps build bed oracle ## faults at random moments and at every step, for days (TESTS=TestPowerCuts selects; RUNS, SEED, KINDS, REBOOTS, CUTS)
+	$(PROVE) -kinds soak -timeout 24h -jobs 1
 
 .PHONY: fuzz
 fuzz: oracle ## every fuzz target in turn, each for EXECS inputs

@@ -41,9 +41,11 @@ the journal and is an Event.`,
 	}
 	file := settingFlags(c, "timeout", "repair")
 	metrics := c.Flags().String("metrics-file", metricsFile, "write Prometheus metrics to `FILE`; \"\" writes none")
+	divisor := c.Flags().Int("interval-divisor", 1, "divide the intervals of the checks by `N`, for tests")
+	_ = c.Flags().MarkHidden("interval-divisor") // the flag exists
 	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
 		return service.Run(ctx, service.Options{
-			Options: options, Version: version, Metrics: *metrics,
+			Options: options, Version: version, Metrics: *metrics, IntervalDivisor: *divisor,
 			AutoJoin: autojoin.Files{Dir: autojoin.DefaultDir, Credentials: os.Getenv("CREDENTIALS_DIRECTORY")},
 		})
 	})

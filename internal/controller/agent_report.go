@@ -19,7 +19,7 @@ import (
 // agentReport contains what the agent of a node has reported in annotations of its Node. A user of the node's
 // credential can report anything, so only the status of that node depends on it.
 type agentReport struct {
-	at                 time.Time // zero if there is no report
+	at                 time.Time // by the clock of the node, zero if there is no report
 	state              v1alpha1.AgentState
 	reason             string
 	release            string
@@ -33,7 +33,7 @@ type agentReport struct {
 var reportedWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
 
 // reportOf returns the report of the agent, without what is not valid. A nil node has none.
-func reportOf(node *corev1.Node, now time.Time) agentReport {
+func reportOf(node *corev1.Node) agentReport {
 	if node == nil {
 		return agentReport{}
 	}
@@ -62,9 +62,6 @@ func reportOf(node *corev1.Node, now time.Time) agentReport {
 		hostClass:          word(v1alpha1.AnnotationHostClass),
 		certificateExpires: timestamp(v1alpha1.AnnotationCertificateExpires),
 	}
-	if r.at.After(now) { // by the clock of the node
-		r.at = now
-	}
 	if node.Annotations[v1alpha1.AnnotationFailedSlot] != "" {
 		r.failure = cmp.Or(text(v1alpha1.AnnotationFailure), "no reason is reported")
 	}
@@ -84,20 +81,24 @@ const (
 )
 
 // copyReport copies a report to a status. What an agent does not report remains.
-func copyReport(status *v1alpha1.NodeEnrollmentStatus, r agentReport) {
+func copyReport(status *v1alpha1.NodeEnrollmentStatus, r agentReport, c *clock) {
 	status.Release = cmp.Or(r.release, status.Release)
 	status.ConfigHash = cmp.Or(r.config, status.ConfigHash)
 	status.HostClass = cmp.Or(r.hostClass, status.HostClass)
 	if !r.certificateExpires.IsZero() {
 		status.CertificateExpires = setTime(r.certificateExpires)
 	}
-	if !r.at.IsZero() {
+	switch {
+	case r.at.IsZero():
+	case c.hasReached(r.at):
 		status.LastReport = setTime(r.at)
+	default: // the clock of the node is ahead
+		status.LastReport = setTime(c.now)
 	}
 }
 
 // phaseOfReady returns the phase of a node that is Ready.
-func (r agentReport) phaseOfReady(now time.Time) (v1alpha1.Phase, string) {
+func (r agentReport) phaseOfReady(c *clock) (v1alpha1.Phase, string) {
 	switch {
 	case r.state == v1alpha1.AgentUpgrading:
 		return v1alpha1.PhaseUpgrading, r.reason
@@ -105,17 +106,17 @@ func (r agentReport) phaseOfReady(now time.Time) (v1alpha1.Phase, string) {
 		return v1alpha1.PhaseFailed, "the upgrade failed: " + r.failure
 	case r.state == v1alpha1.AgentDrifted:
 		return v1alpha1.PhaseDrifted, r.reason
-	case !r.at.IsZero() && now.Sub(r.at) > reportLifetime:
+	case !r.at.IsZero() && c.hasReached(r.at.Add(reportLifetime)):
 		return v1alpha1.PhaseReady, "the agent has not reported since " + report.Timestamp(r.at)
 	}
 	return v1alpha1.PhaseReady, r.reason
 }
 
 // isUpgradeOutage reports whether a node that is not Ready can be so because of its upgrade.
-func (r agentReport) isUpgradeOutage(node *corev1.Node, now time.Time) bool {
+func (r agentReport) isUpgradeOutage(node *corev1.Node, c *clock) bool {
 	ready := kube.NodeCondition(node, corev1.NodeReady)
 	return r.state == v1alpha1.AgentUpgrading && ready != nil &&
-		now.Sub(ready.LastTransitionTime.Time) < maxUpgradeOutage
+		!c.hasReached(ready.LastTransitionTime.Add(maxUpgradeOutage))
 }
 
 // condition is a condition without its type.
@@ -156,14 +157,14 @@ func (r agentReport) upToDate(published *metav1.PartialObjectMetadata) condition
 }
 
 // expiring returns the condition CertificateExpiring.
-func (r agentReport) expiring(now time.Time) condition {
+func (r agentReport) expiring(c *clock) condition {
 	end := r.certificateExpires
 	switch {
 	case end.IsZero():
 		return condition{metav1.ConditionUnknown, reasonNoReport, "the agent has not reported the expiry"}
-	case !now.Before(end):
+	case c.hasReached(end):
 		return condition{metav1.ConditionTrue, "Expired", "a certificate expired at " + report.Timestamp(end)}
-	case end.Sub(now) < certificateWarning:
+	case c.hasReached(end.Add(-certificateWarning)):
 		return condition{metav1.ConditionTrue, "ExpiresSoon", "a certificate expires at " + report.Timestamp(end)}
 	}
 	return condition{metav1.ConditionFalse, "Valid", ""}

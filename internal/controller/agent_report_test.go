@@ -127,7 +127,7 @@ func TestObserveReport(t *testing.T) {
 			Type: corev1.NodeReady, Status: test.ready, LastTransitionTime: metav1.NewTime(now.Add(-test.since)),
 		}}}}
 		node.Annotations = test.annotations
-		status := observe(object, node, published, now)
+		status := observe(object, node, published, &clock{now: now})
 		if status.Phase != test.phase || status.Reason != test.reason {
 			t.Errorf("%s: %s %q, want %s %q", test.name, status.Phase, status.Reason, test.phase, test.reason)
 		}
@@ -153,9 +153,9 @@ func TestReportedFacts(t *testing.T) {
 		v1alpha1.AnnotationCurrentConfig: "0a1b2c", v1alpha1.AnnotationHostClass: "rhcos",
 		v1alpha1.AnnotationCertificateExpires: "2027-01-01T00:00:00Z",
 	}
-	object.Status = observe(object, node, nil, now)
+	object.Status = observe(object, node, nil, &clock{now: now})
 	node.Annotations = map[string]string{v1alpha1.AnnotationRelease: strings.Repeat("4", 65)}
-	status := observe(object, node, nil, now)
+	status := observe(object, node, nil, &clock{now: now})
 	if status.Release != "4.21.3" || status.ConfigHash != "0a1b2c" || status.HostClass != "rhcos" ||
 		!status.LastReport.Time.Equal(now) || status.CertificateExpires.Year() != 2027 {
 		t.Errorf("the status is %+v", status)

@@ -100,7 +100,7 @@ var decisiveEnrollmentChange = predicate.Funcs{
 func (r *csrReconciler) csrsOf(ctx context.Context, object client.Object) []reconcile.Request {
 	names := r.waiting.of(object.GetName())
 	tokens, err := r.csrsWithToken(ctx, object.GetName())
-	if err != nil {
+	if err != nil { // the controller ends: otherwise the cache can be read
 		log.FromContext(ctx).Error(err, "listing the CSRs of a node", "node", object.GetName())
 	}
 	return lists.Map(append(names, tokens...), func(name string) reconcile.Request {

@@ -3,7 +3,6 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,7 +135,7 @@ func addControllers(m manager.Manager, hashes []enrollment.Hash) error {
 		return nil
 	}
 	addMetrics(m)
-	return cmp.Or(
+	return errors.Join(
 		addCSRController(m, hashes), addStatusController(m), addAccessController(m), addRolloutController(m),
 		addNodeSettingsController(m),
 		m.AddReadyzCheck("cache", isSynced), m.AddHealthzCheck("ping", healthz.Ping),

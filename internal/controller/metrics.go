@@ -3,8 +3,8 @@
 package controller
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -128,7 +128,7 @@ func (c *fleetCollector) Collect(samples chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	s := &scrape{reader: *reader, samples: samples, now: time.Now()}
-	if err := cmp.Or(s.addEnrollments(ctx), s.addUserDataAndRollouts(ctx)); err != nil {
+	if err := errors.Join(s.addEnrollments(ctx), s.addUserDataAndRollouts(ctx)); err != nil {
 		samples <- prometheus.NewInvalidMetric(enrollmentsDesc, err)
 	}
 }

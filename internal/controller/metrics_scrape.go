@@ -152,7 +152,7 @@ func (s *scrape) addRollout(object *v1alpha1.NodeRollout, secret *metav1.Partial
 	isPoolPaused := secret != nil && secret.Annotations[v1alpha1.AnnotationPoolPaused] != ""
 	s.add(rolloutPausedDesc, numberOf(object.Spec.Paused), pool, "noderollout")
 	s.add(rolloutPausedDesc, numberOf(isPoolPaused), pool, "nodepool")
-	s.add(rolloutPausedDesc, numberOf(!poolOf(object, secret, s.now).Window.IsOpen(s.now)), pool, "window")
+	s.add(rolloutPausedDesc, numberOf(!poolOf(object, secret, &clock{now: s.now}).Window.IsOpen(s.now)), pool, "window")
 	s.add(rolloutSlotsDesc, float64(len(status.Slots)), pool)
 	var oldest time.Time
 	for _, slot := range status.Slots {

@@ -220,7 +220,8 @@ func TestControlPlaneSurvivesInterruption(t *testing.T) {
 	c.join("before")
 	proxy.SetCut(true)
 	csr, _ := csrtest.SubmitWithToken(t, enroll(t, "meanwhile"))
-	time.Sleep(2 * time.Second)
+	refused := proxy.Refused()
+	kubetest.WaitUntil(t, "an attempt to connect", func() bool { return proxy.Refused() > refused })
 	checkPending(t, csr)
 	if !probe(t, options.ProbeAddress, "livez") {
 		t.Error("the controller is not live while the API server is unreachable")

@@ -79,7 +79,7 @@ var progressAnnotations = []string{
 func (r *rolloutReconciler) nodePoolOf(ctx context.Context, node client.Object) string {
 	record := &v1alpha1.NodeEnrollment{}
 	err := r.client.Get(ctx, client.ObjectKey{Name: node.GetName()}, record, client.UnsafeDisableDeepCopy)
-	if client.IgnoreNotFound(err) != nil {
+	if client.IgnoreNotFound(err) != nil { // the controller ends: otherwise the cache can be read
 		log.FromContext(ctx).Error(err, "getting the enrollment of a node", "node", node.GetName())
 	}
 	return record.Spec.NodePool
@@ -102,18 +102,19 @@ func (r *rolloutReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	now := time.Now()
-	pool := poolOf(object, secret, now)
-	decision := rollout.Decide(pool, nodesOf(object, members), now)
+	c := &clock{now: time.Now()}
+	pool := poolOf(object, secret, c)
+	decision := rollout.Decide(pool, nodesOf(object, members), c.now)
+	c.hasReached(decision.Recheck) // records it, unless it is zero
 	decision.Waiting = addProblem(decision.Waiting, secret)
-	err = r.apply(ctx, object, pool, decision, members, now)
+	err = r.apply(ctx, object, pool, decision, members, c.now)
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // the NodeRollout has changed
 		return reconcile.Result{RequeueAfter: recheckDelay}, nil
-	case err != nil || decision.Recheck.IsZero():
+	case err != nil || c.next.IsZero():
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: max(decision.Recheck.Sub(now), time.Second)}, nil
+	return reconcile.Result{RequeueAfter: max(c.untilNext(), time.Second)}, nil
 }
 
 // apply writes a decision. The permission of a node is removed before its slot ends, and written after its slot was

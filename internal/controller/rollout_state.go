@@ -88,7 +88,7 @@ func publishedSecret(
 }
 
 // poolOf returns what a NodeRollout and the published user data demand. Without valid limits no slot is given.
-func poolOf(object *v1alpha1.NodeRollout, secret *metav1.PartialObjectMetadata, now time.Time) rollout.Pool {
+func poolOf(object *v1alpha1.NodeRollout, secret *metav1.PartialObjectMetadata, c *clock) rollout.Pool {
 	pool := rollout.Pool{
 		MaxUnavailable: intstr.FromInt32(1),
 		MaxFailures:    int(object.Spec.MaxFailures),
@@ -117,7 +117,7 @@ func poolOf(object *v1alpha1.NodeRollout, secret *metav1.PartialObjectMetadata, 
 		pool.Blocked = "the NodePool is paused: " + reason
 	case pool.Config == "":
 		pool.Blocked = "the published user data has no configuration hash"
-	case isPast(secret.Annotations[v1alpha1.AnnotationPoolExpires], now):
+	case isPast(secret.Annotations[v1alpha1.AnnotationPoolExpires], c):
 		pool.Blocked = "the published user data has expired: the publisher is not running, or cannot read newer user data: " +
 			cmp.Or(secret.Annotations[v1alpha1.AnnotationPoolProblem], "see its log")
 	}
@@ -146,10 +146,10 @@ func addProblem(waiting string, secret *metav1.PartialObjectMetadata) string {
 	return strings.TrimPrefix(waiting+"; newer user data is not published: "+problem, "; ")
 }
 
-// isPast reports whether a timestamp is before now. One that is not valid is not.
-func isPast(timestamp string, now time.Time) bool {
+// isPast reports whether a timestamp is not in the future. One that is not valid is not past.
+func isPast(timestamp string, c *clock) bool {
 	end, err := time.Parse(time.RFC3339, timestamp)
-	return err == nil && end.Before(now)
+	return err == nil && c.hasReached(end)
 }
 
 // nodesOf returns the states of the nodes of a NodePool. The annotations of a Node, which its agent writes, decide only

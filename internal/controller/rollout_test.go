@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // A limit that the API server cannot check stops the rollout.
@@ -27,18 +28,24 @@ func TestPoolOfUnusableRollout(t *testing.T) {
 			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}},
 		}},
 	} {
-		pool := poolOf(&v1alpha1.NodeRollout{Spec: spec}, secret, now)
+		pool := poolOf(&v1alpha1.NodeRollout{Spec: spec}, secret, &clock{now: now})
 		if !strings.HasPrefix(pool.Blocked, want) {
 			t.Errorf("blocked by %q, want %q", pool.Blocked, want)
 		}
 	}
 	secret.Annotations[v1alpha1.AnnotationPoolPaused] = "until 2027"
-	if pool := poolOf(&v1alpha1.NodeRollout{}, secret, now); pool.Blocked != "the NodePool is paused: until 2027" {
+	pool := poolOf(&v1alpha1.NodeRollout{}, secret, &clock{now: now})
+	if pool.Blocked != "the NodePool is paused: until 2027" {
 		t.Errorf("blocked by %q", pool.Blocked)
 	}
 	delete(secret.Annotations, v1alpha1.AnnotationPoolPaused)
-	secret.Annotations[v1alpha1.AnnotationPoolExpires] = now.Add(-time.Second).Format(time.RFC3339)
-	pool := poolOf(&v1alpha1.NodeRollout{}, secret, now)
+	expires := now.Add(time.Hour).Truncate(time.Second)
+	secret.Annotations[v1alpha1.AnnotationPoolExpires] = report.Timestamp(expires)
+	before := &clock{now: now}
+	if pool := poolOf(&v1alpha1.NodeRollout{}, secret, before); pool.Blocked != "" || !before.next.Equal(expires) {
+		t.Errorf("before the expiry: blocked by %q, observed again at %s, want %s", pool.Blocked, before.next, expires)
+	}
+	pool = poolOf(&v1alpha1.NodeRollout{}, secret, &clock{now: expires})
 	if !strings.HasPrefix(pool.Blocked, "the published user data has expired") {
 		t.Errorf("blocked by %q", pool.Blocked)
 	}

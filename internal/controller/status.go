@@ -37,10 +37,11 @@ const EventSource = "hcp-node-admin"
 type statusReconciler struct {
 	client client.Client
 	events events.EventRecorder
+	now    func() time.Time
 }
 
 func addStatusController(m manager.Manager) error {
-	r := &statusReconciler{client: m.GetClient(), events: m.GetEventRecorder(EventSource)}
+	r := &statusReconciler{client: m.GetClient(), events: m.GetEventRecorder(EventSource), now: time.Now}
 	return builder.ControllerManagedBy(m).Named("status").
 		For(&v1alpha1.NodeEnrollment{}).
 		Watches(&corev1.Node{}, &handler.EnqueueRequestForObject{}). // a Node and its enrollment have the same name
@@ -51,7 +52,7 @@ func addStatusController(m manager.Manager) error {
 // enrollmentsOf returns the NodeEnrollments of the NodePool of a Secret with user data.
 func (r *statusReconciler) enrollmentsOf(ctx context.Context, secret client.Object) []reconcile.Request {
 	records, err := enrollmentsOfPool(ctx, r.client, secret.GetLabels()[v1alpha1.LabelNodePool])
-	if err != nil {
+	if err != nil { // the controller ends: otherwise the cache can be read
 		log.FromContext(ctx).Error(err, "reading the enrollments to update")
 	}
 	return lists.Map(records, func(record v1alpha1.NodeEnrollment) reconcile.Request {
@@ -79,20 +80,22 @@ func (r *statusReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 			return reconcile.Result{}, err
 		}
 	}
-	now := time.Now()
+	c := &clock{now: r.now()}
 	updated := object.DeepCopy()
-	updated.Status = observe(object, node, published, now)
+	updated.Status = observe(object, node, published, c)
 	if !equality.Semantic.DeepEqual(object.Status, updated.Status) {
-		if err := r.client.Status().Patch(ctx, updated, client.MergeFrom(object)); err != nil {
+		// The new status depends on the last one, and an object of the cache can be older than that.
+		patch := client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
+		err := r.client.Status().Patch(ctx, updated, patch)
+		switch {
+		case apierrors.IsConflict(err):
+			return reconcile.Result{RequeueAfter: recheckDelay}, nil
+		case err != nil:
 			return reconcile.Result{}, client.IgnoreNotFound(err)
 		}
 		r.reportPhase(object, updated)
 	}
-	var result reconcile.Result
-	if until := object.Spec.Expires.Sub(now); object.Status.BoundKey == "" && until > 0 {
-		result.RequeueAfter = until
-	}
-	return result, nil
+	return reconcile.Result{RequeueAfter: c.untilNext()}, nil
 }
 
 // reportPhase records an Event about a new phase.
@@ -110,13 +113,14 @@ func (r *statusReconciler) reportPhase(before, after *v1alpha1.NodeEnrollment) {
 }
 
 // observe returns the status of an enrollment. A nil node does not exist; published is the metadata of the Secret with
-// the user data of its NodePool, nil if there is none.
+// the user data of its NodePool, nil if there is none. All comparisons with the current
+// time are those of the clock.
 func observe(
-	object *v1alpha1.NodeEnrollment, node *corev1.Node, published *metav1.PartialObjectMetadata, now time.Time,
+	object *v1alpha1.NodeEnrollment, node *corev1.Node, published *metav1.PartialObjectMetadata, c *clock,
 ) v1alpha1.NodeEnrollmentStatus {
 	status := *object.Status.DeepCopy()
-	reported := reportOf(node, now)
-	status.Phase, status.Reason = phaseOf(object, node, reported, now)
+	reported := reportOf(node)
+	status.Phase, status.Reason = phaseOf(object, node, reported, c)
 	set := func(kind string, value condition) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 			Type: kind, Status: value.status, Reason: value.reason, Message: value.message,
@@ -135,7 +139,7 @@ func observe(
 		status.MachineID = report.Shorten(node.Status.NodeInfo.MachineID, maxMachineIDLength)
 		set(v1alpha1.ConditionJoined, condition{metav1.ConditionTrue, "NodeExists", ""})
 		set(v1alpha1.ConditionReady, readiness(node))
-		copyReport(&status, reported)
+		copyReport(&status, reported, c)
 	case hasJoined(object):
 		deleted := condition{metav1.ConditionFalse, reasonNodeDeleted, "the Node was deleted"}
 		set(v1alpha1.ConditionJoined, deleted)
@@ -147,7 +151,7 @@ func observe(
 	}
 	set(v1alpha1.ConditionUpToDate, reported.upToDate(published))
 	set(v1alpha1.ConditionDrifted, reported.drift())
-	set(v1alpha1.ConditionCertificateExpiring, reported.expiring(now))
+	set(v1alpha1.ConditionCertificateExpiring, reported.expiring(c))
 	return status
 }
 
@@ -162,7 +166,7 @@ func hasJoined(object *v1alpha1.NodeEnrollment) bool {
 
 // phaseOf returns the phase and its reason.
 func phaseOf(
-	object *v1alpha1.NodeEnrollment, node *corev1.Node, reported agentReport, now time.Time,
+	object *v1alpha1.NodeEnrollment, node *corev1.Node, reported agentReport, c *clock,
 ) (v1alpha1.Phase, string) {
 	if _, err := enrollment.FromObject(object); err != nil {
 		return v1alpha1.PhaseFailed, "the enrollment is invalid: " + err.Error()
@@ -173,7 +177,7 @@ func phaseOf(
 			return v1alpha1.PhaseLost, "the Node was deleted"
 		case object.Status.BoundKey != "":
 			return v1alpha1.PhaseEnrolled, "the host has used the join token; its Node does not exist yet"
-		case !now.Before(object.Spec.Expires.Time):
+		case c.hasReached(object.Spec.Expires.Time):
 			return v1alpha1.PhaseFailed, "the join token has expired"
 		}
 		return v1alpha1.PhasePending, "no host has used the join token"
@@ -185,8 +189,8 @@ func phaseOf(
 			(phase == v1alpha1.PhaseFailed || phase == v1alpha1.PhaseLost || phase == v1alpha1.PhaseUpgrading)
 	switch {
 	case ready.status == metav1.ConditionTrue:
-		return reported.phaseOfReady(now)
-	case reported.isUpgradeOutage(node, now):
+		return reported.phaseOfReady(c)
+	case reported.isUpgradeOutage(node, c):
 		return v1alpha1.PhaseUpgrading, cmp.Or(reported.reason, ready.message)
 	case ready.status == metav1.ConditionUnknown:
 		return v1alpha1.PhaseLost, ready.message

@@ -112,7 +112,7 @@ func TestObserve(t *testing.T) {
 			if step.change != nil {
 				step.change(current)
 			}
-			current.Status = observe(current, step.node, nil, now.Add(step.at))
+			current.Status = observe(current, step.node, nil, &clock{now: now.Add(step.at)})
 			status := current.Status
 			if status.Phase != step.phase || !strings.Contains(status.Reason, step.reason) ||
 				len(status.Reason) > maxMessageLength {

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,7 +46,7 @@ spec:
 	}
 	before := c.published(t, "workers")
 	c.setToken(t, "workers", firstToken)
-	time.Sleep(time.Second) // several intervals
+	r.awaitRounds(t)
 	after := c.published(t, "workers")
 	if after == nil || after.ResourceVersion != before.ResourceVersion ||
 		bytes.Equal(after.Data[v1alpha1.UserDataKey], c.userData(t, firstToken)) {

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/hypershift"
@@ -25,13 +24,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 
-const (
-	namespace    = hypershift.Namespace
-	controlPlane = hypershift.ControlPlane
-	firstToken   = "7e5b7b9e-8e0e-4d5b-9f4b-0d3c5a1e2f30" //nolint:gosec // of the test
-	secondToken  = "0c0f3f6a-1d2b-4c3a-8b7a-9e8d7c6b5a41" //nolint:gosec // of the test
-	remedy       = "# renew the credential"
-)
+const secondToken = "0c0f3f6a-1d2b-4c3a-8b7a-9e8d7c6b5a41" //nolint:gosec // of the test
 
 // clusters are a real management cluster with HyperShift's resources and a real hosted cluster.
 type clusters struct {
@@ -78,13 +71,6 @@ func newClient(t *testing.T, config *rest.Config) client.Client {
 	return c
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // createManagementObjects creates what HyperShift creates, and the objects of deploy/management-publish for it.
 func (c *clusters) createManagementObjects(t *testing.T) {
 	t.Helper()
@@ -108,13 +94,7 @@ func (c *clusters) createManagementObjects(t *testing.T) {
 // userData returns user data with a token.
 func (c *clusters) userData(t *testing.T, token string) []byte {
 	t.Helper()
-	userData, err := ignition.NewUserData(ignition.Values{
-		Endpoint: "ignition.example.com", Token: []byte(token), CA: c.ca, NodePool: "clusters/workers", Hash: "844282c1",
-	})
-	check(t, err)
-	content, err := userData.Encode()
-	check(t, err)
-	return content
+	return encodeUserData(t, c.ca, token)
 }
 
 // setToken replaces the token and the user data of a NodePool, as HyperShift does.

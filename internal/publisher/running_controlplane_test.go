@@ -7,6 +7,8 @@ package publisher
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -27,14 +29,8 @@ type running struct {
 	mutex    sync.Mutex
 	entries  []entry
 	recorded map[string]time.Time
+	rounds   int // that have begun; a request that is repeated counts again
 	stop     func()
-}
-
-type entry struct {
-	Message  string `json:"msg"`
-	NodePool string `json:"nodePool"`
-	Error    string `json:"error"`
-	Remedy   string `json:"remedy"`
 }
 
 // start starts a publisher as a part of a manager, as the program does.
@@ -43,6 +39,8 @@ func (c *clusters) start(t *testing.T, config *rest.Config, hostedCluster string
 	r := &running{recorded: map[string]time.Time{}}
 	m, err := manager.New(c.hostedConfig, manager.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
 	check(t, err)
+	config = rest.CopyConfig(config)
+	config.Wrap(r.countRounds)
 	conn, err := kube.Connect(config, kubetest.NoProxy)
 	check(t, err)
 	p := &Publisher{
@@ -67,6 +65,35 @@ func (c *clusters) start(t *testing.T, config *rest.Config, hostedCluster string
 	})
 	t.Cleanup(r.stop)
 	return r
+}
+
+// countRounds counts the requests for the HostedCluster, with which each round begins.
+func (r *running) countRounds(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		if path.Base(path.Dir(request.URL.Path)) == "hostedclusters" {
+			r.mutex.Lock()
+			r.rounds++
+			r.mutex.Unlock()
+		}
+		return next.RoundTrip(request)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip sends a request.
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// awaitRounds waits until two rounds have begun and ended.
+func (r *running) awaitRounds(t *testing.T) {
+	t.Helper()
+	begun := func() int {
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		return r.rounds
+	}
+	before := begun()
+	kubetest.WaitUntil(t, "two rounds", func() bool { return begun() >= before+3 })
 }
 
 func (r *running) log(line string) {

@@ -25,7 +25,7 @@ const hostCheck = "host"
 // checks returns the checks of the service, whose names label metrics, and their intervals. For 100 nodes they
 // cause at most a few API requests per minute.
 func (m *nodeMonitor) checks() []Check {
-	return []Check{
+	checks := []Check{
 		{Name: "node", Interval: time.Minute, Find: m.checkNode},
 		{Name: hostCheck, Interval: time.Minute, Find: m.checkHost},
 		{Name: "drift", Interval: 10 * time.Minute, Find: m.checkDrift},
@@ -36,6 +36,10 @@ func (m *nodeMonitor) checks() []Check {
 		{Name: "updates", Interval: time.Hour, Find: m.checkUpdates},
 		{Name: "rollout", Interval: time.Minute, Find: m.checkRollout},
 	}
+	for i := range checks {
+		checks[i].Interval = m.interval(checks[i].Interval)
+	}
+	return checks
 }
 
 // checkNode returns the reasons why the Node is not Ready or not schedulable.

@@ -32,12 +32,12 @@ type caObservation struct {
 	since   time.Time
 }
 
-// confirm records an observation, and reports whether the CAs have been unchanged long enough to be used.
-func (o *caObservation) confirm(version string, now time.Time) bool {
+// confirm records an observation, and reports whether the CAs have been unchanged for the time after, thus can be used.
+func (o *caObservation) confirm(version string, now time.Time, after time.Duration) bool {
 	if version != o.version {
 		*o = caObservation{version: version, since: now}
 	}
-	return now.Sub(o.since) >= casConfirmation
+	return now.Sub(o.since) >= after
 }
 
 // checkCAs returns findings about certificate authorities that the node does not
@@ -67,7 +67,7 @@ func (m *nodeMonitor) missingCAs(ctx context.Context, now time.Time) ([]*x509.Ce
 		return nil, err
 	}
 	missing, err := m.node.MissingCAs(ctx, cluster)
-	if err != nil || !m.cas.confirm(missing.Version, now) {
+	if err != nil || !m.cas.confirm(missing.Version, now, m.interval(casConfirmation)) {
 		return nil, err
 	}
 	return missing.Certificates, nil

@@ -30,6 +30,13 @@ type Options struct {
 	Metrics string // output file for node_exporter's textfile collector; "" for none
 	// AutoJoin locates the files that start a join if none has been recorded.
 	AutoJoin autojoin.Files
+	// IntervalDivisor divides the intervals of the checks if it is greater than 1, so that tests need not wait for them.
+	IntervalDivisor int
+}
+
+// interval returns an interval of the checks, divided by IntervalDivisor.
+func (o Options) interval(undivided time.Duration) time.Duration {
+	return undivided / time.Duration(max(1, o.IntervalDivisor))
 }
 
 // Run runs the service. It resumes an unfinished join, or starts one with the files
@@ -84,8 +91,8 @@ func Run(ctx context.Context, options Options) error {
 		Wake:         m.wake,
 		Checks:       m.checks(),
 		Timeout:      2 * time.Minute,
-		ConfirmAfter: 20 * time.Second,
-		RecheckAfter: 2 * time.Minute,
+		ConfirmAfter: options.interval(20 * time.Second),
+		RecheckAfter: options.interval(2 * time.Minute),
 		OnChange:     m.publishChanges,
 		OnTick:       m.reportAndRepair,
 		Done:         m.hasEnded,

@@ -20,6 +20,7 @@ type Proxy struct {
 	listener    net.Listener
 	mu          sync.Mutex
 	isCut       bool
+	refused     int
 	connections []net.Conn
 }
 
@@ -51,6 +52,7 @@ func (p *Proxy) forward(near net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.isCut {
+		p.refused++
 		near.Close()
 		return
 	}
@@ -67,6 +69,13 @@ func (p *Proxy) forward(near net.Conn) {
 			far.Close()
 		}()
 	}
+}
+
+// Refused returns the number of connections that were refused.
+func (p *Proxy) Refused() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refused
 }
 
 // SetCut closes all connections and refuses further ones, or accepts them again.

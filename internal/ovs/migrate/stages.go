@@ -5,6 +5,8 @@ package migrate
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -36,14 +38,13 @@ func (d *Driver) migrate(ctx context.Context, request Request) error {
 	if err := d.pending().write(m.Backup); err != nil {
 		return d.rollBack(ctx, m, err)
 	}
-	// All stages must finish before NetworkManager rolls back itself.
-	limited, cancel := context.WithTimeout(ctx, d.rollbackTimeout()*3/4)
+	limited, cancel := context.WithTimeoutCause(ctx, d.changeTimeout(), errChangeTimeout)
 	defer cancel()
 	watched, end := context.WithCancelCause(limited)
 	defer end(nil)
 	stopMeasurement := measureOutage(watched, m.Uplink, m.AddressState, end)
 	err = d.attempt(watched, request, checkpoint)
-	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
+	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) && !errors.Is(err, cause) {
 		err = cause // the gateway stopped responding
 	}
 	d.outage = stopMeasurement()
@@ -52,6 +53,13 @@ func (d *Driver) migrate(ctx context.Context, request Request) error {
 	}
 	return nil
 }
+
+// changeTimeout returns the timeout of the change. It leaves NetworkManager time to commit the change before it rolls
+// back itself.
+func (d *Driver) changeTimeout() time.Duration { return d.rollbackTimeout() * 3 / 4 }
+
+// errChangeTimeout is the cause of the end of a context after changeTimeout.
+var errChangeTimeout = errors.New("the change took too long")
 
 // attempt runs the stages of the migration, including commit.
 func (d *Driver) attempt(ctx context.Context, request Request, checkpoint networkmanager.Checkpoint) error {
@@ -68,10 +76,20 @@ func (d *Driver) attempt(ctx context.Context, request Request, checkpoint networ
 	for _, stage := range a.stages(ovs.HasLeftovers(request.Facts, m.Backup)) {
 		d.Log.Wait("waiting for "+stage.what, "")
 		if err := stage.do(ctx); err != nil {
-			return err
+			return d.explainTimeout(ctx, stage, err)
 		}
 	}
 	return nil
+}
+
+// explainTimeout returns an error that names the setting if a stage failed because the whole change has taken too
+// long, and err otherwise.
+func (d *Driver) explainTimeout(ctx context.Context, stage stage, err error) error {
+	if !errors.Is(context.Cause(ctx), errChangeTimeout) {
+		return err
+	}
+	return fmt.Errorf("%w: after %s, three quarters of --network-timeout %s, it was still waiting for %s",
+		errChangeTimeout, d.changeTimeout(), d.rollbackTimeout(), stage.what)
 }
 
 // stage is one part of a migration. The text in what follows "waiting for".

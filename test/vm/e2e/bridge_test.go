@@ -87,11 +87,13 @@ func testStatusOfBridge(ctx context.Context, t *testing.T) *ovs.Status {
 // restart of NetworkManager.
 func testRestartOfNetworkManager(ctx context.Context, t *testing.T) {
 	t.Helper()
+	const flowPort = "ovs-vsctl get Interface eth0 ofport" // flows of OVN refer to it
+	before := mustOutput(ctx, t, flowPort)
 	bridge := mustOutput(ctx, t, `systemctl restart NetworkManager && nm-online -q -t 300
 		ovs-vsctl get Bridge br-ex external_ids:bridge-uplink; ovs-vsctl get Interface eth0 type
-		ip route show default | grep -c 'dev br-ex'`)
-	if bridge != "eth0\nsystem\n1" {
-		t.Errorf("br-ex after a restart of NetworkManager: %s", bridge)
+		ip route show default | grep -c 'dev br-ex'; `+flowPort)
+	if bridge != "eth0\nsystem\n1\n"+before {
+		t.Errorf("br-ex after a restart of NetworkManager: %s, the OpenFlow port before: %s", bridge, before)
 	}
 }
 

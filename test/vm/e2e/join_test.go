@@ -16,54 +16,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
-// TestNodeLifeCycle tests the life cycle of a node: the checks before a join, the join, the commands about
-// a joined host, boots, and leave.
-func TestNodeLifeCycle(t *testing.T) {
-	ctx := newContext(t)
-	before := hostState(ctx, t)
-	testDoctorBeforeJoin(ctx, t)
-	testPlannedBridge(ctx, t)
-	testUnreachableEndpoint(ctx, t)
-
-	session, err := environment.Machine.Uplink(ctx) // over the interface that is attached to br-ex
-	must(t, err)
-	must(t, session.Connect(ctx))
-	testJoinWithEndpoint(ctx, t)
-	if who, err := session.Output(ctx, "hostname"); err != nil || who != testenv.NodeName || !session.Connected() {
-		t.Errorf("the session over the uplink did not survive: %q, %v", who, err)
-	}
-	session.Disconnect()
-	pod, err := environment.RunPod(ctx, "first")
-	must(t, err)
-	if pod.Spec.NodeName != testenv.NodeName {
-		t.Errorf("the pod runs on %q", pod.Spec.NodeName)
-	}
-
-	testNothingToChange(ctx, t)
-	bridge := testStatusOfBridge(ctx, t)
-	checkNoSecrets(ctx, t)
-	testDoctorOfHealthyNode(ctx, t)
-	testDoctorOfStoppedKubelet(ctx, t)
-	testRestartOfNetworkManager(ctx, t)
-	testBootWithOtherAddress(ctx, t, bridge.NodeIPs[0].String())
-	_, err = environment.RunPod(ctx, "after-reboot")
-	must(t, err)
-	runAgent(ctx, t, report.Success, "status")
-	testNodeIPWithoutTheAgent(ctx, t)
-
-	must(t, environment.DeletePods(ctx))
-	makeManualChanges(ctx, t)
-	left := runAgent(ctx, t, report.Success, "leave")
-	checkContains(t, left.Stdout, "oc delete node "+testenv.NodeName)
-	checkManualChangesKept(ctx, t, left.Stdout)
-	checkHostState(ctx, t, before)
-}
-
-// TestSecondJoin tests joins of hosts that have joined before: with new user data, after leave, and after the Node was
-// deleted.
-func TestSecondJoin(t *testing.T) {
+// TestBootAndSecondJoin boots a node with another address, and joins a host that has joined before: with new user data,
+// after leave, and after the Node was deleted.
+func TestBootAndSecondJoin(t *testing.T) {
 	ctx := newContext(t)
 	runAgent(ctx, t, report.Success, joinCommand)
+	testBootWithOtherAddress(ctx, t, testStatusOfBridge(ctx, t).NodeIPs[0].String())
+	runAgent(ctx, t, report.Success, "status")
+	testNodeIPWithoutTheAgent(ctx, t)
 	renewUserData(ctx, t)
 	runAgent(ctx, t, report.Success, "leave")
 	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))

@@ -22,6 +22,9 @@ import (
 // environment is the environment that all tests use in sequence.
 var environment *testenv.Environment
 
+// logs is the directory of the logs.
+var logs string
+
 // installedSnapshot is the machine's snapshot after the installation of the agent, or without the agent for [vm.RHCOS].
 const installedSnapshot = "installed"
 
@@ -41,14 +44,13 @@ func runTests(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	dir := filepath.Join(repository, "build", "e2e"+os.Getenv("LANE")) // two test runs can be concurrent
-	if err := os.RemoveAll(dir); err != nil {
+	if logs, err = vm.LogDirectory(repository, "e2e"); err != nil {
 		return 1, err
 	}
 	began := time.Now()
 	class := vm.Class(os.Getenv("HOST_CLASS"))
 	environment, err = testenv.Open(ctx, testenv.Options{
-		Repository: repository, Dir: dir, Log: os.Stderr, Snapshot: true, Class: class,
+		Repository: repository, Dir: logs, Log: os.Stderr, Snapshot: true, Class: class,
 	})
 	if err != nil {
 		return 1, err
@@ -63,6 +65,6 @@ func runTests(m *testing.M) (int, error) {
 	if err := environment.Machine.Snapshot(ctx, installedSnapshot); err != nil {
 		return 1, err
 	}
-	fmt.Printf("control plane and machine ready in %.1f s; logs: %s\n", time.Since(began).Seconds(), dir)
+	fmt.Printf("control plane and machine ready in %.1f s; logs: %s\n", time.Since(began).Seconds(), logs)
 	return m.Run(), nil
 }

@@ -32,7 +32,10 @@ const metricsFile = "/run/hcp-node-agent/metrics/hcp-node-agent.prom"
 func joinWithToken(ctx context.Context, t *testing.T) {
 	t.Helper()
 	mustOutput(ctx, t, "mkdir -p /etc/hcp-node-agent && printf 'apiVersion: "+report.APIVersion+
-		`\nkind: JoinConfig\nrepair: true\n' >/etc/hcp-node-agent/config.yaml`)
+		`\nkind: JoinConfig\nrepair: true\n' >/etc/hcp-node-agent/config.yaml
+		mkdir -p /etc/systemd/system/hcp-node-agent.service.d
+		printf '[Service]\nEnvironment=OPTIONS=--interval-divisor=6\n' \
+			>/etc/systemd/system/hcp-node-agent.service.d/50-intervals.conf && systemctl daemon-reload`)
 	createJoinToken(ctx, t)
 	runAgent(ctx, t, report.Success, joinByUserData+" --join-token /root/worker-0.token")
 	node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})

@@ -78,7 +78,7 @@ func upgradePackages(ctx context.Context, t *testing.T, repository *releaseRepos
 	checkContains(t, runAgent(ctx, t, report.Success,
 		"plan --user-data "+testenv.UserDataPath+" --apply-host-settings").Stdout,
 		"Upgrade (the node is drained)", "reboot after a drain: boot loader",
-		"restart kubelet after a drain: openshift-kubelet")
+		"restart kubelet.service after a drain: openshift-kubelet")
 	must(t, environment.Machine.RebootByGRUB(ctx, func() error {
 		out := runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand+" --apply-host-settings=reboot",
 			"rebooting the host with the kernel arguments", func() {})

@@ -26,7 +26,7 @@ const labelScript = `find /etc /opt /srv /usr/local /var/lib -xdev \
 const (
 	ledgerPathsScript = `sed 's/^[0-9a-f]* //' /var/lib/hcp-node-agent/ledger.log |
   jq -r 'select(.entries) | .entries[] | select(.kind == "file" or .kind == "directory" or .kind == "link") |
-    select(.want.present) | .target' | sort -u`
+    select(.desired.present) | .target' | sort -u`
 	verify = ledgerPathsScript + ` | xargs -d '\n' matchpathcon -V`
 )
 

@@ -51,8 +51,7 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	directory = filepath.Join(repository, "build", "fleet")
-	if err := os.RemoveAll(directory); err != nil {
+	if directory, err = vm.LogDirectory(repository, "fleet"); err != nil {
 		return 1, err
 	}
 	environment, err = testenv.Open(ctx, testenv.Options{

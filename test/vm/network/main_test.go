@@ -55,8 +55,7 @@ func runTests(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	logs = filepath.Join(repository, "build", "network")
-	if err := os.RemoveAll(logs); err != nil {
+	if logs, err = vm.LogDirectory(repository, "network"); err != nil {
 		return 1, err
 	}
 	if kinds, err = uplink.Find(os.Getenv("KINDS")); err != nil {

@@ -2,7 +2,7 @@
 
 //go:build vm
 
-package ovn
+package e2e
 
 import (
 	"context"
@@ -19,37 +19,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/netns"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/ovn"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
-const namespace = "openshift-ovn-kubernetes"
-
-// awaitNode waits until the Node is Ready since this boot and has no taints.
-func awaitNode(ctx context.Context, t *testing.T) {
-	t.Helper()
-	boot := output(ctx, t, "cat /proc/sys/kernel/random/boot_id")
-	waittest.Until(t, "waiting for the Node to be Ready in boot "+boot, func() (any, bool) {
-		node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
-		if err != nil {
-			return err, false
-		}
-		seen := fmt.Sprintf("boot %s, taints %v, conditions %v", node.Status.NodeInfo.BootID, node.Spec.Taints,
-			node.Status.Conditions)
-		return seen, node.Status.NodeInfo.BootID == boot && len(node.Spec.Taints) == 0 && kube.IsReady(node)
-	})
-}
+// outsidePort is the port of the server of checkTraffic outside the cluster.
+const outsidePort = "8088"
 
 // awaitPods waits until the pods of OVN-Kubernetes and of the workloads are Ready. After a
 // reboot, the reported status can still be from before.
 func awaitPods(ctx context.Context, t *testing.T) {
 	t.Helper()
-	for _, name := range []string{namespace + "/ovnkube-node", "default/server", "default/client"} {
+	for _, name := range []string{ovn.Namespace + "/ovnkube-node", "default/server", "default/client"} {
 		space, app, _ := strings.Cut(name, "/")
 		waittest.Until(t, "waiting for the pod of "+name+" to be Ready", func() (any, bool) {
-			list, err := testCluster.Client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
+			list, err := environment.Client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
 			if err != nil {
 				return err, false
 			}
@@ -71,7 +57,7 @@ func isReady(pod corev1.Pod) bool {
 // checkGatewayIsBridge checks that OVN-Kubernetes uses br-ex as the node's gateway.
 func checkGatewayIsBridge(ctx context.Context, t *testing.T) {
 	t.Helper()
-	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+	node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
 	var gateway struct {
 		Default struct {
@@ -85,13 +71,13 @@ func checkGatewayIsBridge(ctx context.Context, t *testing.T) {
 	got := gateway.Default
 	want := got
 	want.InterfaceID = "br-ex_" + testenv.NodeName
-	want.MAC = output(ctx, t, "cat /sys/class/net/br-ex/address")
-	want.IP = output(ctx, t, `ip -4 -o address show br-ex | awk '!/169\.254\./ { print $4 }'`)
-	want.NextHop = hostAddress
+	want.MAC = mustOutput(ctx, t, "cat /sys/class/net/br-ex/address")
+	want.IP = mustOutput(ctx, t, `ip -4 -o address show br-ex | awk '!/169\.254\./ { print $4 }'`)
+	want.NextHop = ovn.HostAddress
 	if got != want {
 		t.Errorf("the node's gateway is %+v, want %+v", got, want)
 	}
-	ports := output(ctx, t, "ovs-vsctl list-ports br-ex; ovs-vsctl list-ports br-int | grep -c '^patch-br-int-to-br-ex'")
+	ports := mustOutput(ctx, t, "ovs-vsctl list-ports br-ex; ovs-vsctl list-ports br-int | grep -c '^patch-br-int-to-br-ex'")
 	if ports != "eth0\npatch-br-ex_"+testenv.NodeName+"-to-br-int\n1" {
 		t.Errorf("the ports of br-ex, and the number of patch ports of br-int: %q", ports)
 	}
@@ -101,7 +87,7 @@ func checkGatewayIsBridge(ctx context.Context, t *testing.T) {
 func checkTraffic(ctx context.Context, t *testing.T) {
 	t.Helper()
 	address := nodeAddress(ctx, t)
-	pods, err := testCluster.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=server"})
+	pods, err := environment.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=server"})
 	must(t, err)
 	if len(pods.Items) != 1 {
 		t.Fatalf("%d pods of the server", len(pods.Items))
@@ -113,12 +99,12 @@ func checkTraffic(ctx context.Context, t *testing.T) {
 
 	pod := func(url string) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
-			return testCluster.kube(ctx, "", "exec", "ds/client", "--", "/usr/bin/workload", "get", url)
+			return networkPlugin.Kubectl(ctx, "", "exec", "ds/client", "--", "/usr/bin/workload", "get", url)
 		}
 	}
 	machine := func(url string) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
-			return testCluster.Machine.Output(ctx, "curl -sS --max-time 20 "+url)
+			return environment.Machine.Output(ctx, "curl -sS --max-time 20 "+url)
 		}
 	}
 	for _, c := range []struct {
@@ -127,19 +113,19 @@ func checkTraffic(ctx context.Context, t *testing.T) {
 		want string
 	}{
 		{"pod to pod", pod("http://" + server.Status.PodIP + ":8080"), hello},
-		{"pod to service", pod("http://" + serviceIP), hello},
-		{"pod to API", pod("https://172.31.0.1/version"), testCluster.ControlPlane.KubernetesVersion},
+		{"pod to service", pod("http://" + ovn.ServiceIP), hello},
+		{"pod to API", pod("https://172.31.0.1/version"), environment.ControlPlane.KubernetesVersion},
 		{
 			"pod to outside by name, as the node", pod("http://registry." + domain() + ":" + outsidePort),
 			"from " + address + "\n",
 		},
 		{"host to pod", machine("http://" + server.Status.PodIP + ":8080"), hello},
-		{"host to service", machine("http://" + serviceIP), hello},
+		{"host to service", machine("http://" + ovn.ServiceIP), hello},
 		{
 			"outside to NodePort",
-			func(context.Context) (string, error) { return getOutside("http://" + address + ":" + nodePort) }, hello,
+			func(context.Context) (string, error) { return getOutside("http://" + address + ":" + ovn.NodePort) }, hello,
 		},
-		{"logs", func(ctx context.Context) (string, error) { return testCluster.kube(ctx, "", "logs", server.Name) }, hello},
+		{"logs", func(ctx context.Context) (string, error) { return networkPlugin.Kubectl(ctx, "", "logs", server.Name) }, hello},
 	} {
 		var got string
 		// OVN programs a service after the pod is Ready, and ovnkube detects a br-ex that
@@ -161,7 +147,7 @@ func checkTraffic(ctx context.Context, t *testing.T) {
 // nodeAddress returns the InternalIP of the Node.
 func nodeAddress(ctx context.Context, t *testing.T) string {
 	t.Helper()
-	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+	node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
 	for _, a := range node.Status.Addresses {
 		if a.Type == corev1.NodeInternalIP {
@@ -172,14 +158,14 @@ func nodeAddress(ctx context.Context, t *testing.T) string {
 	return ""
 }
 
-func domain() string { return testCluster.ControlPlane.Name + ".example.com" }
+func domain() string { return environment.ControlPlane.Name + ".example.com" }
 
 // serveOutside runs a server outside the cluster that responds with the address of its client.
 func serveOutside(t *testing.T) (stop func()) {
 	t.Helper()
 	var listener net.Listener
-	must(t, netns.Do(testCluster.ControlPlane.Netns, func() (err error) {
-		listener, err = net.Listen("tcp", net.JoinHostPort(hostAddress, outsidePort))
+	must(t, netns.Do(environment.ControlPlane.Netns, func() (err error) {
+		listener, err = net.Listen("tcp", net.JoinHostPort(ovn.HostAddress, outsidePort))
 		return err
 	}))
 	server := &http.Server{
@@ -198,7 +184,7 @@ func getOutside(url string) (string, error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(_ context.Context, network, address string) (conn net.Conn, err error) {
-			err = netns.Do(testCluster.ControlPlane.Netns, func() (err error) {
+			err = netns.Do(environment.ControlPlane.Netns, func() (err error) {
 				conn, err = net.DialTimeout(network, address, 10*time.Second)
 				return err
 			})

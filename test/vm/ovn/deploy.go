@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build vm
-
+// Package ovn deploys the real OVN-Kubernetes to a control plane and a machine.
 package ovn
 
 import (
@@ -34,70 +33,76 @@ var config string
 //go:embed ovnkube-lib.sh
 var script string
 
+// Addresses of the workloads, and of the control plane as the machine sees it.
 const (
-	hostAddress = "192.0.2.1" // of the control plane, as seen by the machine
-	serviceIP   = "172.31.0.80"
-	nodePort    = "30080"
-	outsidePort = "8088"
+	HostAddress = "192.0.2.1"
+	ServiceIP   = "172.31.0.80"
+	NodePort    = "30080"
 )
 
-// cluster is a control plane and a machine, with OVN-Kubernetes deployed.
-type cluster struct {
+// Namespace is the namespace of OVN-Kubernetes' pods.
+const Namespace = "openshift-ovn-kubernetes"
+
+// Cluster is a control plane and a machine with OVN-Kubernetes.
+type Cluster struct {
 	*testenv.Environment
 
-	dir     string // for logs
-	kubectl string
-	manager *child.Child
+	repository string
+	logs       string // directory
+	kubectl    string
+	manager    *child.Child
 }
 
-// Close stops the machine and the control plane.
-func (c *cluster) Close() error {
-	if c.manager != nil {
-		c.manager.Kill()
-	}
-	return c.Environment.Close()
-}
-
-// deploy installs OVN-Kubernetes in the machine, replaces the stand-in of the network operator,
-// and starts the component that runs in the hosted control plane.
-func (c *cluster) deploy(ctx context.Context) error {
+// Deploy installs OVN-Kubernetes in the machine, replaces the stand-in of the network operator, and starts the
+// component that runs in the hosted control plane, which writes to the directory logs. The caller must close the result
+// before the environment.
+func Deploy(ctx context.Context, environment *testenv.Environment, repository, logs string) (*Cluster, error) {
 	bin, err := bed.Build(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.kubectl = filepath.Join(bin, "kubectl")
-	built, err := build(ctx)
+	c := &Cluster{
+		Environment: environment, repository: repository, logs: logs, kubectl: filepath.Join(bin, "kubectl"),
+	}
+	built, err := c.build(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := c.installOVN(ctx, filepath.Join(built, "root.tar")); err != nil {
-		return err
+	if err := c.install(ctx, filepath.Join(built, "root.tar")); err != nil {
+		return nil, err
 	}
 	if err := c.ControlPlane.SetNetwork(ctx, false); err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.awaitNoStandIn(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	rendered, err := c.manifests()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := c.kube(ctx, rendered, "apply", "-f", "-"); err != nil {
-		return err
+	if _, err := c.Kubectl(ctx, rendered, "apply", "-f", "-"); err != nil {
+		return nil, err
 	}
-	_, err = c.kube(ctx, "", "wait", "--for=condition=Established", "crd", "--all",
+	_, err = c.Kubectl(ctx, "", "wait", "--for=condition=Established", "crd", "--all",
 		"--timeout="+waittest.Timeout.String())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.startManager(filepath.Join(built, "root", "usr", "bin"))
+	return c, c.startManager(filepath.Join(built, "root", "usr", "bin"))
+}
+
+// Close stops the component of the control plane.
+func (c *Cluster) Close() {
+	if c.manager != nil {
+		c.manager.Kill()
+	}
 }
 
 // build returns the directory that build.sh prints.
-func build(ctx context.Context) (string, error) {
+func (c *Cluster) build(ctx context.Context) (string, error) {
 	var out bytes.Buffer
-	command := exec.CommandContext(ctx, "./build.sh")
+	command := exec.CommandContext(ctx, filepath.Join(c.repository, "test/vm/ovn/build.sh"))
 	command.Stdout, command.Stderr = &out, os.Stderr
 	if err := command.Run(); err != nil {
 		return "", fmt.Errorf("building OVN-Kubernetes: %w", err)
@@ -105,13 +110,12 @@ func build(ctx context.Context) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-func (c *cluster) installOVN(ctx context.Context, archive string) error {
+func (c *Cluster) install(ctx context.Context, archive string) error {
 	file, err := os.Open(archive)
 	if err != nil {
 		return fmt.Errorf("opening the binaries of OVN-Kubernetes: %w", err)
 	}
 	defer file.Close()
-	began := time.Now()
 	var output bytes.Buffer
 	code, err := c.Machine.RunStream(ctx, "tar -C / --keep-directory-symlink -xf -", file, &output, &output)
 	if err == nil && code != 0 {
@@ -120,11 +124,10 @@ func (c *cluster) installOVN(ctx context.Context, archive string) error {
 	if err != nil {
 		return fmt.Errorf("installing OVN-Kubernetes in the machine: %w: %s", err, output.String())
 	}
-	fmt.Printf("installed OVN-Kubernetes in the machine in %.0f s\n", time.Since(began).Seconds())
 	return nil
 }
 
-func (c *cluster) awaitNoStandIn(ctx context.Context) error {
+func (c *Cluster) awaitNoStandIn(ctx context.Context) error {
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, waittest.Timeout, true,
 		func(ctx context.Context) (bool, error) {
 			state, err := c.ControlPlane.State(ctx)
@@ -136,7 +139,7 @@ func (c *cluster) awaitNoStandIn(ctx context.Context) error {
 	return nil
 }
 
-func (c *cluster) manifests() (string, error) {
+func (c *Cluster) manifests() (string, error) {
 	type crd struct{ Kind, Plural, Scope string }
 	const cluster, namespaced = "Cluster", "Namespaced"
 	parsed, err := template.New("manifests.yaml").Parse(manifests)
@@ -156,36 +159,36 @@ func (c *cluster) manifests() (string, error) {
 		"Workloads":     []string{"server", "client"},
 		"Config":        config,
 		"Script":        script,
-		"Host":          hostAddress,
+		"Host":          HostAddress,
 		"APIServer":     c.ControlPlane.NodeSideServer,
 		"EnterImage":    c.ControlPlane.EnterImage,
 		"WorkloadImage": c.ControlPlane.WorkloadImage,
-		"ServiceIP":     serviceIP,
-		"NodePort":      nodePort,
+		"ServiceIP":     ServiceIP,
+		"NodePort":      NodePort,
 	})
 	return out.String(), err
 }
 
 // startManager runs the cluster manager, which for a hosted cluster runs in the control plane's
 // namespace instead of on a node.
-func (c *cluster) startManager(bin string) error {
+func (c *Cluster) startManager(bin string) error {
 	kubeconfig, err := clientcmd.LoadFromFile(c.ControlPlane.Kubeconfig)
 	if err != nil {
 		return fmt.Errorf("reading the administrator's kubeconfig: %w", err)
 	}
 	for _, server := range kubeconfig.Clusters {
-		server.Server = "https://" + hostAddress + ":6443"
+		server.Server = "https://" + HostAddress + ":6443"
 	}
 	path := filepath.Join(filepath.Dir(c.ControlPlane.Kubeconfig), "cluster-manager.kubeconfig")
 	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
 		return fmt.Errorf("writing the cluster manager's kubeconfig: %w", err)
 	}
-	file := filepath.Join(c.dir, "cluster-manager.conf")
-	content := strings.ReplaceAll(config, "/var/log/ovn/", c.dir+"/")
+	file := filepath.Join(c.logs, "cluster-manager.conf")
+	content := strings.ReplaceAll(config, "/var/log/ovn/", c.logs+"/")
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		return fmt.Errorf("writing the cluster manager's configuration: %w", err)
 	}
-	log, err := os.Create(filepath.Join(c.dir, "cluster-manager.log"))
+	log, err := os.Create(filepath.Join(c.logs, "cluster-manager.log"))
 	if err != nil {
 		return fmt.Errorf("opening the cluster manager's log: %w", err)
 	}
@@ -199,8 +202,8 @@ func (c *cluster) startManager(bin string) error {
 	return err
 }
 
-// kube runs kubectl as the cluster administrator and returns its output.
-func (c *cluster) kube(ctx context.Context, input string, args ...string) (string, error) {
+// Kubectl runs kubectl as the cluster administrator, with input on its standard input, and returns its output.
+func (c *Cluster) Kubectl(ctx context.Context, input string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, c.kubectl, append([]string{"--kubeconfig", c.ControlPlane.Kubeconfig}, args...)...)
 	command.Stdin = strings.NewReader(input)
 	out, err := command.CombinedOutput()

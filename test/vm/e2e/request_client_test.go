@@ -2,7 +2,7 @@
 
 //go:build vm
 
-package ovn
+package e2e
 
 import (
 	"context"

@@ -2,7 +2,7 @@
 
 //go:build vm
 
-package ovn
+package e2e
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 	"text/template"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -24,12 +23,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
-//go:embed web.yaml
+//go:embed testdata/web.yaml
 var webManifests string
 
 const (
 	webNodePort = "30081"
-	webReplicas = 2 // in web.yaml
+	webReplicas = 2 // in testdata/web.yaml
 	kubeletPath = "/usr/bin/kubelet"
 )
 
@@ -46,7 +45,7 @@ type release struct {
 // only in the versions of their packages.
 func moveSoftware(ctx context.Context, t *testing.T) (first, next release) {
 	t.Helper()
-	source := nodeimage.MoveFiles(ctx, t, testCluster.Machine)
+	source := nodeimage.MoveFiles(ctx, t, environment.Machine)
 	next = newRelease(ctx, t, source, nodeimage.NextRelease)
 	packages := nodeimage.FirstRelease
 	if os.Getenv("THOROUGH") != "" {
@@ -65,9 +64,9 @@ func moveSoftware(ctx context.Context, t *testing.T) (first, next release) {
 // newRelease returns a release with the kubelet and CRI-O in source.
 func newRelease(ctx context.Context, t *testing.T, source string, packages map[string]string) release {
 	t.Helper()
-	payload, err := testCluster.Payload()
+	payload, err := environment.Payload()
 	must(t, err)
-	must(t, payload.SetOSImage(nodeimage.Push(t, testCluster.ControlPlane, source, packages)))
+	must(t, payload.SetOSImage(nodeimage.Push(t, environment.ControlPlane, source, packages)))
 	version, err := exec.CommandContext(ctx, filepath.Join(source, kubeletPath), "--version").Output()
 	must(t, err)
 	return release{
@@ -77,21 +76,19 @@ func newRelease(ctx context.Context, t *testing.T, source string, packages map[s
 	}
 }
 
-const upgradeCommand = "upgrade --user-data " + testenv.UserDataPath
-
-// upgradeNode upgrades the node while a client outside the cluster sends requests to a Deployment. Staging does not
+// upgradeLayer upgrades the node while a client outside the cluster sends requests to a Deployment. Staging does not
 // interrupt it. There is no other node, so that requests fail while this one has no pods. With THOROUGH=1 a
 // PodDisruptionBudget prevents a first drain, the upgrade is rolled back, and upgraded again while the agent is killed
 // in each step.
-func upgradeNode(ctx context.Context, t *testing.T, first, next release) {
+func upgradeLayer(ctx context.Context, t *testing.T, first, next release) {
 	t.Helper()
 	thorough := os.Getenv("THOROUGH") != ""
 	deployWeb(ctx, t)
 	awaitWeb(ctx, t)
 	client := newRequestClient(ctx, t)
 
-	must(t, testCluster.Serve(ctx, next.payload))
-	runAgent(ctx, t, 30*time.Minute, upgradeCommand+" --stage")
+	must(t, environment.Serve(ctx, next.payload))
+	runAgent(ctx, t, report.Success, upgradeCommand+" --stage")
 	if staged := client.take(t, "staging"); staged.isInterrupted() || (thorough && staged.failed > 0) {
 		t.Errorf("%d requests failed while the upgrade was staged", staged.failed)
 	}
@@ -99,20 +96,20 @@ func upgradeNode(ctx context.Context, t *testing.T, first, next release) {
 		refuseDrain(ctx, t)
 		client.take(t, "a drain that the PodDisruptionBudget prevents")
 	}
-	_, err := testCluster.kube(ctx, "", "patch", "poddisruptionbudget", "web", "--type=merge", "-p",
+	_, err := networkPlugin.Kubectl(ctx, "", "patch", "poddisruptionbudget", "web", "--type=merge", "-p",
 		`{"spec":{"minAvailable":0}}`)
 	must(t, err)
-	runAgent(ctx, t, 20*time.Minute, upgradeCommand)
+	runAgent(ctx, t, report.Success, upgradeCommand)
 	checkRelease(ctx, t, next)
 	client.take(t, "the upgrade")
 	if !thorough {
 		return
 	}
-	runAgent(ctx, t, 20*time.Minute, "upgrade --rollback")
+	runAgent(ctx, t, report.Success, "upgrade --rollback")
 	checkRelease(ctx, t, first)
 	client.take(t, "the rollback")
-	must(t, testCluster.KillUpgrade(ctx, "hcp-node-agent "+upgradeCommand, t.Logf))
-	runAgent(ctx, t, 20*time.Minute, "upgrade")
+	must(t, environment.KillUpgrade(ctx, "hcp-node-agent "+upgradeCommand, t.Logf))
+	runAgent(ctx, t, report.Success, "upgrade")
 	checkRelease(ctx, t, next)
 	client.take(t, "an upgrade that is killed in each step")
 }
@@ -121,9 +118,9 @@ func upgradeNode(ctx context.Context, t *testing.T, first, next release) {
 func deployWeb(ctx context.Context, t *testing.T) {
 	t.Helper()
 	var rendered strings.Builder
-	values := map[string]string{"Image": testCluster.ControlPlane.WorkloadImage, "NodePort": webNodePort}
+	values := map[string]string{"Image": environment.ControlPlane.WorkloadImage, "NodePort": webNodePort}
 	must(t, template.Must(template.New("web.yaml").Parse(webManifests)).Execute(&rendered, values))
-	_, err := testCluster.kube(ctx, rendered.String(), "apply", "-f", "-")
+	_, err := networkPlugin.Kubectl(ctx, rendered.String(), "apply", "-f", "-")
 	must(t, err)
 }
 
@@ -137,7 +134,7 @@ func webURL(ctx context.Context, t *testing.T) string {
 // after its pod is Ready, and connections of that moment can be reset.
 func awaitWeb(ctx context.Context, t *testing.T) {
 	t.Helper()
-	_, err := testCluster.kube(ctx, "", "rollout", "status", "deployment/web", "--timeout="+waittest.Timeout.String())
+	_, err := networkPlugin.Kubectl(ctx, "", "rollout", "status", "deployment/web", "--timeout="+waittest.Timeout.String())
 	must(t, err)
 	url := webURL(ctx, t)
 	answered := map[string]bool{}
@@ -153,13 +150,13 @@ func awaitWeb(ctx context.Context, t *testing.T) {
 // refuseDrain upgrades while the PodDisruptionBudget prevents that the last pod is evicted. The drain is undone.
 func refuseDrain(ctx context.Context, t *testing.T) {
 	t.Helper()
-	result, err := testCluster.Machine.Run(ctx, "hcp-node-agent "+upgradeCommand+" --drain-timeout 1m")
+	result, err := environment.Machine.Run(ctx, "hcp-node-agent "+upgradeCommand+" --drain-timeout 1m")
 	must(t, err)
 	t.Logf("hcp-node-agent %s --drain-timeout 1m\n%s%s", upgradeCommand, result.Stdout, result.Stderr)
 	if result.ExitCode == int(report.Success) {
 		t.Error("the node was drained against the PodDisruptionBudget")
 	}
-	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+	node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
 	if node.Spec.Unschedulable {
 		t.Error("the node is still cordoned after a drain that was given up")
@@ -172,14 +169,14 @@ func checkRelease(ctx context.Context, t *testing.T, want release) {
 	t.Helper()
 	awaitPods(ctx, t)
 	awaitWeb(ctx, t)
-	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+	node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
 	if got := node.Status.NodeInfo.KubeletVersion; got != want.kubelet {
 		t.Errorf("the node has kubelet %s, want %s", got, want.kubelet)
 	}
-	files := output(ctx, t, "cat $(dirname $(readlink -f "+kubeletPath+"))/../../.files.json")
+	files := mustOutput(ctx, t, "cat $(dirname $(readlink -f "+kubeletPath+"))/../../.files.json")
 	if version := want.packages["openshift-kubelet"]; !strings.Contains(files, version) {
 		t.Errorf("kubelet is not of the package openshift-kubelet-%s", version)
 	}
-	runAgent(ctx, t, waittest.Timeout, "status")
+	runAgent(ctx, t, report.Success, "status")
 }

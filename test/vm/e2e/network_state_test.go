@@ -2,7 +2,7 @@
 
 //go:build vm
 
-package ovn
+package e2e
 
 import (
 	"context"
@@ -50,7 +50,7 @@ true
 
 func networkState(ctx context.Context, t *testing.T) []string {
 	t.Helper()
-	return strings.Split(output(ctx, t, stateScript), "\n")
+	return strings.Split(mustOutput(ctx, t, stateScript), "\n")
 }
 
 // checkNetworkRestored checks that the host's network is as before the join, and remains so after a
@@ -68,7 +68,7 @@ func checkNetworkRestored(ctx context.Context, t *testing.T, before []string) {
 			t.Errorf("leave did not restore: %s", line)
 		}
 	}
-	if left := output(ctx, t, vswitchScript); left != "" {
+	if left := mustOutput(ctx, t, vswitchScript); left != "" {
 		t.Errorf("Open vSwitch has after leave:\n%s", left)
 	}
 }

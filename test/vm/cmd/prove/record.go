@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// recordFile is the record of proofs: the last run of each test in virtual machines.
+const recordFile = "test/vm/proofs.tsv"
+
+// maxProofAge is the age at which a proof expires.
+const maxProofAge = 10 * 24 * time.Hour
+
+const recordHeader = "# The last run of each test of tests.txt, written by make prove: TEST, RESULT, DATE, COMMIT, INPUTS, SECONDS.\n"
+
+// A proof describes the last run of a test.
+type proof struct {
+	Test    string // its ID
+	Passed  bool
+	Date    time.Time // of the end of the run
+	Commit  string    // abbreviated
+	Inputs  string    // abbreviated hash of what can change the result
+	Seconds int       // duration
+}
+
+// readRecord reads the record of a repository, by the ID of the test.
+func readRecord(repository string) (map[string]proof, error) {
+	content, err := os.ReadFile(filepath.Join(repository, recordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]proof{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the record of proofs: %w", err)
+	}
+	record := map[string]proof{}
+	for line := range strings.Lines(string(content)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		p, err := parseProof(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return nil, err
+		}
+		record[p.Test] = p
+	}
+	return record, nil
+}
+
+func parseProof(line string) (proof, error) {
+	fields := strings.Split(line, "\t")
+	if len(fields) != 6 || fields[1] != "passed" && fields[1] != "failed" {
+		return proof{}, fmt.Errorf("%s: cannot parse line %q", recordFile, line)
+	}
+	date, dateErr := time.Parse(time.RFC3339, fields[2])
+	seconds, secondsErr := strconv.Atoi(fields[5])
+	if err := cmp.Or(dateErr, secondsErr); err != nil {
+		return proof{}, fmt.Errorf("%s: line %q: %w", recordFile, line, err)
+	}
+	return proof{
+		Test: fields[0], Passed: fields[1] == "passed", Date: date, Commit: fields[3], Inputs: fields[4], Seconds: seconds,
+	}, nil
+}
+
+// String returns the line of the record, without a newline.
+func (p proof) String() string {
+	result := "failed"
+	if p.Passed {
+		result = "passed"
+	}
+	return strings.Join([]string{
+		p.Test, result, p.Date.UTC().Format(time.RFC3339), p.Commit, p.Inputs, strconv.Itoa(p.Seconds),
+	}, "\t")
+}
+
+// writeRecord writes the record of the listed tests, sorted by ID, so that merges of two records rarely conflict.
+func writeRecord(repository string, tests []machineTest, record map[string]proof) error {
+	var lines []string
+	for _, test := range tests {
+		if p, ok := record[test.ID()]; ok {
+			lines = append(lines, p.String()+"\n")
+		}
+	}
+	slices.Sort(lines)
+	path := filepath.Join(repository, recordFile)
+	if err := os.WriteFile(path, []byte(recordHeader+strings.Join(lines, "")), 0o644); err != nil {
+		return fmt.Errorf("writing the record of proofs: %w", err)
+	}
+	return nil
+}
+
+// missing returns why a test has no valid proof, or "" if it has one.
+func missing(test machineTest, record map[string]proof, now time.Time) string {
+	p, ok := record[test.ID()]
+	switch {
+	case !ok:
+		return "never run"
+	case !p.Passed:
+		return "failed at " + p.Commit
+	case now.Sub(p.Date) > maxProofAge:
+		return fmt.Sprintf("passed %d days ago", int(now.Sub(p.Date).Hours()/24))
+	}
+	return ""
+}
+
+// byNeed sorts tests for make prove: those without a passed run first, then the oldest proof first.
+func byNeed(tests []machineTest, record map[string]proof) {
+	date := func(test machineTest) time.Time {
+		if p := record[test.ID()]; p.Passed {
+			return p.Date
+		}
+		return time.Time{}
+	}
+	slices.SortStableFunc(tests, func(a, b machineTest) int { return date(a).Compare(date(b)) })
+}
+
+// byDuration sorts tests so that the longest come first, and those whose duration is unknown before them.
+func byDuration(tests []machineTest, record map[string]proof) {
+	seconds := func(test machineTest) int {
+		return cmp.Or(record[test.ID()].Seconds, 1<<30)
+	}
+	slices.SortStableFunc(tests, func(a, b machineTest) int { return cmp.Compare(seconds(b), seconds(a)) })
+}
