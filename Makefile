@@ -23,7 +23,8 @@ export CGO_ENABLED ?= 0
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 # lint runs vet, also for tests; go test would run it once more, for all dependencies and each set of build flags.
 # Test programs need no data for debuggers.
-TEST_FLAGS = -vet=off -ldflags=-w
+# The timeout is for a package that hangs; package test/waittest limits each wait.
+TEST_FLAGS = -vet=off -ldflags=-w -timeout 60m
 export HCP_BED_CACHE
 
 .DEFAULT_GOAL := help

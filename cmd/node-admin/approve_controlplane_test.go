@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 func (h *hostedCluster) testApproveWithoutAPI(t *testing.T) {
@@ -88,7 +89,8 @@ func (h *hostedCluster) testApprove(t *testing.T) {
 func (h *hostedCluster) checkApproveName(t *testing.T) {
 	t.Helper()
 	serving := csrtest.ServingRequest{Node: "hostile", Addresses: []string{"192.0.2.99"}}.Submit(t)
-	got := h.exec(t, "approve", serving, "--address", "192.0.2.99", "--timeout", "1s")
+	got := admin().ExecUntil(t, "waiting for the serving CSR of "+serving, "approve", serving, "--address", "192.0.2.99",
+		"--kubeconfig", kubetest.Plane.Kubeconfig)
 	if got.Code != report.ApprovalMissing || csrtest.Conditions(t, serving) != "" {
 		t.Errorf("the name of a CSR with --address: %+v", got)
 	}

@@ -16,18 +16,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // A controller with the arguments of the Deployment and the kubeconfig in the Secret approves an enrolled node.
 func (c *bothClusters) checkController(t *testing.T) {
 	c.startController(t)
 	csr := c.submit(t, "worker-1")
-	kubetest.WaitUntil(t, "the approval", func() bool {
-		return csrtest.Conditions(t, csr) == "Approved "+approver.ApprovedReason
-	})
-	kubetest.WaitUntil(t, "the status", func() bool {
-		return c.hosted.run(t, "", "get", "nodeenrollment", "worker-1", "-o", "jsonpath={.status.phase}") == "Enrolled"
+	csrtest.AwaitConditions(t, csr, "Approved "+approver.ApprovedReason)
+	waittest.Until(t, "waiting for the status Enrolled", func() (any, bool) {
+		phase := c.hosted.run(t, "", "get", "nodeenrollment", "worker-1", "-o", "jsonpath={.status.phase}")
+		return phase, phase == "Enrolled"
 	})
 	if owner := c.hosted.run(t, "", "-n", "hcp-node-admin", "get", "lease", "hcp-node-admin-controller", "-o",
 		"jsonpath={.spec.holderIdentity}"); owner == "" {

@@ -77,6 +77,14 @@ func (c *bothClusters) install(t *testing.T, args ...string) clitest.Result {
 	}, args...)...)
 }
 
+// installUntil installs the controller, and lets the deadline of a wait pass when text is printed.
+func (c *bothClusters) installUntil(t *testing.T, text string, args ...string) clitest.Result {
+	t.Helper()
+	return admin().ExecUntil(t, text, append([]string{
+		"controller", "install", "hosted.a", "--kubeconfig", c.admin, "--image", testImage,
+	}, args...)...)
+}
+
 // keepPodsReady reports the pods of the controller as ready until the test ends, as the kubelet of the management
 // cluster does.
 func (c *bothClusters) keepPodsReady(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func TestControlPlaneControllerInstall(t *testing.T) {
@@ -121,8 +122,8 @@ func (c *bothClusters) writtenKubeconfig(t *testing.T) string {
 
 // The wait ends when the pods are ready, and names the cause if they are not.
 func (c *bothClusters) checkWait(t *testing.T) {
-	got := c.install(t, "--timeout", "2s")
-	if got.Code != report.Failed || !strings.Contains(got.Err, "timed out after 2s waiting until Deployment "+
+	got := c.installUntil(t, " 0 of 2 replicas; pod ", "--timeout", "1h")
+	if got.Code != report.Failed || !strings.Contains(got.Err, "timed out after 1h0m0s waiting until Deployment "+
 		"hcp-node-admin/hcp-node-admin-controller is available on the management cluster: 0 of 2 replicas; pod ") ||
 		!strings.Contains(got.Out, "waiting until Deployment hcp-node-admin/hcp-node-admin-controller is available") ||
 		!strings.Contains(got.Err, "\noc --kubeconfig management.kubeconfig -n hcp-node-admin describe pods ") {
@@ -211,17 +212,17 @@ func (c *bothClusters) checkUninstall(t *testing.T) {
 		!strings.Contains(got.Out, " --crd --force\n") {
 		t.Errorf("%+v", got)
 	}
-	kubetest.WaitUntil(t, "the end of the namespace", func() bool {
+	waittest.Until(t, "waiting for the end of the namespace", func() (any, bool) {
 		left := slices.Sorted(strings.Lines(c.state(t)))
-		return slices.Equal(left, []string{
+		return left, slices.Equal(left, []string{
 			"CustomResourceDefinition /nodeenrollments.hcp-node-agent.io 1\n",
 			"CustomResourceDefinition /noderollouts.hcp-node-agent.io 1\n", "Namespace /hcp-node-admin \n",
 		})
 	})
 	conn := kubetest.Connect(t, kubeconfig)
-	kubetest.WaitUntil(t, "the rejection of the credential, which the API server has cached", func() bool {
+	waittest.Until(t, "waiting for the rejection of the credential, which the API server has cached", func() (any, bool) {
 		_, err := conn.Client.Nodes().Get(t.Context(), "none")
-		return apierrors.IsUnauthorized(err)
+		return err, apierrors.IsUnauthorized(err)
 	})
 	old := runCommandLine(t, "controller", "run", "--kubeconfig", kubeconfig)
 	if old.Code == report.Success {
@@ -235,11 +236,19 @@ func (c *bothClusters) checkUninstall(t *testing.T) {
 	if forced := c.controller(t, "uninstall", "--crd", "--force"); forced.Code != report.Success {
 		t.Errorf("%+v", forced)
 	}
-	kubetest.WaitUntil(t, "the end of all objects", func() bool { return c.state(t) == "" })
+	c.awaitNoObjects(t)
 	if none := c.controller(t, "uninstall"); none.Code != report.Success ||
 		none.Out != "HostedCluster clusters/hosted.a has no controller\n" {
 		t.Errorf("%+v", none)
 	}
+}
+
+func (c *bothClusters) awaitNoObjects(t *testing.T) {
+	t.Helper()
+	waittest.Until(t, "waiting for the end of all objects", func() (any, bool) {
+		left := c.state(t)
+		return left, left == ""
+	})
 }
 
 // checkInHosted installs and removes the controller in the hosted cluster, and removes it after the HostedCluster.
@@ -248,13 +257,14 @@ func (c *bothClusters) checkInHosted(t *testing.T) {
 		hostedBaseObjects+workloadObjects)
 	checkResults(t, c.controller(t, "install", "--in", "hosted", "-o", "json"), "unchanged",
 		hostedBaseObjects+workloadObjects)
-	kubetest.WaitUntil(t, "the pods, which the restricted pod security standard admits", func() bool {
-		return len(strings.Fields(c.hosted.run(t, "", "-n", "hcp-node-admin", "get", "pods", "-o", "name"))) == 2
+	waittest.Until(t, "waiting for the pods, which the restricted pod security standard admits", func() (any, bool) {
+		pods := strings.Fields(c.hosted.run(t, "", "-n", "hcp-node-admin", "get", "pods", "-o", "name"))
+		return pods, len(pods) == 2
 	})
 	if got := c.controller(t, "uninstall", "--crd"); got.Code != report.Success {
 		t.Errorf("%+v", got)
 	}
-	kubetest.WaitUntil(t, "the end of all objects", func() bool { return c.state(t) == "" })
+	c.awaitNoObjects(t)
 	if got := c.controller(t, "install"); got.Code != report.Success {
 		t.Errorf("%+v", got)
 	}

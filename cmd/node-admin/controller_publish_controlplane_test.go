@@ -14,7 +14,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 // A controller that is installed with --publish publishes user data with exactly the permissions that install grants.
@@ -42,8 +41,8 @@ func (c *bothClusters) checkPublish(t *testing.T) {
 		*user = api.AuthInfo{Token: strings.TrimSpace(token)}
 	})
 	c.keepPodsReady(t)
-	got := c.install(t, "--publish", "--timeout", "20s")
-	if got.Code != report.Failed || !strings.Contains(got.Err, "timed out after 20s waiting until the controller "+
+	got := c.installUntil(t, "waiting until the controller publishes", "--publish", "--timeout", "1h")
+	if got.Code != report.Failed || !strings.Contains(got.Err, "timed out after 1h0m0s waiting until the controller "+
 		"publishes the user data of NodePool clusters/workers\n# remedy:\noc ") {
 		t.Errorf("%+v", got)
 	}
@@ -70,9 +69,7 @@ func (c *bothClusters) checkPublish(t *testing.T) {
 		log := c.startController(t, "--management-kubeconfig", unreachable)
 		log.await(t, "newer user data is not published")
 		csr := c.submit(t, "worker-2")
-		kubetest.WaitUntil(t, "the approval", func() bool {
-			return csrtest.Conditions(t, csr) == "Approved "+approver.ApprovedReason
-		})
+		csrtest.AwaitConditions(t, csr, "Approved "+approver.ApprovedReason)
 		c.hosted.run(t, "", "delete", "nodeenrollment", "worker-2")
 		if count := strings.Count(log.text(), "not published"); count != 1 {
 			t.Errorf("the failure was logged %d times", count)

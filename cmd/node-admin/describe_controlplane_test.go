@@ -19,7 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 const hostileText = "\x1b[2J\x1b]0;title\x07\r\nok \u009b31m\u202e"
@@ -120,8 +120,9 @@ func (h *hostedCluster) checkDescription(t *testing.T, client string) {
 func (h *hostedCluster) checkDescribePermissions(t *testing.T) {
 	t.Helper()
 	h.grant(t, "describer", describeNodePermissions())
-	kubetest.WaitUntil(t, "all permissions", func() bool {
-		return !strings.Contains(h.await(t, "describer", "describe", "described").Out, "not shown")
+	waittest.Until(t, "waiting for all permissions", func() (any, bool) {
+		got := h.await(t, "describer", "describe", "described")
+		return got, !strings.Contains(got.Out, "not shown")
 	})
 	h.grant(t, "least-describer", describeNodePermissions()[:1])
 	got := h.await(t, "least-describer", "describe", "described")

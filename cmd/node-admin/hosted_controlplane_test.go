@@ -6,6 +6,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // hostedCluster is a real API server.
@@ -116,12 +118,11 @@ func (h *hostedCluster) await(t *testing.T, user string, args ...string) clitest
 	t.Helper()
 	kubeconfig := h.as(t, user)
 	var got clitest.Result
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+	waittest.Until(t, fmt.Sprintf("waiting until %q succeeds for %s", args, user), func() (any, bool) {
 		got = runCommandLine(t, append(args, "--kubeconfig", kubeconfig)...)
-		if got.Code == 0 || time.Now().After(deadline) {
-			return got
-		}
-	}
+		return got, got.Code == 0
+	})
+	return got
 }
 
 // enroll creates a join token and its NodeEnrollment. change modifies the object; it can be nil.
@@ -214,5 +215,5 @@ func (r *recorder) text() string {
 // await waits until the output contains a text.
 func (r *recorder) await(t *testing.T, text string) {
 	t.Helper()
-	kubetest.WaitUntil(t, text+" in the output", func() bool { return strings.Contains(r.text(), text) })
+	waittest.UntilText(t, text, r.text)
 }

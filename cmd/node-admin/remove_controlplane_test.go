@@ -24,6 +24,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func (h *hostedCluster) testRemove(t *testing.T) {
@@ -136,9 +137,9 @@ func (h *hostedCluster) checkRemovePermissions(t *testing.T) {
 		{verbs: "get", resource: "serviceaccounts", namespace: v1alpha1.Namespace},
 	})
 	var got clitest.Result
-	kubetest.WaitUntil(t, "the permission to read", func() bool {
+	waittest.Until(t, "waiting for the permission to read", func() (any, bool) {
 		got = runCommandLine(t, "remove", "permitted", "--kubeconfig", h.as(t, "reader"))
-		return strings.Contains(got.Err, "deleting nodeenrollments.hcp-node-agent.io")
+		return got, strings.Contains(got.Err, "deleting nodeenrollments.hcp-node-agent.io")
 	})
 	if got.Code != report.CredentialRefused || h.remains(t, "permitted") != allKinds {
 		t.Errorf("without the permission to delete: %+v; remain %s", got, h.remains(t, "permitted"))

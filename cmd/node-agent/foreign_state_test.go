@@ -27,6 +27,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bustest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/compatibility"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // A document that a newer agent has written, with one field more, is refused by every command that reads it. Nothing
@@ -89,9 +90,7 @@ func TestStateOfNewerAgentIsRefused(t *testing.T) {
 				"service": func(ctx context.Context) error { return service.Run(ctx, service.Options{Options: options}) },
 			}
 			for command := range strings.FieldsSeq(test.commands) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				err := commands[command](ctx)
+				err := commands[command](waittest.Context(t))
 				if report.CodeOf(err) != report.Refused || strings.Count(err.Error(), `"future"`) != 1 ||
 					!strings.HasPrefix(string(report.RemedyOf(err)), "dnf upgrade 'hcp-node-*'") {
 					t.Errorf("%s: %v", command, err)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // TestMain runs the agent if the test binary is called by the agent's name, for shells that
@@ -166,8 +167,7 @@ func (s *screen) tmux(args ...string) string {
 
 var clockPattern = regexp.MustCompile(`\b[0-9]:[0-9]{2}$|\b(99|100):[0-9]{2}:[0-9]{2}`)
 
-// expect compares the screen with a file in testdata. It waits until they match, or until the
-// screen is stable and differs.
+// expect waits until the screen matches a file in testdata. With UPDATE, it writes the file when the screen is stable.
 func (s *screen) expect(name string) {
 	s.Helper()
 	file := filepath.Join("testdata", "screen", name+".txt")
@@ -175,25 +175,34 @@ func (s *screen) expect(name string) {
 	if err != nil && os.Getenv("UPDATE") == "" {
 		s.Fatal(err)
 	}
-	var got string
-	for range 100 {
-		var lines []string
-		for line := range strings.Lines(s.tmux("capture-pane", "-p", "-S", "-", "-t", "s")) {
-			line = strings.TrimRight(line, " \n")
-			lines = append(lines, clockPattern.ReplaceAllStringFunc(line,
-				func(clock string) string { return clock[:len(clock)-2] + "00" }))
-		}
-		got = strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
-		if got == string(want) {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
 	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+		last, same := "", 0
+		waittest.Until(s.T, "waiting until the screen is stable", func() (any, bool) {
+			got := s.read()
+			if same++; got != last {
+				last, same = got, 0
+			}
+			return got, same == 100
+		})
+		want = []byte(last)
+		if err := os.WriteFile(file, want, 0o600); err != nil {
 			s.Fatal(err)
 		}
-		return
 	}
-	s.Errorf("the screen is not %s (-want +got):\n%s", file, cmp.Diff(string(want), got))
+	waittest.Until(s.T, "waiting for the screen "+file+" (-want +got)", func() (any, bool) {
+		got := s.read()
+		return cmp.Diff(string(want), got), got == string(want)
+	})
+}
+
+// read returns the content of the screen without times.
+func (s *screen) read() string {
+	s.Helper()
+	var lines []string
+	for line := range strings.Lines(s.tmux("capture-pane", "-p", "-S", "-", "-t", "s")) {
+		line = strings.TrimRight(line, " \n")
+		lines = append(lines, clockPattern.ReplaceAllStringFunc(line,
+			func(clock string) string { return clock[:len(clock)-2] + "00" }))
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
 }

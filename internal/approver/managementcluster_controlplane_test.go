@@ -8,13 +8,13 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 const hostedClusterCRD = `apiVersion: apiextensions.k8s.io/v1
@@ -40,17 +40,15 @@ func TestControlPlaneRefusesManagementCluster(t *testing.T) {
 	node := ManualApproval{NodeName: "management", Fingerprint: enrollment.Fingerprint(&key.PublicKey)}
 	csrtest.Kubectl(t.Context(), t, hostedClusterCRD, "apply", "-f", "-")
 	t.Cleanup(func() { csrtest.Kubectl(context.Background(), t, hostedClusterCRD, "delete", "--wait", "-f", "-") })
-	kubetest.WaitUntil(t, "the API group of HostedClusters", func() bool {
-		return kubetest.AdminClient(t).Discovery().RESTClient().Get().AbsPath(
-			"/apis/hypershift.openshift.io",
-		).Do(
-			t.Context(),
-		).Error() == nil
+	waittest.Until(t, "waiting for the API group of HostedClusters", func() (any, bool) {
+		err := kubetest.AdminClient(t).Discovery().RESTClient().Get().AbsPath("/apis/hypershift.openshift.io").
+			Do(t.Context()).Error()
+		return err, err == nil
 	})
 	a := s.newApprover()
 	for name, run := range map[string]func() error{
 		"Review":          func() error { _, err := a.Review(t.Context(), "management"); return err },
-		"ApproveManually": func() error { return a.ApproveManually(kubetest.Context(t, time.Minute), node) },
+		"ApproveManually": func() error { return a.ApproveManually(waittest.Context(t), node) },
 	} {
 		if err := run(); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "is a management cluster") ||
 			!strings.Contains(string(report.RemedyOf(err)), "hosted.kubeconfig") {
@@ -61,7 +59,7 @@ func TestControlPlaneRefusesManagementCluster(t *testing.T) {
 		t.Errorf("the CSR is %q", got)
 	}
 	a.options.AllowManagementCluster = true
-	err := a.ApproveManually(kubetest.Context(t, time.Minute), node)
+	err := a.ApproveManually(waittest.Context(t), node)
 	if err != nil || csrtest.Conditions(t, csr) != approvedByAgent {
 		t.Errorf("allowed: %v, the CSR is %q", err, csrtest.Conditions(t, csr))
 	}
@@ -75,7 +73,7 @@ func TestControlPlaneRefusedCredential(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = a.ApproveManually(kubetest.Context(t, time.Minute),
+	err = a.ApproveManually(waittest.Context(t),
 		ManualApproval{NodeName: "unpermitted", Fingerprint: enrollment.Fingerprint(&key.PublicKey)})
 	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "lacks a permission") ||
 		!strings.Contains(string(report.RemedyOf(err)), "kubeconfig of an administrator") {

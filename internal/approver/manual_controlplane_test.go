@@ -9,15 +9,18 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
+
+// awaitingServing begins the message of a manual approval that waits for a serving CSR.
+const awaitingServing = "waiting for the serving CSR of "
 
 func TestControlPlaneManualApproval(t *testing.T) {
 	s := newTestCluster(t)
@@ -25,16 +28,19 @@ func TestControlPlaneManualApproval(t *testing.T) {
 	wanted := csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: key, Node: "hand"}
 	foreign := csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: other, Node: "hand"}.Submit(t)
 	a := s.newApprover()
-	node := ManualApproval{NodeName: "hand", Fingerprint: enrollment.Fingerprint(&key.PublicKey)}
+	recorded := &reporttest.Recorder{}
+	node := ManualApproval{
+		NodeName: "hand", Fingerprint: enrollment.Fingerprint(&key.PublicKey), Log: recorded.Log(),
+	}
 
-	err := a.ApproveManually(kubetest.Context(t, 3*time.Second), node)
+	err := a.ApproveManually(recorded.DeadlineAt(t, "waiting for a client CSR"), node)
 	if err == nil || !strings.Contains(err.Error(), "waiting for a client CSR of hand with the key "+node.Fingerprint) ||
 		!strings.Contains(err.Error(), enrollment.Fingerprint(&other.PublicKey)) {
 		t.Errorf("ApproveManually() = %v", err)
 	}
 	csr := wanted.Submit(t)
 	for range 2 { // the second call finds the CSR approved
-		if err := a.ApproveManually(kubetest.Context(t, time.Minute), node); err != nil ||
+		if err := a.ApproveManually(waittest.Context(t), node); err != nil ||
 			csrtest.Conditions(t, csr) != approvedByAgent {
 			t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrtest.Conditions(t, csr))
 		}
@@ -42,7 +48,7 @@ func TestControlPlaneManualApproval(t *testing.T) {
 	if csrtest.Conditions(t, foreign) != "" {
 		t.Errorf("the other key's CSR is %q", csrtest.Conditions(t, foreign))
 	}
-	if err := a.ApproveManually(kubetest.Context(t, time.Minute),
+	if err := a.ApproveManually(waittest.Context(t),
 		ManualApproval{NodeName: "hand", Fingerprint: "SHA256:abc"}); err == nil ||
 		!strings.Contains(err.Error(), "not a fingerprint") {
 		t.Errorf("ApproveManually() with an invalid fingerprint = %v", err)
@@ -51,7 +57,7 @@ func TestControlPlaneManualApproval(t *testing.T) {
 
 	csrtest.CreateNode(t, "hand-there", "192.0.2.61")
 	there := csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: other, Node: "hand-there"}.Submit(t)
-	err = a.ApproveManually(kubetest.Context(t, time.Minute),
+	err = a.ApproveManually(waittest.Context(t),
 		ManualApproval{NodeName: "hand-there", Fingerprint: enrollment.Fingerprint(&other.PublicKey)})
 	if err == nil || !strings.Contains(err.Error(), "Node hand-there already exists in the cluster") ||
 		csrtest.Conditions(t, there) != "" {
@@ -71,11 +77,11 @@ func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 	}
 	former := serving()
 	formerNode := ManualApproval{NodeName: "copied", Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.66/32")}}
-	if err := a.ApproveManually(kubetest.Context(t, time.Minute), formerNode); err != nil ||
+	if err := a.ApproveManually(waittest.Context(t), formerNode); err != nil ||
 		csrtest.Conditions(t, former) != approvedByAgent {
 		t.Fatalf("ApproveManually() = %v; the CSR is %q", err, csrtest.Conditions(t, former))
 	}
-	time.Sleep(1100 * time.Millisecond) // creation times have a resolution of one second
+	waittest.UntilNextSecond(t) // the newest CSR counts
 
 	key := certtest.NewKey(t)
 	copied := func(name string, usage certificatesv1.KeyUsage) string {
@@ -92,17 +98,16 @@ func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 		"z-copy",
 		certificatesv1.UsageClientAuth,
 	)
-	node := formerNode
-	node.Fingerprint = enrollment.Fingerprint(&key.PublicKey)
+	node, recorded := formerNode, &reporttest.Recorder{}
+	node.Fingerprint, node.Log = enrollment.Fingerprint(&key.PublicKey), recorded.Log()
 	done := make(chan error)
-	go func() { done <- a.ApproveManually(kubetest.Context(t, time.Minute), node) }()
-	kubetest.WaitUntil(t, "the approval of the node's own CSR", func() bool {
-		return csrtest.Conditions(t, own) == approvedByAgent
-	})
+	go func() { done <- a.ApproveManually(waittest.Context(t), node) }()
+	csrtest.AwaitConditions(t, own, approvedByAgent)
+	waittest.UntilText(t, awaitingServing, recorded.Text)
 	select {
 	case err := <-done:
 		t.Fatalf("ApproveManually() returned before the node requested its serving certificate: %v", err)
-	case <-time.After(3 * time.Second):
+	default:
 	}
 	coming := serving()
 	if err := <-done; err != nil || csrtest.Conditions(t, coming) != approvedByAgent ||
@@ -116,7 +121,7 @@ func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 	key = other
 	copied("b-copy", certificatesv1.UsageServerAuth)
 	node.Fingerprint = enrollment.Fingerprint(&other.PublicKey)
-	if err := a.ApproveManually(kubetest.Context(t, time.Minute), node); err == nil ||
+	if err := a.ApproveManually(waittest.Context(t), node); err == nil ||
 		!strings.Contains(err.Error(), "CSR b-copy must not be approved: invalid usages: found") {
 		t.Errorf("ApproveManually() with nothing but a copy = %v", err)
 	}
@@ -131,28 +136,30 @@ func testManualServingApproval(t *testing.T, s *testCluster, a *Approver) {
 		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth,
 			nodeSubject("hand"), []string{"hand"}, net.ParseIP(ip))
 	}
+	recorded := &reporttest.Recorder{}
 	node := ManualApproval{
 		NodeName:  "hand",
+		Log:       recorded.Log(),
 		Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.60/32"), netip.MustParsePrefix("192.0.2.62/32")},
 	}
 	done := make(chan error)
-	go func() { done <- a.ApproveManually(kubetest.Context(t, time.Minute), node) }()
-	time.Sleep(500 * time.Millisecond) // usually enough for the wait to begin; the assertions do not depend on it
+	go func() { done <- a.ApproveManually(waittest.Context(t), node) }()
+	waittest.UntilText(t, awaitingServing, recorded.Text)
 	good := serving("192.0.2.60")
 	if err := <-done; err != nil || csrtest.Conditions(t, good) != approvedByAgent {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrtest.Conditions(t, good))
 	}
-	time.Sleep(time.Second) // creation times have a resolution of one second, and the newest CSR counts
+	waittest.UntilNextSecond(t) // the newest CSR counts
 	bad := serving("192.0.2.63")
-	if err := a.ApproveManually(kubetest.Context(t, time.Minute), node); err == nil ||
+	if err := a.ApproveManually(waittest.Context(t), node); err == nil ||
 		!strings.Contains(err.Error(), "the address 192.0.2.63") ||
 		csrtest.Conditions(t, bad) != "" {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrtest.Conditions(t, bad))
 	}
 	csrtest.CreateNode(t, "hand-other", "192.0.2.62")
-	time.Sleep(time.Second)
+	waittest.UntilNextSecond(t)
 	shared := serving("192.0.2.62") // hand-other's kubelet can write any address into its own Node
-	if err := a.ApproveManually(kubetest.Context(t, time.Minute), node); err != nil ||
+	if err := a.ApproveManually(waittest.Context(t), node); err != nil ||
 		csrtest.Conditions(t, shared) != approvedByAgent {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrtest.Conditions(t, shared))
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // hostClient returns a client with a token of the ServiceAccount of a host.
@@ -51,13 +51,13 @@ func hostClient(t *testing.T, node string) kubernetes.Interface {
 // awaitAccess waits until a host may, or may not, get the user data of a NodePool.
 func awaitAccess(t *testing.T, what string, host kubernetes.Interface, nodePool string, may bool) {
 	t.Helper()
-	kubetest.WaitUntil(t, what, func() bool {
+	waittest.Until(t, "waiting for "+what, func() (any, bool) {
 		_, err := host.CoreV1().Secrets(v1alpha1.Namespace).Get(t.Context(), v1alpha1.UserDataSecret(nodePool),
 			metav1.GetOptions{})
 		if err != nil && !apierrors.IsForbidden(err) {
 			t.Fatal(err)
 		}
-		return (err == nil) == may
+		return err, (err == nil) == may
 	})
 }
 

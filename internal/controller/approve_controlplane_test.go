@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
@@ -65,8 +65,9 @@ func TestControlPlaneLateEnrollment(t *testing.T) {
 	for range maxWaitingCSRsPerNode + 1 {
 		csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: certtest.NewKey(t), Node: "late"}.Submit(t)
 	}
-	kubetest.WaitUntil(t, "the decisions on the other CSRs", func() bool {
-		return c.count("late") == maxWaitingCSRsPerNode
+	waittest.Until(t, "waiting for the decisions on the other CSRs", func() (any, bool) {
+		count := c.count("late")
+		return count, count == maxWaitingCSRsPerNode
 	})
 	token, object := newEnrollment(t, "late", csrtest.ClusterCA(t))
 	csr, _ := csrtest.SubmitWithToken(t, token)

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +29,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // controllerKubeconfig has exactly the rights of deploy/hosted-base/rbac.yaml.
@@ -188,24 +188,20 @@ func (c *testController) last(csr string) logEntry {
 func (c *testController) awaitDecision(csr string, outcome approver.Outcome, reason string) logEntry {
 	c.t.Helper()
 	var last logEntry
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	waittest.Until(c.t, fmt.Sprintf("waiting for the decision %s: %s on %s", outcome, reason, csr), func() (any, bool) {
 		last = c.last(csr)
-		if last.Message == string(outcome) && strings.Contains(last.Reason, reason) {
-			return last
-		}
-		if time.Now().After(deadline) {
-			c.t.Fatalf("the last decision on %s is %+v, want %s: %s", csr, last, outcome, reason)
-		}
-	}
+		return last, last.Message == string(outcome) && strings.Contains(last.Reason, reason)
+	})
+	return last
 }
 
 // awaitAddress waits until the cache of the controller has a Node with an address.
 func (c *testController) awaitAddress(address string) {
 	c.t.Helper()
-	kubetest.WaitUntil(c.t, "a Node with "+address+" in the cache", func() bool {
+	waittest.Until(c.t, "waiting for a Node with "+address+" in the cache", func() (any, bool) {
 		var list corev1.NodeList
 		err := c.cache.List(c.t.Context(), &list, client.MatchingFields{addressIndex: address})
-		return err == nil && len(list.Items) > 0
+		return err, err == nil && len(list.Items) > 0
 	})
 }
 

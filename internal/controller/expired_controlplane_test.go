@@ -62,7 +62,7 @@ func TestControlPlaneCertificateExpiresSoon(t *testing.T) {
 	c.stop()
 	csrtest.Delete(t, first)
 	csrtest.CreateNode(t, "clock")
-	csr := expiredRequest(t, "clock", key, time.Now().Add(time.Minute)).Submit(t)
+	csr := expiredRequest(t, "clock", key, time.Now().Add(time.Hour)).Submit(t)
 	_, r, _ := startReconciler(t)
 	for _, want := range []time.Duration{recheckDelay, certificateDelay, certificateDelay} {
 		result, err := r.Reconcile(t.Context(), requestFor(csr))

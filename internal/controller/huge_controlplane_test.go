@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // readCSRs records the names of the CSRs that a controller has read.
@@ -45,16 +45,16 @@ func TestControlPlaneHugeRequestsStayWithinMemoryLimit(t *testing.T) {
 		return names
 	}
 	c, read := &testController{t: t}, readCSRs{mu: &sync.Mutex{}, names: map[string]bool{}}
-	hasRead := func(names []string) func() bool {
-		return func() bool {
+	hasRead := func(names []string) func() (any, bool) {
+		return func() (any, bool) {
 			read.mu.Lock()
 			defer read.mu.Unlock()
 			for _, name := range names {
 				if !read.names[name] {
-					return false
+					return "not read: " + name, false
 				}
 			}
-			return true
+			return "", true
 		}
 	}
 	token, later := enroll(t, "huge"), enroll(t, "huge-later")
@@ -72,13 +72,13 @@ func TestControlPlaneHugeRequestsStayWithinMemoryLimit(t *testing.T) {
 		c.run(m, addControllers(m, options.ClusterCA))
 		csr, _ := csrtest.SubmitWithToken(t, token)
 		c.awaitApproved(csr)
-		kubetest.WaitUntil(t, "the existing CSRs", hasRead(existing))
+		waittest.Until(t, "waiting for the existing CSRs", hasRead(existing))
 	})
 	running := csrtest.PeakMemory(func() {
 		coming := flood(count / 2)
 		csr, _ := csrtest.SubmitWithToken(t, later)
 		c.awaitApproved(csr)
-		kubetest.WaitUntil(t, "the new CSRs", hasRead(coming))
+		waittest.Until(t, "waiting for the new CSRs", hasRead(coming))
 	})
 	t.Logf("%d MiB at the start, %d MiB later", starting, running)
 	if max(starting, running) > 180 {

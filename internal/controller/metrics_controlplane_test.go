@@ -21,7 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // A replica without the Lease exports the state of the fleet as the leader does.
@@ -63,9 +63,7 @@ func TestControlPlaneMetrics(t *testing.T) {
 		fmt.Sprintf(`leader_election_master_status{name=%q} `, LeaseName),
 	}
 	for _, sample := range wanted {
-		kubetest.WaitUntil(t, sample, func() bool {
-			return strings.Contains(getMetrics(t, options.MetricsAddress), "\n"+sample)
-		})
+		waittest.UntilText(t, "\n"+sample, func() string { return getMetrics(t, options.MetricsAddress) })
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func labeledNode(t *testing.T) *corev1.Node {
@@ -36,7 +36,11 @@ func TestControlPlaneNodeSettings(t *testing.T) {
 	create(t, object)
 	csrtest.CreateNode(t, "labeled")
 	const role = "node-role.kubernetes.io/infra"
-	kubetest.WaitUntil(t, "the labels", func() bool { _, has := labeledNode(t).Labels[role]; return has })
+	waittest.Until(t, "waiting for the labels", func() (any, bool) {
+		labels := labeledNode(t).Labels
+		_, has := labels[role]
+		return labels, has
+	})
 
 	node := labeledNode(t)
 	node.Labels["example.com/rack"], node.Labels["other"] = "8", "kept"
@@ -47,8 +51,9 @@ func TestControlPlaneNodeSettings(t *testing.T) {
 	if err := adminClient(t).Update(t.Context(), node); err != nil {
 		t.Fatal(err)
 	}
-	kubetest.WaitUntil(t, "the label that was changed", func() bool {
-		return labeledNode(t).Labels["example.com/rack"] == "7"
+	waittest.Until(t, "waiting for the label that was changed", func() (any, bool) {
+		labels := labeledNode(t).Labels
+		return labels, labels["example.com/rack"] == "7"
 	})
 	node = labeledNode(t)
 	want := []corev1.Taint{
@@ -67,8 +72,9 @@ func TestControlPlaneNodeSettings(t *testing.T) {
 	if err := adminClient(t).Update(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
-	kubetest.WaitUntil(t, "the Event about labels that the API server rejects", func() bool {
-		return slices.ContainsFunc(eventsOf(t, "labeled"), func(event string) bool {
+	waittest.Until(t, "waiting for the Event about labels that the API server rejects", func() (any, bool) {
+		events := eventsOf(t, "labeled")
+		return events, slices.ContainsFunc(events, func(event string) bool {
 			return strings.HasPrefix(event, "Warning SettingsRejected the labels and taints are not set: ")
 		})
 	})

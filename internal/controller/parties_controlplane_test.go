@@ -25,8 +25,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 const enrollmentsPath = "/apis/hcp-node-agent.io/v1alpha1/nodeenrollments"
@@ -207,8 +207,9 @@ func TestControlPlaneJoinTokenIsLimited(t *testing.T) {
 	checkPending(t, second)
 
 	deleteEnrollment(t, "parties-host")
-	kubetest.WaitUntil(t, "the rejection of the revoked credential", func() bool {
-		return apierrors.IsUnauthorized(getSecret(v1alpha1.Namespace, "user-data-parties-file").send(host))
+	waittest.Until(t, "waiting for the rejection of the revoked credential", func() (any, bool) {
+		err := getSecret(v1alpha1.Namespace, "user-data-parties-file").send(host)
+		return err, apierrors.IsUnauthorized(err)
 	})
 	_, object = newEnrollment(t, "parties-host", csrtest.ClusterCA(t))
 	object.Spec.NodePool = "parties-file"
@@ -264,8 +265,8 @@ func TestControlPlaneControllerCredential(t *testing.T) {
 		Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: v1alpha1.Namespace,
 		Name: rights.Controller,
 	}
-	kubetest.WaitUntil(t, "the right to get the credential of the controller", func() bool {
-		return csrtest.Allowed(t, "namespace-admin", namespaced)
+	waittest.Until(t, "waiting for the right to get the credential of the controller", func() (any, bool) {
+		return namespaced, csrtest.Allowed(t, "namespace-admin", namespaced)
 	})
 	for _, right := range []authorizationv1.ResourceAttributes{
 		{Verb: "create", Group: "hcp-node-agent.io", Resource: "nodeenrollments"},

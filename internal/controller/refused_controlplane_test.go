@@ -21,7 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Annotations of a CSR with a join token.
@@ -65,7 +65,10 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 	columns := tabwriter.NewWriter(&table, 0, 4, 2, ' ', 0)
 	for _, row := range rows {
 		var last logEntry
-		kubetest.WaitUntil(t, "the decision: "+row.name, func() bool { last = c.last(row.csr); return last.CSR != "" })
+		waittest.Until(t, "waiting for the decision: "+row.name, func() (any, bool) {
+			last = c.last(row.csr)
+			return last, last.CSR != ""
+		})
 		fmt.Fprintf(columns, "%s\t%s\t%s\n", row.name, last.Message, strings.Join(strings.Fields(last.Reason), " "))
 		if last.Message == string(approver.Approved) || !strings.Contains(last.Reason, row.want) {
 			t.Errorf("%s: %q %q, want %q", row.name, last.Message, last.Reason, row.want)

@@ -20,7 +20,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // The nodes are upgraded one after the other; a failure stops the rollout until a person removes it.
@@ -94,10 +94,11 @@ func checkUpgradeEvents(t *testing.T, wanted map[string][]string) {
 	t.Helper()
 	for node, want := range wanted {
 		var got []string
-		for deadline := time.Now().Add(30 * time.Second); !slices.Equal(got, want) && time.Now().Before(deadline); {
+		waittest.Until(t, "waiting for all Events of "+node, func() (any, bool) {
 			got = slices.DeleteFunc(eventsOf(t, node), func(event string) bool { return !strings.Contains(event, " Upgrade") })
-			slices.Sort(got)
-		}
+			return got, len(got) >= len(want)
+		})
+		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("Events of %s (-want +got):\n%s", node, diff)
 		}
@@ -147,7 +148,7 @@ func startRollout(t *testing.T) (*rolloutReconciler, *hookedClient) {
 	hooked := &hookedClient{Client: m.GetClient()}
 	r := &rolloutReconciler{client: hooked, live: m.GetAPIReader(), events: m.GetEventRecorder(EventSource)}
 	c.run(m, nil)
-	ctx := kubetest.Context(t, time.Minute)
+	ctx := waittest.Context(t)
 	secrets := &metav1.PartialObjectMetadata{}
 	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	for _, object := range []client.Object{&corev1.Node{}, &v1alpha1.NodeEnrollment{}, secrets} {

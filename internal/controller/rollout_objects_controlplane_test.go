@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +16,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // publish creates the Secret with the user data of a NodePool, or changes its configuration.
@@ -114,10 +113,9 @@ func getRollout(t *testing.T, nodePool string) *v1alpha1.NodeRollout {
 func awaitRollout(t *testing.T, nodePool, want string) v1alpha1.NodeRolloutStatus {
 	t.Helper()
 	var status v1alpha1.NodeRolloutStatus
-	got := ""
-	for deadline := time.Now().Add(30 * time.Second); got != want; time.Sleep(50 * time.Millisecond) {
+	waittest.Until(t, "waiting for the rollout "+want, func() (any, bool) {
 		status = getRollout(t, nodePool).Status
-		got = fmt.Sprintf("%d nodes, %d updated, %d unavailable, %d failed", status.Nodes, status.Updated,
+		got := fmt.Sprintf("%d nodes, %d updated, %d unavailable, %d failed", status.Nodes, status.Updated,
 			status.Unavailable, status.Failed)
 		for _, slot := range status.Slots {
 			got += ", slot of " + slot.Node
@@ -125,23 +123,21 @@ func awaitRollout(t *testing.T, nodePool, want string) v1alpha1.NodeRolloutStatu
 		if status.Waiting != "" {
 			got += ": " + status.Waiting
 		}
-		if got != want && time.Now().After(deadline) {
-			t.Fatalf("the rollout is %q (%+v), want %q", got, status, want)
-		}
-	}
+		return fmt.Sprintf("%s (%+v)", got, status), got == want
+	})
 	return status
 }
 
 // permissionOf returns the configuration and the slot that a Node may use, after it has one or none as wanted.
 func permissionOf(t *testing.T, name string, has bool) (config, slot string) {
 	t.Helper()
-	kubetest.WaitUntil(t, "the permission of "+name, func() bool {
+	waittest.Until(t, "waiting for the permission of "+name, func() (any, bool) {
 		node := &corev1.Node{}
 		if err := adminClient(t).Get(t.Context(), client.ObjectKey{Name: name}, node); err != nil {
 			t.Fatal(err)
 		}
 		config, slot = node.Annotations[v1alpha1.AnnotationDesiredConfig], node.Annotations[v1alpha1.AnnotationSlot]
-		return (config != "") == has && (slot != "") == has
+		return node.Annotations, (config != "") == has && (slot != "") == has
 	})
 	return config, slot
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,7 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Copies of a node's CSR are not approved, neither before nor after the node's own. The same key is approved again, for
@@ -101,19 +100,22 @@ func TestControlPlaneTwoReplicas(t *testing.T) {
 		return csrs
 	}
 	csrs := join("two")
-	kubetest.WaitUntil(t, "the log", func() bool { counts := approvals(csrs); return counts[0]+counts[1] >= len(csrs) })
-	first := approvals(csrs)
-	leader := 0
-	if first[1] > 0 {
-		leader = 1
-	}
+	var first, second [2]int
+	waittest.Until(t, "waiting for all approvals in the log", func() (any, bool) {
+		first = approvals(csrs)
+		return first, first[0]+first[1] >= len(csrs)
+	})
+	leader := min(first[1], 1)
 	if first[leader] != len(csrs) || first[1-leader] != 0 {
 		t.Fatalf("the replicas have approved %v of %d CSRs", first, len(csrs))
 	}
 	replicas[leader].stop()
 	csrs = join("two-after")
-	kubetest.WaitUntil(t, "the log", func() bool { return approvals(csrs)[1-leader] >= len(csrs) })
-	if second := approvals(csrs); second[leader] != 0 || second[1-leader] != len(csrs) {
+	waittest.Until(t, "waiting for all approvals in the log of the other replica", func() (any, bool) {
+		second = approvals(csrs)
+		return second, second[1-leader] >= len(csrs)
+	})
+	if second[leader] != 0 || second[1-leader] != len(csrs) {
 		t.Errorf("after the end of the leader, the replicas have approved %v of %d CSRs", second, len(csrs))
 	}
 	for _, c := range replicas {
@@ -190,7 +192,7 @@ func startReconciler(t *testing.T) (*testController, *csrReconciler, *hookedClie
 	hooked := &hookedClient{Client: r.client}
 	r.client = hooked
 	c.run(m, nil)
-	if !m.GetCache().WaitForCacheSync(kubetest.Context(t, time.Minute)) {
+	if !m.GetCache().WaitForCacheSync(waittest.Context(t)) {
 		t.Fatal("the cache is not synchronized")
 	}
 	return c, r, hooked
@@ -230,10 +232,10 @@ func TestControlPlaneTwoKeysAndTwoReplicas(t *testing.T) {
 		running.Wait()
 		for _, one := range attempts { // as after the delay of a conflict
 			one.hooked.beforePatch = nil
-			kubetest.WaitUntil(t, "the bound key in the cache", func() bool {
+			waittest.Until(t, "waiting for the bound key in the cache", func() (any, bool) {
 				object := getEnrollment(t, token.NodeName)
 				err := one.hooked.Get(t.Context(), client.ObjectKey{Name: token.NodeName}, object)
-				return err == nil && object.Status.BoundKey != ""
+				return err, err == nil && object.Status.BoundKey != ""
 			})
 			if _, err := one.reconciler.Reconcile(t.Context(), requestFor(one.csr)); err != nil {
 				t.Error(err)

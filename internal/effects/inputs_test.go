@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // A repeated join must restart a service of which it has written an input again, such as the CAs that
@@ -55,7 +56,7 @@ func TestChangedInputRequiresRestart(t *testing.T) {
 			func(name string) error { return os.WriteFile(name, []byte("added"), 0o600) },
 			func(name string) error { return os.WriteFile(name, []byte("changed"), 0o600) },
 		} {
-			time.Sleep(20 * time.Millisecond) // longer than the resolution of file times
+			untilNextFileTime(t)
 			if err := change(path); err != nil {
 				t.Fatal(err)
 			}
@@ -77,4 +78,25 @@ func TestInactiveUnitRequiresStart(t *testing.T) {
 			t.Errorf("%s: %s", state, action)
 		}
 	}
+}
+
+// untilNextFileTime blocks until a file that is written gets another time, because file times have a resolution.
+func untilNextFileTime(t *testing.T) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "probe")
+	write := func() time.Time {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.ModTime()
+	}
+	first := write()
+	waittest.Until(t, "waiting for another file time", func() (any, bool) {
+		now := write()
+		return now, now.After(first)
+	})
 }

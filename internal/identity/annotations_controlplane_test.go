@@ -9,7 +9,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // annotateWith annotates a CSR as a join token does.
@@ -32,7 +32,7 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 	identity, recorded := newIdentity(t, "annotated")
 	waiting := func() kube.CSR {
 		t.Helper()
-		result, err := identity.Obtain(kubetest.Context(t, 3*time.Second), nil)
+		result, err := identity.Obtain(recorded.DeadlineAt(t, awaitingApproval), nil)
 		if report.CodeOf(err) != report.ApprovalMissing {
 			t.Fatalf("Obtain() = %v", err)
 		}
@@ -82,14 +82,14 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 	// An expired join token ends the wait, unless the CSR was approved in time.
 	expired := report.Fail(report.CredentialRefused, "create a new token", "expired")
 	identity.Annotate = func(crypto.PublicKey) (map[string]string, error) { return nil, expired }
-	if _, err := identity.Obtain(kubetest.Context(t, time.Minute), nil); !errors.Is(err, expired) {
+	if _, err := identity.Obtain(waittest.Context(t), nil); !errors.Is(err, expired) {
 		t.Errorf("Obtain() = %v, want that the join token has expired", err)
 	}
 	if all := clientCSRsOf(t, "annotated"); len(all) != 3 {
 		t.Errorf("there are %d CSRs, want the three that were requested", len(all))
 	}
 	setCSRCondition(t, second.Name, certificatesv1.CertificateApproved)
-	result, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+	result, err := identity.Obtain(waittest.Context(t), nil)
 	if err != nil || result.CSR != second.Name {
 		t.Errorf("Obtain() = %+v, %v", result, err)
 	}
@@ -100,11 +100,12 @@ func TestControlPlaneAutomaticApprovalShowsNoCommand(t *testing.T) {
 	serving, _, recorded := joinedNode(t, "own-approval")
 	csr := createServingCSR(t, serving, "192.0.2.7")
 	before := len(recorded.Text())
-	if _, err := serving.Obtain(kubetest.Context(t, 5*time.Second), manualApprover(t)); err == nil {
+	isLogged := recorded.DeadlineAt(t, "waiting for approval of CSR "+csr)
+	if _, err := serving.Obtain(isLogged, manualApprover(t)); err == nil {
 		t.Error("a serving certificate exists, but no kubelet runs")
 	}
 	other, otherLog := newIdentity(t, "own-approval-client")
-	result, err := other.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
+	result, err := other.Obtain(waittest.Context(t), manualApprover(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,12 +12,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // During a CA rotation the payloads first contain the old and the new CA, then
@@ -31,7 +31,7 @@ func TestControlPlaneCARotation(t *testing.T) {
 	before := certtest.NewCA(t, "of before")
 	both := slices.Concat(before.PEM, own.CA)
 	identity.CA = own.CA
-	if _, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil {
+	if _, err := identity.Obtain(waittest.Context(t), manualApprover(t)); err != nil {
 		t.Fatal(err)
 	}
 	pair := kubetest.ReadFile(t, identity.clientCertificatePath())
@@ -44,7 +44,7 @@ func TestControlPlaneCARotation(t *testing.T) {
 		}
 		kubetest.WriteFile(t, identity.Kubeconfig, content)
 		identity.CA = payload
-		result, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+		result, err := identity.Obtain(waittest.Context(t), nil)
 		now, unread := kube.ParseCluster(kubetest.ReadFile(t, identity.Kubeconfig))
 		if unread != nil {
 			t.Fatal(unread)
@@ -99,7 +99,7 @@ func TestControlPlaneNewEndpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	identity.CA = own.CA
-	if _, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil {
+	if _, err := identity.Obtain(waittest.Context(t), manualApprover(t)); err != nil {
 		t.Fatal(err)
 	}
 	foreign := httptest.NewTLSServer(
@@ -128,7 +128,7 @@ func TestControlPlaneNewEndpoint(t *testing.T) {
 			}
 			kubetest.WriteFile(t, identity.Kubeconfig, content)
 			identity.Server, identity.CA = test.server, []byte(test.payload)
-			result, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+			result, err := identity.Obtain(waittest.Context(t), nil)
 			if test.refused != "" {
 				if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.refused) {
 					t.Errorf("Obtain() = %v, want a refusal with %q", err, test.refused)
@@ -157,7 +157,7 @@ func TestControlPlaneAddCAs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil {
+	if _, err := identity.Obtain(waittest.Context(t), manualApprover(t)); err != nil {
 		t.Fatal(err)
 	}
 	next := certtest.NewCA(t, "root-ca").PEM
@@ -172,7 +172,7 @@ func TestControlPlaneAddCAs(t *testing.T) {
 	}
 	// A repeated join with the CAs of both keeps them.
 	identity.CA = kube.JoinPEM(own.CA, next)
-	if result, err := identity.Obtain(kubetest.Context(t, time.Minute), nil); err != nil || result.Changed {
+	if result, err := identity.Obtain(waittest.Context(t), nil); err != nil || result.Changed {
 		t.Errorf("Obtain() = %+v, %v", result, err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +20,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
+
+// awaitingApproval begins the message of an identity that waits for the approval of its CSR.
+const awaitingApproval = "waiting for approval of client CSR"
 
 func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
 
@@ -112,7 +115,7 @@ func manualApprover(t *testing.T) Approver {
 func joinedNode(t *testing.T, name string) (*Serving, *Identity, *reporttest.Recorder) {
 	t.Helper()
 	identity, recorded := newIdentity(t, name)
-	if _, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil {
+	if _, err := identity.Obtain(waittest.Context(t), manualApprover(t)); err != nil {
 		t.Fatal(err)
 	}
 	return &Serving{

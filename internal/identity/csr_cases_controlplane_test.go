@@ -23,6 +23,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // setMachineID sets the machine ID in the Node's status, as its kubelet does.
@@ -65,12 +66,12 @@ func TestControlPlaneRejectsNodeOfAnotherHost(t *testing.T) {
 	second, recorded := newIdentity(t, "twins")
 	second.MachineID = "2222"
 	first.MachineID = "1111"
-	if _, err := first.Obtain(kubetest.Context(t, time.Minute), nil); err != nil {
+	if _, err := first.Obtain(waittest.Context(t), nil); err != nil {
 		t.Errorf("Obtain() with a Node without machine-id = %v", err)
 	}
 
 	setMachineID(t, node, "1111")
-	result, err := second.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
+	result, err := second.Obtain(waittest.Context(t), manualApprover(t))
 	want := "the machine-id of Node twins is 1111, this machine's is 2222; it last reported to the cluster at " +
 		report.Timestamp(renewed.Time)
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) ||
@@ -82,7 +83,7 @@ func TestControlPlaneRejectsNodeOfAnotherHost(t *testing.T) {
 	}
 	// A stored identity is rejected too, for example on a clone of a node.
 	first.MachineID = "3333"
-	if _, err := first.Obtain(kubetest.Context(t, time.Minute), nil); report.CodeOf(err) != report.Refused {
+	if _, err := first.Obtain(waittest.Context(t), nil); report.CodeOf(err) != report.Refused {
 		t.Errorf("Obtain() of a clone = %v", err)
 	}
 
@@ -91,7 +92,7 @@ func TestControlPlaneRejectsNodeOfAnotherHost(t *testing.T) {
 		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	again, err := second.Obtain(kubetest.Context(t, time.Minute), nil)
+	again, err := second.Obtain(waittest.Context(t), nil)
 	if err != nil || again.CSR != result.CSR {
 		t.Errorf("Obtain() after the deletion = %+v, %v; want the earlier CSR %s; printed:\n%s", again, err, result.CSR,
 			recorded.Text())
@@ -104,7 +105,7 @@ func TestControlPlaneAcceptsNodeOfThisHost(t *testing.T) {
 	setMachineID(t, node, "1111")
 	again, recorded := newIdentity(t, "again")
 	again.MachineID = "1111"
-	if _, err := again.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil ||
+	if _, err := again.Obtain(waittest.Context(t), manualApprover(t)); err != nil ||
 		!strings.Contains(recorded.Text(), ", belongs to this machine (machine-id 1111)") {
 		t.Errorf("Obtain() = %v; printed:\n%s", err, recorded.Text())
 	}
@@ -127,7 +128,7 @@ func TestControlPlaneFailedCSR(t *testing.T) {
 		_, err = csrs.UpdateStatus(ctx, csr, metav1.UpdateOptions{})
 		return err
 	}
-	result, err := identity.Obtain(kubetest.Context(t, time.Minute), fail)
+	result, err := identity.Obtain(waittest.Context(t), fail)
 	if report.CodeOf(err) != report.ApprovalMissing ||
 		!strings.Contains(err.Error(), result.CSR+" is failed (SignerValidationFailure: for the test)") {
 		t.Errorf("Obtain() = %v (code %d)", err, report.CodeOf(err))
@@ -138,7 +139,7 @@ func TestControlPlaneFailedCSR(t *testing.T) {
 // contains the start of the wait.
 func TestControlPlaneResubmitsDeletedCSR(t *testing.T) {
 	identity, recorded := newIdentity(t, "collected")
-	first, err := identity.Obtain(kubetest.Context(t, 2*time.Second), nil)
+	first, err := identity.Obtain(recorded.DeadlineAt(t, awaitingApproval), nil)
 	if err == nil {
 		t.Fatal("without an approval the identity exists")
 	}
@@ -151,11 +152,11 @@ func TestControlPlaneResubmitsDeletedCSR(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(identity.KeyDir, pendingKeyName), day, day); err != nil {
 		t.Fatal(err)
 	}
-	_, err = identity.Obtain(kubetest.Context(t, 2*time.Second), nil)
+	_, err = identity.Obtain(recorded.DeadlineAt(t, awaitingApproval), nil)
 	if !strings.Contains(recorded.Text(), ", waiting since "+report.Timestamp(day)) {
 		t.Errorf("the second run printed\n%s\n%v", recorded.Text(), err)
 	}
-	second, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
+	second, err := identity.Obtain(waittest.Context(t), manualApprover(t))
 	if err != nil || second.CSR != first.CSR {
 		t.Errorf("Obtain() = %+v, %v; want the CSR %s again; printed:\n%s", second, err, first.CSR, recorded.Text())
 	}
@@ -170,25 +171,25 @@ func TestControlPlaneServingRenewalIsReportedAndApproved(t *testing.T) {
 	kubetest.WriteFile(t, filepath.Join(identity.Dir, "kubelet-server-current.pem"),
 		certtest.NewCA(t, "signer").Issue(t, certtest.NewKey(t), template))
 
-	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); err != nil ||
+	if _, err := serving.Obtain(waittest.Context(t), nil); err != nil ||
 		strings.Contains(recorded.Text(), "serving certificate expires") {
 		t.Errorf("Obtain() before kubelet has requested a certificate = %v; printed:\n%s", err, recorded.Text())
 	}
 	without := *serving
 	without.Dir = t.TempDir()
-	if got, err := without.checkInitial(kubetest.Context(t, time.Minute)); err != nil || got.Text != noServingCSRText {
+	if got, err := without.checkInitial(waittest.Context(t)); err != nil || got.Text != noServingCSRText {
 		t.Errorf("checkInitial() before kubelet has requested a certificate = %+v, %v", got, err)
 	}
 	csr := createServingCSR(t, serving, "192.0.2.7")
-	if got, err := without.checkInitial(kubetest.Context(t, time.Minute)); err != nil ||
+	if got, err := without.checkInitial(waittest.Context(t)); err != nil ||
 		got.Remedy != serving.Topology.approvalRemedy(csr) {
 		t.Errorf("checkInitial() = %+v, %v", got, err)
 	}
-	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); err != nil ||
+	if _, err := serving.Obtain(waittest.Context(t), nil); err != nil ||
 		!strings.Contains(recorded.Text(), "\noc adm certificate approve "+csr+"\n") {
 		t.Errorf("Obtain() = %v; printed:\n%s", err, recorded.Text())
 	}
-	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil {
+	if _, err := serving.Obtain(waittest.Context(t), manualApprover(t)); err != nil {
 		t.Errorf("Obtain() with an approver = %v", err)
 	}
 	found, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), csr,

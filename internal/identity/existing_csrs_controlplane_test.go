@@ -7,21 +7,21 @@ package identity
 import (
 	"strings"
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // The name of a CSR is derived from its key, from the first run on and in every
 // phase.
 func TestControlPlaneFindPendingCSR(t *testing.T) {
-	identity, _ := newIdentity(t, "asks")
+	identity, recorded := newIdentity(t, "asks")
 	find := func() *PendingCSR {
-		pending, err := identity.FindPendingCSR(kubetest.Context(t, time.Minute))
+		pending, err := identity.FindPendingCSR(waittest.Context(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func TestControlPlaneFindPendingCSR(t *testing.T) {
 	if pending := find(); pending != nil {
 		t.Errorf("before the first run: %+v", pending)
 	}
-	if _, err := identity.Obtain(kubetest.Context(t, 2*time.Second),
+	if _, err := identity.Obtain(recorded.DeadlineAt(t, awaitingApproval),
 		nil); report.CodeOf(err) != report.ApprovalMissing {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // createOfflineNode creates the Node of a host that reported an hour ago for the last time.
@@ -76,7 +77,7 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 	identity, recorded := newIdentity(t, "expired")
 	identity.Annotate = enroll(t, "expired")
 	decision := runController(t)
-	joined, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+	joined, err := identity.Obtain(waittest.Context(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 	if state, err := identity.Check(); err != nil || state != Expired {
 		t.Fatalf("Check() = %s, %v, want an expired certificate", state, err)
 	}
-	renewed, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+	renewed, err := identity.Obtain(waittest.Context(t), nil)
 	if err != nil || !renewed.Changed || renewed.Fingerprint != fingerprint(&expired.key.PublicKey) ||
 		time.Until(renewed.NotAfter) < time.Hour {
 		t.Fatalf("Obtain() = %+v, %v; printed:\n%s", renewed, err, recorded.Text())
@@ -102,27 +103,36 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 	}
 
 	// A host that has only the bootstrap kubeconfig and copies the certificate.
-	thief, _ := newIdentity(t, "expired")
+	thief, thiefLog := newIdentity(t, "expired")
 	thief.Annotate = func(crypto.PublicKey) (map[string]string, error) {
 		return map[string]string{enrollment.AnnotationCertificate: enrollment.EncodeCertificate(expired.certificate)}, nil
 	}
-	stolen, err := thief.Obtain(kubetest.Context(t, 5*time.Second), nil)
-	if err == nil || !strings.Contains(decision(stolen.CSR).Reason, "found another key") {
-		t.Errorf("a copied certificate: %v, decision %+v", err, decision(stolen.CSR))
+	stolen, err := thief.Obtain(thiefLog.DeadlineAt(t, awaitingApproval), nil)
+	if err == nil {
+		t.Error("a copied certificate is accepted")
 	}
+	untilReason := func(csr, reason string) {
+		t.Helper()
+		waittest.UntilText(t, reason, func() string { return decision(csr).Reason })
+	}
+	untilReason(stolen.CSR, "found another key")
 
 	err = kubetest.AdminClient(t).Discovery().RESTClient().Delete().AbsPath(enrollmentsPath, "expired").
 		Do(t.Context()).Error()
 	if err != nil {
 		t.Fatal(err)
 	}
-	kubetest.WaitUntil(t, "a decision without the enrollment", func() bool {
-		return strings.Contains(decision(stolen.CSR).Reason, "no enrollment exists")
-	})
+	untilReason(stolen.CSR, "no enrollment exists")
 	expireCertificate(t, identity, renewed.CSR, time.Minute)
-	revoked, err := identity.Obtain(kubetest.Context(t, 5*time.Second), nil)
-	if err == nil || decision(revoked.CSR).Outcome != string(approver.Ignored) {
-		t.Errorf("without the enrollment: %v, decision %+v", err, decision(revoked.CSR))
+	revoked, err := identity.Obtain(recorded.DeadlineAt(t, awaitingApproval), nil)
+	if err == nil {
+		t.Error("without the enrollment, the certificate is accepted")
+	}
+	waittest.Until(t, "waiting for the decision without the enrollment", func() (any, bool) {
+		return "", decision(revoked.CSR).Outcome != ""
+	})
+	if got := decision(revoked.CSR); got.Outcome != string(approver.Ignored) {
+		t.Errorf("without the enrollment, the decision is %+v", got)
 	}
 	if !strings.Contains(recorded.Text(), "the CSR contains this node's expired certificate") {
 		t.Errorf("printed:\n%s", recorded.Text())
@@ -130,7 +140,7 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 
 	// A person denies the CSR. The next run must use another key.
 	setCSRCondition(t, revoked.CSR, "Denied")
-	fresh, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
+	fresh, err := identity.Obtain(waittest.Context(t), manualApprover(t))
 	if err != nil || fresh.CSR == revoked.CSR || fresh.Fingerprint == fingerprint(&expired.key.PublicKey) {
 		t.Errorf("after the denial: %+v, %v", fresh, err)
 	}
@@ -139,21 +149,23 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 // A Node that was created after the certificate had expired is that of another machine, or was
 // created by an administrator.
 func TestControlPlaneExpiredCertificateOfAnEarlierNode(t *testing.T) {
-	identity, _ := newIdentity(t, "reused")
+	identity, recorded := newIdentity(t, "reused")
 	identity.Annotate = enroll(t, "reused")
 	decision := runController(t)
-	joined, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+	joined, err := identity.Obtain(waittest.Context(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	identity.Annotate = nil
 	expireCertificate(t, identity, joined.CSR, time.Hour)
 	createOfflineNode(t, "reused")
-	refused, err := identity.Obtain(kubetest.Context(t, 10*time.Second), nil)
-	if err == nil ||
-		!strings.Contains(decision(refused.CSR).Reason, "so it is not the Node of the machine with this certificate") {
-		t.Errorf("Obtain() = %+v, %v; decision %+v", refused, err, decision(refused.CSR))
+	refused, err := identity.Obtain(recorded.DeadlineAt(t, awaitingApproval), nil)
+	if err == nil {
+		t.Errorf("Obtain() = %+v", refused)
 	}
+	waittest.UntilText(t, "so it is not the Node of the machine with this certificate", func() string {
+		return decision(refused.CSR).Reason
+	})
 }
 
 // Any user of a bootstrap kubeconfig can create a CSR with the name that kubelet derives from the
@@ -166,7 +178,7 @@ func TestControlPlaneOccupiedCSRNames(t *testing.T) {
 	if !t.Run("join", func(t *testing.T) {
 		runController(t)
 		var err error
-		if joined, err = identity.Obtain(kubetest.Context(t, time.Minute), nil); err != nil {
+		if joined, err = identity.Obtain(waittest.Context(t), nil); err != nil {
 			t.Fatal(err)
 		}
 	}) {
@@ -196,7 +208,7 @@ func TestControlPlaneOccupiedCSRNames(t *testing.T) {
 		}
 	}
 	occupy(joined.CSR)
-	pending, err := identity.Obtain(kubetest.Context(t, 3*time.Second), nil)
+	pending, err := identity.Obtain(recorded.DeadlineAt(t, awaitingApproval), nil)
 	if report.CodeOf(err) != report.ApprovalMissing || pending.CSR == joined.CSR {
 		t.Fatalf("Obtain() without a controller = %+v, %v", pending, err)
 	}
@@ -206,7 +218,7 @@ func TestControlPlaneOccupiedCSRNames(t *testing.T) {
 	occupy(pending.CSR)
 
 	decision := runController(t)
-	renewed, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+	renewed, err := identity.Obtain(waittest.Context(t), nil)
 	if err != nil || renewed.CSR == pending.CSR || renewed.Fingerprint != fingerprint(&expired.key.PublicKey) {
 		t.Errorf("Obtain() = %+v, %v; decisions %+v, %+v; printed:\n%s", renewed, err, decision(pending.CSR),
 			decision(renewed.CSR), recorded.Text())

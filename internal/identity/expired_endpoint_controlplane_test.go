@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // The API server got a new endpoint while the certificate of the node expired. Its expired
@@ -26,7 +27,7 @@ func TestControlPlaneExpiredNodeWithNewEndpoint(t *testing.T) {
 	}
 	identity.Annotate = enroll(t, "expired-moved")
 	runController(t)
-	joined, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+	joined, err := identity.Obtain(waittest.Context(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestControlPlaneExpiredNodeWithNewEndpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		kubetest.WriteFile(t, identity.Kubeconfig, content)
-		return identity.Obtain(kubetest.Context(t, time.Minute), nil)
+		return identity.Obtain(waittest.Context(t), nil)
 	}
 	if _, err := obtain(certtest.NewCA(t, "another CA").PEM); report.CodeOf(err) != report.Refused ||
 		!strings.Contains(err.Error(), "it is for https://api.before.example.com:6443") {

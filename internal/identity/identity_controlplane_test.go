@@ -24,13 +24,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func TestControlPlaneManualApproval(t *testing.T) {
 	identity, recorded := newIdentity(t, "by-hand")
 
 	// Without approval the wait ends, with the exact command.
-	_, err := identity.Obtain(kubetest.Context(t, 3*time.Second), nil)
+	_, err := identity.Obtain(recorded.DeadlineAt(t, awaitingApproval), nil)
 	first := clientCSRsOf(t, "by-hand")
 	if len(first) != 1 {
 		t.Fatalf("%d CSRs, want 1", len(first))
@@ -61,7 +62,7 @@ func TestControlPlaneManualApproval(t *testing.T) {
 	}
 	done := make(chan outcome)
 	go func() {
-		result, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+		result, err := identity.Obtain(waittest.Context(t), nil)
 		done <- outcome{result, err}
 	}()
 	setCSRCondition(t, csr.Name, certificatesv1.CertificateApproved)
@@ -79,7 +80,7 @@ func TestControlPlaneManualApproval(t *testing.T) {
 	}
 
 	// Another run changes nothing.
-	again, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+	again, err := identity.Obtain(waittest.Context(t), nil)
 	if err != nil || again.Changed || len(clientCSRsOf(t, "by-hand")) != 1 {
 		t.Errorf("the second Obtain() = %+v, %v", again, err)
 	}
@@ -138,13 +139,13 @@ func TestControlPlaneDeniedCSRGetsNewKey(t *testing.T) {
 		setCSRCondition(t, request.Name, certificatesv1.CertificateDenied)
 		return nil
 	}
-	result, err := identity.Obtain(kubetest.Context(t, time.Minute), deny)
+	result, err := identity.Obtain(waittest.Context(t), deny)
 	if report.CodeOf(err) != report.ApprovalMissing ||
 		!strings.Contains(err.Error(), result.CSR+" is denied (ByHand: a person did this)") {
 		t.Errorf("Obtain() = %v (code %d)", err, report.CodeOf(err))
 	}
 	// The next run submits a CSR with another key.
-	second, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
+	second, err := identity.Obtain(waittest.Context(t), manualApprover(t))
 	if err != nil || second.CSR == result.CSR {
 		t.Errorf("Obtain() after a denial = %+v, %v", second, err)
 	}
@@ -152,12 +153,12 @@ func TestControlPlaneDeniedCSRGetsNewKey(t *testing.T) {
 
 func TestControlPlaneDeniedBetweenRuns(t *testing.T) {
 	identity, recorded := newIdentity(t, "denied-between")
-	first, err := identity.Obtain(kubetest.Context(t, 2*time.Second), nil)
+	first, err := identity.Obtain(recorded.DeadlineAt(t, awaitingApproval), nil)
 	if err == nil {
 		t.Fatal("without an approval the identity exists")
 	}
 	setCSRCondition(t, first.CSR, certificatesv1.CertificateDenied)
-	second, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
+	second, err := identity.Obtain(waittest.Context(t), manualApprover(t))
 	if err != nil || second.CSR == first.CSR || !strings.Contains(recorded.Text(), "since an earlier run") {
 		t.Errorf("Obtain() = %+v, %v; said:\n%s", second, err, recorded.Text())
 	}
@@ -166,7 +167,7 @@ func TestControlPlaneDeniedBetweenRuns(t *testing.T) {
 func TestControlPlaneResubmitsCSRDeletedWhileWaiting(t *testing.T) {
 	identity, recorded := newIdentity(t, "deleted")
 	offered := 0
-	result, err := identity.Obtain(kubetest.Context(t, time.Minute),
+	result, err := identity.Obtain(waittest.Context(t),
 		func(ctx context.Context, request ApprovalRequest) error {
 			if offered++; offered == 1 { // the cluster's CSR cleaner does this after a day
 				return kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(ctx, request.Name,
@@ -234,9 +235,9 @@ func TestControlPlaneRejectedCredentials(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			identity, _ := newIdentity(t, "refused")
+			identity, recorded := newIdentity(t, "refused")
 			identity.BootstrapKubeconfig = kubetest.BootstrapKubeconfig(t, test.change)
-			_, err := identity.Obtain(kubetest.Context(t, 3*time.Second), nil)
+			_, err := identity.Obtain(recorded.DeadlineAt(t, "waiting for the API server"), nil)
 			if report.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.want) ||
 				!strings.Contains(string(report.RemedyOf(err)), test.remedy) {
 				t.Errorf("Obtain() = %v\ncode %d, remedy %q\nwant %q, code %d, remedy %q", err, report.CodeOf(err),

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,35 +16,32 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func TestControlPlaneServing(t *testing.T) {
 	serving, identity, recorded := joinedNode(t, "serving")
 	bad := createServingCSR(t, serving, "192.0.2.99")
-	err := func() error {
-		_, err := serving.Obtain(kubetest.Context(t, 3*time.Second), manualApprover(t))
-		return err
-	}()
+	_, err := serving.Obtain(recorded.DeadlineAt(t, "waiting for a valid serving CSR"), manualApprover(t))
 	if report.CodeOf(err) != report.ApprovalMissing ||
 		!strings.Contains(err.Error(), bad+" does not match this machine, do not approve it") {
 		t.Errorf("Obtain() with an address of another machine = %v", err)
 	}
 
-	time.Sleep(1100 * time.Millisecond) // creation times have whole seconds, and the newest counts
+	waittest.UntilNextSecond(t) // the newest CSR counts
 	good := createServingCSR(t, serving, "192.0.2.7")
 	done := make(chan error)
-	go func() { _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); done <- err }()
-	kubetest.WaitUntil(t, "the approve command",
-		func() bool { return strings.Contains(recorded.Text(), "\noc adm certificate approve "+good+"\n") })
+	go func() { _, err := serving.Obtain(waittest.Context(t), nil); done <- err }()
+	waittest.UntilText(t, "\noc adm certificate approve "+good+"\n", recorded.Text)
 	setCSRCondition(t, good, certificatesv1.CertificateApproved)
 	var issued []byte
-	kubetest.WaitUntil(t, "the certificate", func() bool {
+	waittest.Until(t, "waiting for the certificate", func() (any, bool) {
 		csr, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), good,
 			metav1.GetOptions{})
 		if err == nil {
 			issued = csr.Status.Certificate
 		}
-		return len(issued) > 0
+		return err, len(issued) > 0
 	})
 	kubetest.WriteFile(t, filepath.Join(identity.Dir, "kubelet-server-current.pem"), issued) // as kubelet does
 	if err := <-done; err != nil {

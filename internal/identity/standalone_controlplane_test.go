@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // workerKubeconfig returns the bootstrap kubeconfig that a standalone cluster
@@ -72,11 +72,11 @@ func workerKubeconfig(t *testing.T) []byte {
 func TestControlPlaneStandaloneIdentity(t *testing.T) {
 	identity, recorded := newIdentity(t, "standalone")
 	identity.BootstrapKubeconfig, identity.Topology = workerKubeconfig(t), ClusterTopology{Standalone: true}
-	if _, err := identity.Obtain(kubetest.Context(t, 2*time.Second),
+	if _, err := identity.Obtain(recorded.DeadlineAt(t, awaitingApproval),
 		nil); report.CodeOf(err) != report.ApprovalMissing {
 		t.Fatalf("without an approval: %v", err)
 	}
-	result, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
+	result, err := identity.Obtain(waittest.Context(t), manualApprover(t))
 	if err != nil || !result.Changed {
 		t.Fatalf("%+v, %v", result, err)
 	}

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -157,8 +156,8 @@ func bytesOfClientWait(t *testing.T, name string) int64 {
 		func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 			cluster.Server = "https://" + through.address
 		})
-	if _, err := identity.Obtain(kubetest.Context(t, 8*time.Second), nil); err == nil ||
-		!strings.Contains(recorded.Text(), "waiting for approval of client CSR") {
+	if _, err := identity.Obtain(recorded.DeadlineAtNth(t, 3, awaitingApproval), nil); err == nil ||
+		!strings.Contains(recorded.Text(), awaitingApproval) {
 		t.Fatalf("Obtain() = %v; said:\n%s", err, recorded.Text())
 	}
 	return through.bytes.Load()
@@ -204,7 +203,8 @@ func TestControlPlaneServingWaitListsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	csr := createServingCSR(t, serving, "192.0.2.7")
-	if _, err := serving.Obtain(kubetest.Context(t, 8*time.Second), nil); err == nil ||
+	ctx := recorded.DeadlineAtNth(t, 3, "waiting for approval of serving CSR "+csr)
+	if _, err := serving.Obtain(ctx, nil); err == nil ||
 		!strings.Contains(recorded.Text(), "oc adm certificate approve "+csr) {
 		t.Fatalf("Obtain() = %v; said:\n%s", err, recorded.Text())
 	}

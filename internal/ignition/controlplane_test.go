@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // TestControlPlaneFetch fetches from the ignition server of the test environment, which responds
@@ -72,8 +73,8 @@ func TestControlPlaneFetch(t *testing.T) {
 		code    report.Code
 		message string
 	}{
-		"late":      {faults(c, bed.Faults{NotReadySeconds: 2}), 30 * time.Second, report.Success, ""},
-		"down":      {faults(c, bed.Faults{DownSeconds: 2}), 30 * time.Second, report.Success, ""},
+		"late":      {faults(c, bed.Faults{NotReadySeconds: 2}), waittest.Timeout, report.Success, ""},
+		"down":      {faults(c, bed.Faults{DownSeconds: 2}), waittest.Timeout, report.Success, ""},
 		"expired":   {c.ExpireTokens, time.Second, report.CredentialRefused, "511"},
 		"deleted":   {c.DeleteTokens, time.Second, report.CredentialRefused, "511"},
 		"truncated": {faults(c, bed.Faults{TruncateAfter: 1000}), time.Second, report.Failed, "the transfer ended after"},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 const servedPayload = `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}}]}}`
@@ -141,7 +142,9 @@ func quickFetcher() Fetcher {
 
 // patientFetcher returns a fetcher that retries until the server succeeds.
 func retryingFetcher(sink *events) Fetcher {
-	return Fetcher{Log: report.Log{Sink: sink, Step: "fetch"}, RetryTimeout: time.Minute, initialBackoff: time.Millisecond}
+	return Fetcher{
+		Log: report.Log{Sink: sink, Step: "fetch"}, RetryTimeout: waittest.Timeout, initialBackoff: time.Millisecond,
+	}
 }
 
 // refusedPort returns an address on loopback without a listener.

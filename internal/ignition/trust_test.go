@@ -14,6 +14,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // An untrusted server certificate is reported with the part that must be corrected.
@@ -61,7 +62,7 @@ func TestFetchReportsUntrustedCertificate(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := startServerWith(t, ca, test.leaf, servePayload)
-			_, err := Fetcher{RetryTimeout: time.Minute}.Fetch(t.Context(), s.userData(t))
+			_, err := Fetcher{RetryTimeout: waittest.Timeout}.Fetch(t.Context(), s.userData(t))
 			checkFailure(t, err, report.Refused, test.want)
 			_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
 			if want := strings.ReplaceAll(test.remedy, "PORT", port); !strings.Contains(string(report.RemedyOf(err)), want) {
@@ -94,10 +95,10 @@ func TestFetchRejectsOldTLS(t *testing.T) {
 	ca := certtest.NewCA(t, "ignition-root-ca")
 	s := startServer(t, ca, "127.0.0.1", servePayload)
 	s.TLS.MinVersion, s.TLS.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
-	_, err := Fetcher{RetryTimeout: time.Minute}.Fetch(t.Context(), s.userData(t))
+	_, err := Fetcher{RetryTimeout: waittest.Timeout}.Fetch(t.Context(), s.userData(t))
 	checkFailure(t, err, report.Refused, " refused the TLS handshake: tls: protocol version not supported")
 
-	fetcher := Fetcher{RetryTimeout: time.Minute, ConnectTo: s.Listener.Addr().String()}
+	fetcher := Fetcher{RetryTimeout: waittest.Timeout, ConnectTo: s.Listener.Addr().String()}
 	_, err = fetcher.Fetch(t.Context(), s.userData(t, func(v *Values) { v.Endpoint = "ignition.demo.example.com" }))
 	if want := "openssl s_client -connect " + fetcher.ConnectTo +
 		" -servername ignition.demo.example.com"; !strings.Contains(string(report.RemedyOf(err)), want) {
@@ -111,7 +112,7 @@ func TestFetchReportsServerWithoutTLS(t *testing.T) {
 	defer plain.Close()
 	userData := (&ignitionServer{Server: plain, ca: ca}).userData(t,
 		func(v *Values) { v.Endpoint = plain.Listener.Addr().String() })
-	_, err := Fetcher{RetryTimeout: time.Minute}.Fetch(t.Context(), userData)
+	_, err := Fetcher{RetryTimeout: waittest.Timeout}.Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Refused, "does not use TLS")
 }
 

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -19,6 +18,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 const disabledUnits = `{"ignition":{"version":"3.2.0"},"systemd":{"units":[
@@ -100,6 +101,9 @@ func TestApplyWithoutSystemctlChangesNothing(t *testing.T) {
 	}
 }
 
+// awaitingSystemctl is logged while a systemctl that a killed apply started is running.
+const awaitingSystemctl = "waiting for systemctl of an interrupted apply to exit"
+
 // An apply waits for a systemctl that a killed apply left running, which holds a
 // lock on the directory of the record.
 func TestApplyWaitsForAnEarlierSystemctl(t *testing.T) {
@@ -115,18 +119,19 @@ func TestApplyWaitsForAnEarlierSystemctl(t *testing.T) {
 	if err := unix.Flock(int(held.Fd()), unix.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	opened := make(chan error, 1)
+	opened, recorded := make(chan error, 1), &reporttest.Recorder{}
 	go func() {
-		i, err := openImage(context.WithoutCancel(t.Context()), tree, report.Log{})
+		i, err := openImage(context.WithoutCancel(t.Context()), tree, recorded.Log())
 		if err == nil {
 			err = i.commit()
 		}
 		opened <- err
 	}()
+	waittest.UntilText(t, awaitingSystemctl, recorded.Text)
 	select {
 	case err := <-opened:
 		t.Errorf("it has not waited: %v", err)
-	case <-time.After(100 * time.Millisecond):
+	default:
 	}
 	held.Close()
 	if err := <-opened; err != nil {
@@ -150,8 +155,9 @@ func TestInterruptEndsTheWaitForAnEarlierSystemctl(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
-	time.AfterFunc(100*time.Millisecond, interrupt)
-	if _, err := openImage(ctx, tree, report.Log{}); !errors.Is(err, context.Canceled) {
+	recorded := &reporttest.Recorder{}
+	context.AfterFunc(recorded.DeadlineAt(t, awaitingSystemctl), interrupt)
+	if _, err := openImage(ctx, tree, recorded.Log()); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 }

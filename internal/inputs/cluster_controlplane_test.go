@@ -21,6 +21,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
@@ -54,8 +56,9 @@ func TestControlPlaneUserDataOfTheCluster(t *testing.T) {
 		create(token, err)
 		content, err := token.Encode()
 		create(content, err)
-		return Read(kubetest.Context(t, 3*time.Second), Options{ // shorter than the wait for a permission
-			Config: config.Join{JoinToken: flowtest.WriteTempFile(t, content)}, StateDir: t.TempDir(),
+		recorded := &reporttest.Recorder{}
+		return Read(recorded.DeadlineAt(t, awaitingPermission), Options{
+			Config: config.Join{JoinToken: flowtest.WriteTempFile(t, content)}, StateDir: t.TempDir(), Sink: recorded,
 		}, joinstate.State{})
 	}
 	check := func(secret, want string, code report.Code) {
@@ -75,9 +78,9 @@ func TestControlPlaneUserDataOfTheCluster(t *testing.T) {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: secret},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account}},
 	}, metav1.CreateOptions{}))
-	kubetest.WaitUntil(t, "the permission", func() bool {
+	waittest.Until(t, "waiting for the permission", func() (any, bool) {
 		_, err := read(secret)
-		return err != nil && !strings.Contains(err.Error(), "403")
+		return err, err != nil && !strings.Contains(err.Error(), "403")
 	})
 	check(secret, "it does not exist", report.Failed)
 
@@ -94,8 +97,8 @@ func TestControlPlaneUserDataOfTheCluster(t *testing.T) {
 	if err := accounts.Delete(ctx, account, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	kubetest.WaitUntil(t, "the rejection of the revoked credential", func() bool {
+	waittest.Until(t, "waiting for the rejection of the revoked credential", func() (any, bool) {
 		_, err := read(secret)
-		return err != nil && strings.Contains(err.Error(), "(HTTP 401)")
+		return err, err != nil && strings.Contains(err.Error(), "(HTTP 401)")
 	})
 }

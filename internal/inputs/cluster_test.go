@@ -3,7 +3,6 @@
 package inputs
 
 import (
-	"context"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -22,9 +21,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 const credential = "credential-CANARY" //nolint:gosec // of the test
+
+// awaitingPermission is logged while the controller has not granted the permission yet.
+const awaitingPermission = "waiting for the permission to read the user data"
 
 // fakeCluster is an API server with one Secret.
 type fakeCluster struct {
@@ -227,32 +231,30 @@ func TestUserDataOfTheClusterFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cluster := newFakeCluster(t)
 			cluster.status, cluster.data = test.status, test.data
-			timeout := 10 * time.Second
+			const awaitingServer = "waiting for the API server"
+			recorded := &reporttest.Recorder{}
+			ctx := waittest.Context(t)
 			switch {
 			case test.waits:
-				timeout = time.Second
+				ctx = recorded.DeadlineAt(t, awaitingServer)
 			case test.status == http.StatusForbidden:
-				timeout = permissionInterval * 3 / 2 // ends between two requests
+				ctx = recorded.DeadlineAtNth(t, 2, awaitingPermission)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), timeout)
-			defer cancel()
-			var events flowtest.Events
 			_, err := Read(ctx, Options{
-				Config: config.Join{JoinToken: flowtest.WriteTempFile(t, cluster.token(t, test.change))}, Sink: &events,
+				Config: config.Join{JoinToken: flowtest.WriteTempFile(t, cluster.token(t, test.change))}, Sink: recorded,
 				StateDir: t.TempDir(),
 			}, joinstate.State{})
 			if report.CodeOf(err) != test.code || !strings.Contains(fmt.Sprint(err), test.want) ||
 				!strings.Contains(string(report.RemedyOf(err)), test.remedy) {
 				t.Errorf("code %d, %v, remedy %q", report.CodeOf(err), err, report.RemedyOf(err))
 			}
-			all := fmt.Sprint(err, report.RemedyOf(err), events)
+			all := fmt.Sprint(err, report.RemedyOf(err), recorded.Events())
 			if strings.Contains(all, "CANARY") {
 				t.Errorf("a secret is printed: %s", all)
 			}
-			waited := strings.Contains(all, "waiting for the API server")
-			awaited := strings.Contains(all, "waiting for the permission to read the user data")
+			waited, awaited := strings.Contains(all, awaitingServer), strings.Contains(all, awaitingPermission)
 			if waited != test.waits || awaited != (test.status == http.StatusForbidden) {
-				t.Errorf("events %q", events)
+				t.Errorf("events %q", recorded.Events())
 			}
 		})
 	}

@@ -3,7 +3,6 @@
 package kube
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -11,12 +10,12 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Responses and failures of a proxy between this host and the API server.
@@ -93,13 +92,19 @@ func TestExplainUnresponsiveServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() // connections remain in its backlog
+	defer listener.Close()
+	ctx, pass := waittest.Deadline(t, "waiting for a connection")
+	go func() {
+		connection, err := listener.Accept()
+		if err == nil {
+			_, _ = connection.Read(make([]byte, 1)) // of the client's TLS handshake
+			pass()
+		}
+	}()
 	a, err := Connect(&rest.Config{Host: "https://" + listener.Addr().String()}, noProxy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
 	err = a.Client.RESTClient().Get().AbsPath("/version").Do(ctx).Error()
 	if got := a.Explain(t.Context(), err); !strings.Contains(got.Message, " did not respond in time") {
 		t.Errorf("explain(%v) = %+v", err, got)

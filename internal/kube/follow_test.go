@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func nodeAt(name, version string) *corev1.Node {
@@ -76,9 +77,7 @@ func TestFollowListsOnceAndResumesWatch(t *testing.T) {
 		},
 	}
 	a := &Conn{Server: "https://api.example.com:6443", Clock: &ServerClock{}}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // an error in follow would wait forever
-	defer cancel()
-	err := Follow(ctx, a, report.Log{}, s, time.Hour, func(found map[string]*corev1.Node) (bool, error) {
+	err := Follow(waittest.Context(t), a, report.Log{}, s, time.Hour, func(found map[string]*corev1.Node) (bool, error) {
 		var names []string
 		for name := range found {
 			names = append(names, name)

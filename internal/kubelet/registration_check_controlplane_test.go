@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +23,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
@@ -64,7 +64,7 @@ func TestControlPlaneRegistration(t *testing.T) {
 	connection, recorded := newConnection(t, name)
 	labels := []string{"example.com/rack=7", "topology.kubernetes.io/zone=b"}
 	check := newRegistrationCheck(t, labels, []string{"team=blue:NoSchedule"})
-	if err := check.Run(kubetest.Context(t, time.Minute), connection, recorded.Log(), name, nil); err != nil {
+	if err := check.Run(waittest.Context(t), connection, recorded.Log(), name, nil); err != nil {
 		t.Fatalf("Run() = %v; printed:\n%s", err, recorded.Text())
 	}
 	nodes := kubetest.AdminClient(t).CoreV1().Nodes()
@@ -98,7 +98,7 @@ func TestControlPlaneRegistration(t *testing.T) {
 
 	// Another run finds the Node, and what it lacks of a different desired state.
 	check = newRegistrationCheck(t, []string{"example.com/rack=8"}, []string{"team=blue:NoSchedule", "quiet:NoExecute"})
-	if err := check.Run(kubetest.Context(t, time.Minute), connection, recorded.Log(), name, created); err != nil {
+	if err := check.Run(waittest.Context(t), connection, recorded.Log(), name, created); err != nil {
 		t.Errorf("Run() with an existing Node = %v", err)
 	}
 	for _, want := range []string{
@@ -117,7 +117,7 @@ func TestControlPlaneRejectedRegistration(t *testing.T) {
 	const name, label = "restricted", "team.node-restriction.kubernetes.io/secret=yes"
 	connection, recorded := newConnection(t, name)
 	run := func(labels []string, existing *corev1.Node) error {
-		return newRegistrationCheck(t, labels, nil).Run(kubetest.Context(t, time.Minute), connection, recorded.Log(), name,
+		return newRegistrationCheck(t, labels, nil).Run(waittest.Context(t), connection, recorded.Log(), name,
 			existing)
 	}
 	err := run([]string{label, "a=b"}, nil)
@@ -146,7 +146,7 @@ func TestControlPlaneRejectedRegistration(t *testing.T) {
 	unit := newRegistrationCheck(t, nil, nil)
 	unit.UnitFiles.Unit = strings.ReplaceAll(newUnit(bedLabels), "os_id=${ID}", "os_id=${ID},kubernetes.io/site=a")
 	unit.UnitFiles.DropIns = nil
-	err = unit.Run(kubetest.Context(t, time.Minute), connection, recorded.Log(), name, nil)
+	err = unit.Run(waittest.Context(t), connection, recorded.Log(), name, nil)
 	if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "systemctl cat kubelet") {
 		t.Errorf("Run() = %v (%s)", err, report.RemedyOf(err))
 	}
@@ -191,18 +191,18 @@ func TestControlPlaneRegistrationRejectedByPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	purple := corev1.Taint{Key: "team", Value: "purple", Effect: corev1.TaintEffectNoSchedule}
-	kubetest.WaitUntil(t, "the policy to count", func() bool {
+	waittest.Until(t, "waiting for the policy to be in effect", func() (any, bool) {
 		_, err := kubetest.AdminClient(t).CoreV1().Nodes().Create(t.Context(),
 			&corev1.Node{
 				ObjectMeta: metav1.ObjectMeta{Name: "probe"},
 				Spec:       corev1.NodeSpec{Taints: []corev1.Taint{purple}},
 			},
 			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err != nil
+		return err, err != nil
 	})
 	connection, printed := newConnection(t, "purple")
 	check := newRegistrationCheck(t, []string{"a=b"}, []string{"team=purple:NoSchedule"})
-	err := check.Run(kubetest.Context(t, time.Minute), connection, printed.Log(), "purple", nil)
+	err := check.Run(waittest.Context(t), connection, printed.Log(), "purple", nil)
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'no-purple' "+
 		"with binding 'no-purple' denied request: the purple team has no nodes") ||
 		!strings.Contains(string(report.RemedyOf(err)), "--node-taint team=purple:NoSchedule") {

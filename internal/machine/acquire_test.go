@@ -3,14 +3,13 @@
 package machine
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // A run of an administrator must wait for another run, such as one at first boot.
@@ -23,9 +22,8 @@ func TestAcquireLockWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if _, _, err := Acquire(short, dir, nil, false); report.CodeOf(err) != report.Failed ||
+	ctx, pass := waittest.Deadline(t, "waiting for the event of the wait")
+	if _, _, err := Acquire(ctx, dir, &eventRecorder{onEvent: pass}, false); report.CodeOf(err) != report.Failed ||
 		!strings.Contains(err.Error(), "another hcp-node-agent process is changing this host") {
 		t.Errorf("with the time over: %v", err)
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +20,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
@@ -47,7 +47,7 @@ func TestControlPlaneCordon(t *testing.T) {
 				dir: t.TempDir(), machine: &machine.Machine{}, state: joinstate.State{NodeName: name},
 				kubeconfig: kubeconfig,
 			}
-			ctx := kubetest.Context(t, time.Minute)
+			ctx := waittest.Context(t)
 
 			flowtest.NoError(t, f.begin(ctx))
 			_, err = drain(ctx, f, report.Log{})
@@ -95,7 +95,7 @@ func TestControlPlaneCheckOfLostPods(t *testing.T) {
 		options: Options{NoUpdate: true, Reboot: true}, dir: t.TempDir(), machine: &machine.Machine{},
 		state: joinstate.State{NodeName: name}, kubeconfig: kubeconfig,
 	}
-	_, err = checkHost(kubetest.Context(t, time.Minute), f, report.Log{})
+	_, err = checkHost(waittest.Context(t), f, report.Log{})
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "default/lost") {
 		t.Errorf("%v", err)
 	}

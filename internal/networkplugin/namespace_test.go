@@ -10,9 +10,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // namespaced reports whether the test runs in a network namespace of its own;
@@ -94,8 +95,9 @@ func (s vswitch) stop(t *testing.T, daemons ...string) {
 			t.Errorf("stopping %s: %v\n%s", daemon, err, output)
 		}
 		process := filepath.Join("/proc", strings.TrimSpace(string(pid)))
-		for _, err = os.Stat(process); err == nil; _, err = os.Stat(process) {
-			time.Sleep(10 * time.Millisecond)
-		}
+		waittest.Until(t, "waiting for the end of "+daemon, func() (any, bool) {
+			_, err := os.Stat(process)
+			return process, err != nil
+		})
 	}
 }

@@ -7,7 +7,6 @@ package node
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func TestControlPlaneDeleteNode(t *testing.T) {
@@ -22,7 +22,7 @@ func TestControlPlaneDeleteNode(t *testing.T) {
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	kubetest.PatchNodeStatus(t, node.Conn, node.Name, []byte(`{"status": {"nodeInfo": {"machineID": "m1"}}}`))
 	admin := kubetest.ReadFile(t, kubetest.Plane.Kubeconfig)
-	ctx := kubetest.Context(t, time.Minute)
+	ctx := waittest.Context(t)
 	log := (&reporttest.Recorder{}).Log()
 
 	_, err := OpenDeleter(ctx, kubetest.ReadFile(t, kubetest.NodeKubeconfig(t, node.Name)), node.Name, "m1", log)

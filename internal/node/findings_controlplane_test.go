@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // createNamespace creates a namespace like those of OpenShift. Several tests can
@@ -75,7 +75,7 @@ func waitingStatus(reason, message string) corev1.PodStatus {
 // findingTexts returns each finding as one string.
 func findingTexts(t *testing.T, node *Node) []string {
 	t.Helper()
-	findings, err := node.Findings(kubetest.Context(t, time.Minute))
+	findings, err := node.Findings(waittest.Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +84,14 @@ func findingTexts(t *testing.T, node *Node) []string {
 		all = append(all, string(f.Severity)+" "+f.Message+" | "+string(f.Remedy))
 	}
 	return all
+}
+
+func untilNoFinding(t *testing.T, node *Node) {
+	t.Helper()
+	waittest.Until(t, "waiting until there is no finding about the Node", func() (any, bool) {
+		seen := findingTexts(t, node)
+		return seen, len(seen) == 0
+	})
 }
 
 // setNodeCondition adds a condition to the status that kubelet has reported.
@@ -120,8 +128,7 @@ func TestControlPlaneFindings(t *testing.T) {
 
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
-	kubetest.WaitUntil(t, "no finding about the Node",
-		func() bool { return len(findingTexts(t, node)) == 0 })
+	untilNoFinding(t, node)
 
 	reportReady(t, node, corev1.ConditionFalse, "PLEG is not healthy: pleg has yet to be successful")
 	got := findingTexts(t, node)
@@ -138,9 +145,9 @@ func TestControlPlaneFindings(t *testing.T) {
 	}
 
 	setNodeCondition(t, node, corev1.NodePIDPressure)
-	kubetest.WaitUntil(t, "pressure and its taint", func() bool {
+	waittest.Until(t, "waiting for pressure and its taint", func() (any, bool) {
 		all := strings.Join(findingTexts(t, node), "\n")
-		return strings.Contains(all, "problem kubelet evicts pods because the node is running out of process IDs: ") &&
+		return all, strings.Contains(all, "problem kubelet evicts pods because the node is running out of process IDs: ") &&
 			strings.Contains(all, "problem taint node.kubernetes.io/pid-pressure:NoSchedule since ")
 	})
 
@@ -158,11 +165,10 @@ func TestControlPlaneFindings(t *testing.T) {
 }
 
 func TestControlPlaneTaints(t *testing.T) {
-	node, _ := joinedNode(t, "tainted")
+	node, recorded := joinedNode(t, "tainted")
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
-	kubetest.WaitUntil(t, "no finding about the Node",
-		func() bool { return len(findingTexts(t, node)) == 0 })
+	untilNoFinding(t, node)
 	patch := func(taints string) {
 		t.Helper()
 		_, err := kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.MergePatchType,
@@ -176,7 +182,7 @@ func TestControlPlaneTaints(t *testing.T) {
 		`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"},` +
 			`{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`,
 	)
-	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
+	err := node.WaitSchedulable(recorded.DeadlineAt(t, "waiting for Node tainted to become schedulable"))
 	const want = "Node tainted is not schedulable: taint " +
 		"node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule: kubelet sets it when it runs with " +
 		"--cloud-provider=external, and a cloud controller manager removes it; platform None has no cloud controller " +
@@ -190,16 +196,16 @@ func TestControlPlaneTaints(t *testing.T) {
 		patch(`[{"key":"` + key + `","effect":"NoSchedule"}]`)
 		var got []string
 		// The node lifecycle controller removes its own taints if they do not apply.
-		kubetest.WaitUntil(t, "the finding about taint "+key, func() bool {
+		waittest.Until(t, "waiting for the finding about taint "+key, func() (any, bool) {
 			got = findingTexts(t, node)
-			return len(got) == 1 || (len(got) == 0 && strings.HasPrefix(key, "node.kubernetes.io/"))
+			return got, len(got) == 1 || (len(got) == 0 && strings.HasPrefix(key, "node.kubernetes.io/"))
 		})
 		if len(got) == 1 && !strings.HasPrefix(got[0], "problem taint "+key+":NoSchedule") {
 			t.Errorf("taint %s: %q", key, got)
 		}
 	}
 	patch(`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"}]`)
-	if err := node.WaitSchedulable(kubetest.Context(t, time.Minute)); err != nil {
+	if err := node.WaitSchedulable(waittest.Context(t)); err != nil {
 		t.Errorf("WaitSchedulable() = %v with a taint that only prefers other nodes", err)
 	}
 }
@@ -212,10 +218,10 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 	face := &strings.Builder{}
 	node.Log = report.Log{Sink: report.Sinks{recorded, &report.Lines{W: face}}, Step: "ready"}
 	done := make(chan error)
-	go func() { done <- node.WaitReady(kubetest.Context(t, 2*time.Minute)) }()
+	go func() { done <- node.WaitReady(waittest.Context(t)) }()
 	expectLog := func(text string) {
 		t.Helper()
-		kubetest.WaitUntil(t, text, func() bool { return strings.Contains(recorded.Text(), text) })
+		waittest.UntilText(t, text, recorded.Text)
 	}
 	expectLog("waiting for kubelet to register Node stuck")
 	kubetest.CreateNode(t, node.Conn, node.Name,
@@ -251,7 +257,7 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 	}
 
 	node.Log.Step = "schedulable"
-	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
+	err := node.WaitSchedulable(recorded.DeadlineAt(t, "waiting for Node stuck to become schedulable"))
 	const want = "Node stuck is not schedulable: taint team=blue:NoSchedule: not a taint that Kubernetes or OpenShift " +
 		"sets automatically; an administrator, an operator or the NodePool set it and must remove it (set at an unknown time)"
 	if err == nil || err.Error() != want ||

@@ -6,10 +6,10 @@ package node
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -20,6 +20,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
@@ -60,31 +61,28 @@ func reportReady(t *testing.T, node *Node, status corev1.ConditionStatus, messag
 func TestControlPlaneWaitReadyAndSchedulable(t *testing.T) {
 	node, recorded := joinedNode(t, "ready")
 	done := make(chan error)
-	go func() { done <- node.WaitReady(kubetest.Context(t, time.Minute)) }()
-	kubetest.WaitUntil(t, "the wait for the registration",
-		func() bool { return strings.Contains(recorded.Text(), "waiting for kubelet to register Node ready") })
+	go func() { done <- node.WaitReady(waittest.Context(t)) }()
+	waittest.UntilText(t, "waiting for kubelet to register Node ready", recorded.Text)
 	kubetest.CreateNode(t, node.Conn, node.Name,
 		corev1.Taint{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule})
 	reportReady(t, node, corev1.ConditionFalse, cniMessage)
-	kubetest.WaitUntil(t, "the finding about the network", func() bool {
-		return strings.Contains(recorded.Text(), "the network plugin has not written its configuration")
-	})
+	waittest.UntilText(t, "the network plugin has not written its configuration", recorded.Text)
 	reportReady(t, node, corev1.ConditionTrue, "")
 	if err := <-done; err != nil {
 		t.Fatalf("WaitReady() = %v", err)
 	}
 
-	err := node.WaitSchedulable(kubetest.Context(t, 3*time.Second))
+	err := node.WaitSchedulable(recorded.DeadlineAt(t, "waiting for Node ready to become schedulable"))
 	if report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "taint team=blue:NoSchedule") ||
 		!strings.Contains(string(report.RemedyOf(err)), "oc adm taint node ready team-") {
 		t.Errorf("WaitSchedulable() = %v (%s)", err, report.RemedyOf(err))
 	}
 	requesting := *node
 	requesting.RequestedTaints = []string{"team=blue:NoSchedule"}
-	if err := requesting.WaitSchedulable(kubetest.Context(t, time.Minute)); err != nil {
+	if err := requesting.WaitSchedulable(waittest.Context(t)); err != nil {
 		t.Errorf("WaitSchedulable() = %v with a taint that the configuration requests", err)
 	}
-	go func() { done <- node.WaitSchedulable(kubetest.Context(t, time.Minute)) }()
+	go func() { done <- node.WaitSchedulable(waittest.Context(t)) }()
 	_, err = kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.JSONPatchType,
 		[]byte(`[{"op":"remove","path":"/spec/taints"}]`), metav1.PatchOptions{})
 	if err != nil {
@@ -96,11 +94,11 @@ func TestControlPlaneWaitReadyAndSchedulable(t *testing.T) {
 }
 
 func TestControlPlaneReadyRequiresCurrentBoot(t *testing.T) {
-	node, _ := joinedNode(t, "old-boot")
+	node, recorded := joinedNode(t, "old-boot")
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
 	node.BootID = "a-later-boot"
-	if err := node.WaitReady(kubetest.Context(t, 2*time.Second)); err == nil ||
+	if err := node.WaitReady(recorded.DeadlineAt(t, "another boot")); err == nil ||
 		!strings.Contains(err.Error(), "another boot (this-boot, this boot is a-later-boot)") {
 		t.Errorf("WaitReady() = %v for a Node that an earlier boot left Ready", err)
 	}
@@ -110,7 +108,7 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 	node, recorded := joinedNode(t, "leaving")
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
-	if err := node.Cordon(kubetest.Context(t, time.Minute), ForLeave); err != nil {
+	if err := node.Cordon(waittest.Context(t), ForLeave); err != nil {
 		t.Fatalf("Cordon() = %v", err)
 	}
 	current, err := kubetest.AdminClient(t).CoreV1().Nodes().Get(t.Context(), node.Name, metav1.GetOptions{})
@@ -130,17 +128,17 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	kubetest.WaitUntil(t, "the PodDisruptionBudget to be in effect", func() bool {
+	waittest.Until(t, "waiting for the PodDisruptionBudget to be in effect", func() (any, bool) {
 		b, err := kubetest.AdminClient(t).PolicyV1().PodDisruptionBudgets("default").Get(t.Context(), "keep-one",
 			metav1.GetOptions{})
-		return err == nil && b.Status.ObservedGeneration == b.Generation && b.Status.DesiredHealthy == 1
+		return fmt.Sprint(b, err), err == nil && b.Status.ObservedGeneration == b.Generation && b.Status.DesiredHealthy == 1
 	})
 
-	if err := node.Evict(kubetest.Context(t, time.Minute), false); report.CodeOf(err) != report.Refused ||
+	if err := node.Evict(waittest.Context(t), false); report.CodeOf(err) != report.Refused ||
 		!strings.Contains(err.Error(), "default/guarded") {
 		t.Errorf("Evict() = %v, want a refusal to lose a pod", err)
 	}
-	err = node.Evict(kubetest.Context(t, 4*time.Second), true)
+	err = node.Evict(recorded.DeadlineAt(t, "eviction is not allowed yet"), true)
 	if report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "default/guarded") ||
 		!strings.Contains(err.Error(), "keep-one") {
 		t.Errorf("Evict() = %v, want the PodDisruptionBudget named", err)
@@ -150,10 +148,10 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error)
-	go func() { done <- node.Evict(kubetest.Context(t, time.Minute), true) }()
-	kubetest.WaitUntil(t, "the eviction", func() bool {
+	go func() { done <- node.Evict(waittest.Context(t), true) }()
+	waittest.Until(t, "waiting for the eviction", func() (any, bool) {
 		p, err := kubetest.AdminClient(t).CoreV1().Pods("default").Get(t.Context(), "guarded", metav1.GetOptions{})
-		return err == nil && p.DeletionTimestamp != nil
+		return fmt.Sprint(p, err), err == nil && p.DeletionTimestamp != nil
 	})
 	var at int64 // there is no kubelet to end the pod
 	if err := kubetest.AdminClient(t).CoreV1().Pods("default").Delete(t.Context(), "guarded",
@@ -165,7 +163,7 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 	}
 
 	// The next join removes the agent's own cordon.
-	if err := node.WaitSchedulable(kubetest.Context(t, time.Minute)); err != nil ||
+	if err := node.WaitSchedulable(waittest.Context(t)); err != nil ||
 		!strings.Contains(recorded.Text(), "uncordoning it") {
 		t.Errorf("WaitSchedulable() after leave = %v", err)
 	}
@@ -174,8 +172,8 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 		unschedulable, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second)); !strings.Contains(string(report.RemedyOf(err)),
-		"oc adm uncordon leaving") {
+	err = node.WaitSchedulable(recorded.DeadlineAt(t, "waiting for Node leaving to become schedulable"))
+	if !strings.Contains(string(report.RemedyOf(err)), "oc adm uncordon leaving") {
 		t.Errorf("WaitSchedulable() = %v (%s), want an administrator's cordon left alone", err, report.RemedyOf(err))
 	}
 }
@@ -209,7 +207,7 @@ func TestControlPlaneEvictionSparesReplacement(t *testing.T) {
 		t.Fatal(err)
 	}
 	replacement := createReadyPod(t, node.Name, "replaced")
-	if blocked, err := node.evictPods(kubetest.Context(t, time.Minute), []*corev1.Pod{former}); len(blocked) > 0 ||
+	if blocked, err := node.evictPods(waittest.Context(t), []*corev1.Pod{former}); len(blocked) > 0 ||
 		err != nil {
 		t.Errorf("evictPods() = %q, %v", blocked, err)
 	}

@@ -3,7 +3,6 @@
 package service
 
 import (
-	"context"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"net"
@@ -17,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 // A missing serving certificate for the host's current address must be reported,
@@ -38,8 +38,8 @@ func TestCheckServing(t *testing.T) {
 		"none":            {nil, "192.0.2.7", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
+			recorded := &reporttest.Recorder{}
+			ctx := recorded.DeadlineAt(t, "waiting for the API server")
 			dir := t.TempDir()
 			if test.stored != nil {
 				if err := os.WriteFile(filepath.Join(dir, "kubelet-server-current.pem"), test.stored, 0o600); err != nil {
@@ -50,6 +50,7 @@ func TestCheckServing(t *testing.T) {
 			serving := &identity.Serving{
 				Conn:      node.Conn,
 				NodeName:  node.Name,
+				Log:       recorded.Log(),
 				Dir:       dir,
 				Addresses: []netip.Addr{netip.MustParseAddr(test.address)},
 			}

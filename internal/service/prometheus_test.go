@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/promtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 const monitoringManifests = "../../deploy/monitoring/"
@@ -90,7 +90,7 @@ func TestNodeExporterServesMetrics(t *testing.T) {
 // scrape runs node_exporter and returns its metrics.
 func scrape(t *testing.T, exporter string, args []string) string {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithCancel(waittest.Context(t))
 	command := exec.CommandContext(ctx, exporter, args...)
 	log, err := command.StderrPipe()
 	flowtest.NoError(t, err)

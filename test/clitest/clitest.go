@@ -6,7 +6,9 @@ package clitest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Program is the program under test.
@@ -40,6 +43,24 @@ type Result struct {
 // the test if a panic is printed.
 func (p Program) Exec(t *testing.T, stdin string, args ...string) Result {
 	t.Helper()
+	return p.exec(t.Context(), t, stdin, func(string) {}, args)
+}
+
+// ExecUntil is Exec with a deadline that passes when the command prints text.
+func (p Program) ExecUntil(t *testing.T, text string, args ...string) Result {
+	t.Helper()
+	ctx, pass := waittest.Deadline(t, fmt.Sprintf("waiting for %q in the output", text))
+	return p.exec(ctx, t, "", func(printed string) {
+		if strings.Contains(printed, text) {
+			pass()
+		}
+	}, args)
+}
+
+func (p Program) exec(
+	ctx context.Context, t *testing.T, stdin string, onWrite func(printed string), args []string,
+) Result {
+	t.Helper()
 	for _, variable := range os.Environ() {
 		if name, value, _ := strings.Cut(variable, "="); p.Variables != "" && strings.HasPrefix(name, p.Variables) {
 			t.Setenv(name, value) // restores the variable when the test ends
@@ -48,8 +69,8 @@ func (p Program) Exec(t *testing.T, stdin string, args ...string) Result {
 			}
 		}
 	}
-	var out, err bytes.Buffer
-	code := p.Run(t.Context(), args, cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &err})
+	out, err := output{onWrite: onWrite}, output{onWrite: onWrite}
+	code := p.Run(ctx, args, cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &err})
 	s := Result{Code: code, Out: out.String(), Err: err.String()}
 	if c, _, notFound := p.Root().Find(args); notFound == nil && !slices.ContainsFunc(cli.ExitStatuses(c),
 		func(exit report.ExitStatus) bool { return exit.Code == code }) {
@@ -61,6 +82,18 @@ func (p Program) Exec(t *testing.T, stdin string, args ...string) Result {
 		}
 	}
 	return s
+}
+
+// output collects what a command prints, and passes it to onWrite each time.
+type output struct {
+	bytes.Buffer
+	onWrite func(printed string)
+}
+
+func (o *output) Write(text []byte) (int, error) {
+	n, err := o.Buffer.Write(text)
+	o.onWrite(o.String())
+	return n, err
 }
 
 // DecodeDocument parses out, which must be one JSON document.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Config returns the configuration of a client for the kubeconfig at path, with the address of the API server that is
@@ -135,10 +136,11 @@ func AllowCSRs(t *testing.T, user string) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	kubetest.WaitUntil(t, "the permission of "+user+" to create CSRs", func() bool {
-		return Allowed(t, user, authorizationv1.ResourceAttributes{
-			Verb: "create", Group: "certificates.k8s.io", Resource: "certificatesigningrequests",
-		})
+	right := authorizationv1.ResourceAttributes{
+		Verb: "create", Group: "certificates.k8s.io", Resource: "certificatesigningrequests",
+	}
+	waittest.Until(t, "waiting for the permission of "+user, func() (any, bool) {
+		return right, Allowed(t, user, right)
 	})
 }
 

@@ -52,6 +52,8 @@ func PeakMemory(do func()) uint64 {
 	go func() {
 		var memory runtime.MemStats
 		var highest uint64
+		ticker := time.NewTicker(2 * time.Millisecond)
+		defer ticker.Stop()
 		for {
 			runtime.ReadMemStats(&memory)
 			highest = max(highest, memory.Sys-memory.HeapReleased)
@@ -59,7 +61,7 @@ func PeakMemory(do func()) uint64 {
 			case <-ended:
 				most <- highest >> 20
 				return
-			case <-time.After(2 * time.Millisecond):
+			case <-ticker.C:
 			}
 		}
 	}()

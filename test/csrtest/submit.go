@@ -7,6 +7,7 @@ package csrtest
 import (
 	"crypto/ecdsa"
 	"crypto/x509/pkix"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // ClientRequest is a client CSR like that of join; tests modify its fields.
@@ -132,7 +134,19 @@ func Conditions(t *testing.T, name string) string {
 // AwaitIssued waits until the cluster has issued the certificate.
 func AwaitIssued(t *testing.T, name string) {
 	t.Helper()
-	kubetest.WaitUntil(t, "a certificate for "+name, func() bool { return len(get(t, name).Status.Certificate) > 0 })
+	waittest.Until(t, "waiting for a certificate for "+name, func() (any, bool) {
+		status := get(t, name).Status
+		return status.Conditions, len(status.Certificate) > 0
+	})
+}
+
+// AwaitConditions waits until a CSR has exactly the conditions, in the format of Conditions.
+func AwaitConditions(t *testing.T, name, want string) {
+	t.Helper()
+	waittest.Until(t, fmt.Sprintf("waiting until CSR %s is %q", name, want), func() (any, bool) {
+		seen := Conditions(t, name)
+		return seen, seen == want
+	})
 }
 
 // Delete deletes a CSR.

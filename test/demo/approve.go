@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
@@ -52,7 +53,7 @@ func approve(ctx context.Context, s *testenv.Environment) (string, error) {
 // awaitFingerprint waits for the client CSR of the node and returns the fingerprint of its key. join prints it too,
 // abbreviated on a terminal.
 func awaitFingerprint(ctx context.Context, s *testenv.Environment) (string, error) {
-	for ctx.Err() == nil {
+	for {
 		list, err := s.Client.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return "", fmt.Errorf("listing CSRs: %w", err)
@@ -71,7 +72,8 @@ func awaitFingerprint(ctx context.Context, s *testenv.Environment) (string, erro
 			}
 			return enrollment.Fingerprint(request.PublicKey), nil
 		}
-		time.Sleep(time.Second)
+		if err := wait.Sleep(ctx, time.Second); err != nil {
+			return "", err
+		}
 	}
-	return "", ctx.Err()
 }

@@ -74,8 +74,8 @@ func demo(ctx context.Context, keep bool, record string) (err error) {
 	if err := s.CopyInputs(ctx); err != nil {
 		return err
 	}
-	printStep("in the machine: %s\n", join)
-	output, command := io.Writer(os.Stdout), join
+	printStep("in the machine: %s\n", environment+join)
+	output, command := io.Writer(os.Stdout), environment+join
 	var r *recorder
 	if record != "" {
 		file, err := os.Create(filepath.Join(dir, "join.cast"))
@@ -86,7 +86,7 @@ func demo(ctx context.Context, keep bool, record string) (err error) {
 		if r, err = newRecorder(file); err != nil {
 			return fmt.Errorf("writing the recording: %w", err)
 		}
-		output, command = io.MultiWriter(r, os.Stdout), onTerminal(join)
+		output, command = io.MultiWriter(r, os.Stdout), onTerminal(environment+join)
 		fmt.Fprintf(r, "# %s\r\n", join)
 	}
 	approval, err := joinAndApprove(ctx, s, command, output)
@@ -110,6 +110,9 @@ func demo(ctx context.Context, keep bool, record string) (err error) {
 
 // join is the command of the quick start. The file is in the home directory of root.
 const join = "hcp-node-agent join --user-data user-data.ign"
+
+// environment sets the timeout of the tests. The recording shows the command without it, as the quick start does.
+const environment = "HCP_NODE_AGENT_NETWORK_TIMEOUT=" + testenv.NetworkTimeout + " "
 
 // onTerminal returns a command that runs a command on a terminal.
 func onTerminal(command string) string {

@@ -17,7 +17,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"time"
 )
 
 // testServers has the servers that configs refer to: an HTTP server, an HTTPS server and a proxy.
@@ -110,8 +109,7 @@ func (s *testServers) serve(w http.ResponseWriter, r *http.Request) {
 	case "/empty":
 		w.WriteHeader(http.StatusNoContent)
 	case "/slow":
-		time.Sleep(3 * time.Second) // longer than the scenario's httpResponseHeaders
-		_, _ = io.WriteString(w, "late")
+		<-r.Context().Done() // the client has closed the connection after the scenario's httpResponseHeaders
 	case "/flaky":
 		s.lock.Lock()
 		s.requestCounts[r.URL.RawQuery]++

@@ -14,9 +14,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Server is a running Prometheus.
@@ -89,18 +90,15 @@ type Sample struct {
 }
 
 // Query returns the result of an expression as soon as it has samples. It fails the test if the expression is invalid,
-// or has none within 30 seconds.
+// or has none.
 func (s *Server) Query(t *testing.T, expression string) []Sample {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		samples := s.query(t, expression)
-		if len(samples) > 0 {
-			return samples
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s has no samples", expression)
-		}
-	}
+	var samples []Sample
+	waittest.Until(t, "waiting for samples of "+expression, func() (any, bool) {
+		samples = s.query(t, expression)
+		return samples, len(samples) > 0
+	})
+	return samples
 }
 
 // query returns the result of an expression, without samples if Prometheus is not ready yet.

@@ -48,8 +48,8 @@ func TestRemediesForTheCluster(t *testing.T) {
 	shell := localShell(t, dir, "PATH="+filepath.Join(dir, "bin")+":"+bin+":"+os.Getenv("PATH"),
 		"KUBECONFIG="+kubetest.Plane.Kubeconfig)
 	// The kinds of the first documents are known only after a moment.
-	result, err := shell("kubectl apply -k deploy/hosted-base; for try in $(seq 20); do kubectl apply -f " + objects +
-		" && exit; sleep 1; done; exit 1")
+	result, err := shell("kubectl apply -k deploy/hosted-base; until kubectl apply -f " + objects +
+		"; do sleep 1; done")
 	if err != nil || result.ExitCode != 0 {
 		t.Fatalf("creating the objects: %v, %+v", err, result)
 	}

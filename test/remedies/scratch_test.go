@@ -4,15 +4,14 @@ package remedies_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/remedies"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Each remedy that needs neither a node nor a cluster works in a temporary directory with the built programs.
@@ -39,9 +38,7 @@ func scratchDir(t *testing.T) string {
 func localShell(t *testing.T, dir string, environment ...string) remedies.Shell {
 	t.Helper()
 	return func(script string) (remedies.Result, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer cancel()
-		command := exec.CommandContext(ctx, "bash", "-c", script)
+		command := exec.CommandContext(waittest.Context(t), "bash", "-c", script)
 		command.Dir = dir
 		command.Env = append(os.Environ(), environment...)
 		var stdout, stderr bytes.Buffer

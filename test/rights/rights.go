@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Controller is the account of the controller, of hosted-base/rbac.yaml.
@@ -108,7 +109,7 @@ func awaitEstablished(ctx context.Context, client rest.Interface, path []string)
 		err = json.Unmarshal(body, &definition)
 		return meta.IsStatusConditionTrue(definition.Status.Conditions, "Established"), err
 	}
-	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, isEstablished); err != nil {
+	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, waittest.Timeout, true, isEstablished); err != nil {
 		return fmt.Errorf("waiting until the kind is established: %w", err)
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Reset restores the initial state of the cluster: no Node, no CSR, no pod of the tests, and an
@@ -49,7 +51,7 @@ func (s *Environment) RunPod(ctx context.Context, name string) (*corev1.Pod, err
 		return nil, fmt.Errorf("creating pod %s: %w", name, err)
 	}
 	var pod *corev1.Pod
-	err = wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, 3*time.Minute, true,
+	err = wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, waittest.Timeout, true,
 		func(ctx context.Context) (bool, error) {
 			pod, err = pods.Get(ctx, name, metav1.GetOptions{})
 			return err == nil && pod.Status.Phase == corev1.PodRunning, err
@@ -67,7 +69,7 @@ func (s *Environment) DeletePods(ctx context.Context) error {
 	if err := pods.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		return fmt.Errorf("deleting pods: %w", err)
 	}
-	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, 2*time.Minute, true,
+	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, waittest.Timeout, true,
 		func(ctx context.Context) (bool, error) {
 			list, err := pods.List(ctx, metav1.ListOptions{})
 			return err == nil && len(list.Items) == 0, err

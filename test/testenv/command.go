@@ -7,18 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
-// RunUntilOutput runs a command in the machine for at most 5 minutes, and calls then as soon as its output
+// RunUntilOutput runs a command in the machine, and calls then as soon as its output
 // matches pattern, a regular expression. It returns the output when the command has ended: then may end it,
 // or the machine.
 func (s *Environment) RunUntilOutput(ctx context.Context, command, pattern string, then func()) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, waittest.Timeout)
 	defer cancel()
 	watch := vm.NewPatternWatcher(regexp.MustCompile(pattern))
 	ended := make(chan error, 1)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/differential"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // provisionDir is the directory in the machine with Ignition, its config and its state. It is gone after a reboot.
@@ -85,10 +86,10 @@ func presetUnits(presets string) []string {
 	return units
 }
 
-// AwaitOSImage waits, at most 10 minutes, until the machine has booted the deployment of an image, NAME@DIGEST. Until
+// AwaitOSImage waits until the machine has booted the deployment of an image, NAME@DIGEST. Until
 // then, the machine can reboot at any time.
 func (s *Environment) AwaitOSImage(ctx context.Context, pullSpec string) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, waittest.Timeout)
 	defer cancel()
 	_, want, _ := strings.Cut(pullSpec, "@")
 	for {

@@ -46,6 +46,10 @@ type Environment struct {
 // NodeName is the name of the machine and of its Node.
 const NodeName = "worker-0"
 
+// NetworkTimeout is the value of --network-timeout in a machine. Under emulation beside other machines, the migration
+// into br-ex can take longer than the default timeout.
+const NetworkTimeout = "5m"
+
 // Paths in the machine of the two files that an administrator provides.
 const (
 	UserDataPath           = "/root/user-data.ign"

@@ -54,7 +54,7 @@ func chooseAccelerator(ctx context.Context, image string) (accelerator, error) {
 // kvmBoots starts the image's kernel without a disk and waits for its first line on the serial
 // console. With KVM, the line is printed within a fraction of a second.
 func kvmBoots(ctx context.Context, image string) bool {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "qemu-system-x86_64",
 		"-accel", kvm.accel, "-cpu", kvm.cpu, "-machine", "q35", "-m", "256",

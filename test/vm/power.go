@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Running reports whether the machine runs.
@@ -82,7 +84,7 @@ func (m *Machine) Kill(ctx context.Context) error {
 	// QEMU's memory. Killing QEMU itself would lose flushed writes of the guest, which a power
 	// cut does not.
 	_ = m.qmp.execute(ctx, "quit", nil, nil) // QEMU may exit before it responds
-	orderly := m.qemu.EndsWithin(30 * time.Second)
+	orderly := m.qemu.EndsWithin(waittest.Timeout)
 	m.stop()
 	if !orderly {
 		return errors.New("vm: qemu did not quit and was killed: its disk cannot be trusted")

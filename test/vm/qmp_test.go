@@ -10,11 +10,18 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // fakeQEMU responds to each request with one of the batches of lines.
 func fakeQEMU(t *testing.T, batches ...string) *monitor {
+	t.Helper()
+	return observedQEMU(t, func() {}, batches...)
+}
+
+// observedQEMU is fakeQEMU that calls onRequest before each response.
+func observedQEMU(t *testing.T, onRequest func(), batches ...string) *monitor {
 	t.Helper()
 	m, file, err := newMonitor()
 	if err != nil {
@@ -32,6 +39,7 @@ func fakeQEMU(t *testing.T, batches ...string) *monitor {
 			if !requests.Scan() {
 				return
 			}
+			onRequest()
 			_, _ = io.WriteString(conn, batch)
 		}
 	}()
@@ -56,9 +64,8 @@ func TestMonitorSkipsEventsAndCommandErrors(t *testing.T) {
 }
 
 func TestMonitorClosesWithContext(t *testing.T) {
-	m := fakeQEMU(t, "")
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
+	ctx, pass := waittest.Deadline(t, "waiting for the request")
+	m := observedQEMU(t, pass, "")
 	if err := m.execute(ctx, "slow", nil, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the deadline", err)
 	}

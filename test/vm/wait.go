@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // WaitSSH waits until the machine responds on the control channel.
@@ -54,4 +56,19 @@ func (m *Machine) WaitBoot(ctx context.Context) (string, error) {
 	}
 	result, err := m.Run(ctx, "systemctl is-system-running --wait")
 	return strings.TrimSpace(result.Stdout), err
+}
+
+// Await waits until a command succeeds in the machine. The error contains the last output of the command. Each attempt
+// takes a second or more, so the limit grows with a slow machine.
+func (c *Channel) Await(ctx context.Context, command string) error {
+	loop := fmt.Sprintf("for i in $(seq %d); do last=$( ( %s\n) 2>&1 ) && exit 0; sleep 1; done; echo \"$last\"; exit 1",
+		int(waittest.Timeout.Seconds()), command)
+	result, err := c.Run(ctx, loop)
+	if err == nil && result.ExitCode != 0 {
+		err = fmt.Errorf("it still fails: %s", result.Stdout)
+	}
+	if err != nil {
+		return fmt.Errorf("waiting until %q succeeds in the machine: %w", command, err)
+	}
+	return nil
 }

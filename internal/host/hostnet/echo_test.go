@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Receivers drop a request with a wrong checksum: the one's complement sum of a
@@ -69,14 +71,20 @@ func TestPingerCountsReplies(t *testing.T) {
 		t.Fatalf("%v: %s", err, output)
 	}
 	for _, target := range []string{"127.0.0.1", "::1"} {
-		pinger, err := StartPinger(t.Context(), netip.MustParseAddr(target), netip.Addr{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * echoInterval)
-		outage := pinger.Stop()
-		if _, replied := pinger.SinceLastReply(); !replied || outage.Received < 5 || outage.Received != outage.Sent {
-			t.Errorf("%s: %+v, replied: %t", target, outage, replied)
-		}
+		// If the machine stalls, a reply is late and counts as lost.
+		waittest.Until(t, "waiting for five replies from "+target+" without a loss", func() (any, bool) {
+			pinger, err := StartPinger(t.Context(), netip.MustParseAddr(target), netip.Addr{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			waittest.Until(t, "waiting for five requests to "+target, func() (any, bool) {
+				pinger.mu.Lock()
+				defer pinger.mu.Unlock()
+				return len(pinger.requests), len(pinger.requests) >= 5
+			})
+			outage := pinger.Stop()
+			_, replied := pinger.SinceLastReply()
+			return outage, replied && outage.Received >= 5 && outage.Received == outage.Sent
+		})
 	}
 }

@@ -3,15 +3,16 @@
 package hostnet
 
 import (
-	"context"
+	"fmt"
 	"net/netip"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Removed addresses are added again and are usable at once, and the route is
@@ -53,7 +54,17 @@ func TestAddressKeeper(t *testing.T) {
 		t.Errorf("it has left %s, %v", output, err)
 	}
 	ip(t, "ip address del 2001:db8::7/64 dev up0")
-	time.Sleep(100 * time.Millisecond)
+	// Another AddressKeeper has received the same changes when its address is usable again.
+	another := netip.MustParsePrefix("2001:db8::8/64")
+	sentinel, err := StartAddressKeeper("up0", []netip.Prefix{another}, netip.Addr{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ip(t, "ip address del 2001:db8::8/64 dev up0")
+	await(t, "the address of another AddressKeeper", func() bool { return usable(t, "up0", another.Addr()) })
+	if err := sentinel.Stop(); err != nil {
+		t.Error(err)
+	}
 	if usable(t, "up0", prefix.Addr()) {
 		t.Error("it still holds the address after its end")
 	}
@@ -69,15 +80,10 @@ func ip(t *testing.T, command string) {
 
 func await(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for !so() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("%s is not back", what)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	waittest.Until(t, "waiting for "+what, func() (any, bool) {
+		state, err := exec.CommandContext(t.Context(), "ip", "-6", "address").CombinedOutput()
+		return fmt.Sprintf("%s, %v", state, err), so()
+	})
 }
 
 // usable reports whether a link has an address for which duplicate address

@@ -5,11 +5,11 @@ package networkmanager
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/godbus/dbus/v5"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/bustest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Watch must report changes of addresses and of the host name, and no others, also after
@@ -38,11 +38,7 @@ func TestWatch(t *testing.T) {
 	}
 	received := func(what string) {
 		t.Helper()
-		select {
-		case <-changed:
-		case <-time.After(10 * time.Second):
-			t.Fatalf("%s is not reported", what)
-		}
+		waittest.Receive(t, "waiting for "+what, changed)
 	}
 	for _, name := range []string{"IP4Config", "IP6Config", "Device", "Settings"} {
 		change(server, name)
@@ -53,22 +49,26 @@ func TestWatch(t *testing.T) {
 	change(restarted, "IP4Config")
 	received("a change after a restart of NetworkManager")
 
-	// Signals arrive in order: the second value can only be the address.
+	// Signals arrive in order: the first can only be the address.
+	signals := make(chan *dbus.Signal, 1)
+	client.bus.Signal(signals)
 	change(restarted, "Device.Statistics")
 	change(restarted, "IP4Config")
+	if first := waittest.Receive(t, "waiting for a signal", signals); first.Body[0] != service+".IP4Config" {
+		t.Errorf("a change of statistics is reported: %v", first)
+	}
+	client.bus.RemoveSignal(signals)
 	received("a change of an address")
-	select {
-	case <-changed:
-		t.Error("a change of statistics is reported")
-	case <-time.After(100 * time.Millisecond):
-	}
 	stop()
-	select {
-	case _, open := <-changed:
-		if open {
-			t.Error("a change is reported after the end")
+	waittest.Until(t, "waiting for the end of the channel", func() (any, bool) {
+		select {
+		case _, open := <-changed:
+			if open {
+				t.Error("a change is reported after the end")
+			}
+			return open, !open
+		default:
+			return "open", false
 		}
-	case <-time.After(10 * time.Second):
-		t.Error("the channel is open after the end")
-	}
+	})
 }

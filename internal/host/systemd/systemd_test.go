@@ -5,12 +5,12 @@ package systemd
 import (
 	"context"
 	"testing"
-	"time"
 
 	godbus "github.com/godbus/dbus/v5"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/bustest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // A rollback continues after Ctrl-C: the connections to systemd outlive the
@@ -23,14 +23,18 @@ func TestSystemdOutlivesContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer systemd.Close()
-	interrupt()
 	// godbus closes a connection shortly after the end of its context.
-	for range 20 {
-		time.Sleep(10 * time.Millisecond)
-		if !systemd.conn.Connected() || !systemd.bus.Connected() {
-			t.Fatalf("after the interruption the manager's connection is there: %t, the other: %t", systemd.conn.Connected(),
-				systemd.bus.Connected())
-		}
+	ending, err := godbus.ConnectSystemBus(godbus.WithContext(ctx))
+	if err != nil {
+		t.Fatal(err)
+	}
+	interrupt()
+	waittest.Until(t, "waiting for the end of a connection with the context", func() (any, bool) {
+		return "connected", !ending.Connected()
+	})
+	if !systemd.conn.Connected() || !systemd.bus.Connected() {
+		t.Fatalf("after the interruption the manager's connection is open: %t, the other: %t", systemd.conn.Connected(),
+			systemd.bus.Connected())
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // canary represents a secret, which no error, warning or message may contain.
@@ -204,7 +205,7 @@ func (e *events) text() string {
 // patientOptions returns options with which retries last until the server succeeds. quick returns
 // options with a short timeout.
 func retryingOptions() Options {
-	return Options{RetryTimeout: time.Minute, initialBackoff: time.Millisecond}
+	return Options{RetryTimeout: waittest.Timeout, initialBackoff: time.Millisecond}
 }
 
 func quickOptions() Options {
@@ -251,6 +252,12 @@ func contentsOf(t *testing.T, d *Document) map[string]string {
 func resolveError(t *testing.T, raw string, o Options, code report.Code, wants ...string) string {
 	t.Helper()
 	_, err := Resolve(t.Context(), []byte(raw), o)
+	return checkResolveError(t, err, code, wants...)
+}
+
+// checkResolveError checks the error of Resolve and returns its message.
+func checkResolveError(t *testing.T, err error, code report.Code, wants ...string) string {
+	t.Helper()
 	if err == nil {
 		t.Fatal("it was not refused")
 	}

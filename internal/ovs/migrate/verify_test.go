@@ -10,11 +10,11 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func TestMissing(t *testing.T) {
@@ -170,8 +170,8 @@ func TestEndpointConnect(t *testing.T) {
 			}
 		})
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer cancel()
+	ctx, pass := waittest.Deadline(t, "waiting for a connection to b")
+	server.Config.ConnState = func(net.Conn, http.ConnState) { pass() }
 	err = (&Driver{}).checkEndpoints(ctx,
 		[]Endpoint{{Name: "the API server", Address: unused}, {Name: "b", Address: address}})
 	if err == nil || !strings.Contains(err.Error(), "the API server ("+unused+") is unreachable") {

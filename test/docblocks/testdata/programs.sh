@@ -70,7 +70,7 @@ hcp-node-admin() {
       [[ $* = *--dry-run* ]] && return
       # another page may have deleted the namespace just now
       [ "$(real kubectl get namespaces hcp-node-admin --ignore-not-found -o jsonpath='{.status.phase}')" != Terminating ] ||
-        real kubectl wait --for=delete namespace/hcp-node-admin --timeout=60s
+        real kubectl wait --for=delete namespace/hcp-node-admin --timeout=15m
       real kubectl apply --server-side -k deploy/hosted-token ;;
     'controller uninstall '*)
       check_options hcp-node-admin "$@"
@@ -97,7 +97,7 @@ oc() {
       NODE) arg=worker-7 ;;
       POD)
         arg=
-        for _ in {1..100}; do
+        for _ in {1..4500}; do
           arg=$(real kubectl -n hcp-node-agent-monitoring get pods -o jsonpath='{.items[*].metadata.name}')
           [ -z "$arg" ] || break
           sleep 0.2

@@ -7,17 +7,17 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // awaitReadyNode waits until the node is Ready since this boot and schedulable.
@@ -25,16 +25,15 @@ func awaitReadyNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	boot, err := environment.Machine.Output(ctx, "cat /proc/sys/kernel/random/boot_id")
 	must(t, err)
-	err = wait.PollUntilContextTimeout(ctx, time.Second, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+	waittest.Until(t, "waiting for the Node to be Ready in boot "+boot, func() (any, bool) {
 		node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
-		if err != nil || node.Status.NodeInfo.BootID != boot || len(node.Spec.Taints) > 0 {
-			return false, nil //nolint:nilerr // not yet
+		if err != nil {
+			return err, false
 		}
-		return kube.IsReady(node), nil
+		seen := fmt.Sprintf("boot %s, taints %v, conditions %v", node.Status.NodeInfo.BootID, node.Spec.Taints,
+			node.Status.Conditions)
+		return seen, node.Status.NodeInfo.BootID == boot && len(node.Spec.Taints) == 0 && kube.IsReady(node)
 	})
-	if err != nil {
-		t.Fatalf("waiting for the Node to be Ready in this boot: %v", err)
-	}
 }
 
 // decideCSRs approves or denies every pending CSR, as an administrator does.

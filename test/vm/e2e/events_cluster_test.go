@@ -9,6 +9,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/keyutil"
@@ -27,6 +27,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // testNamesAndRegistryGone makes DNS and the registry unreachable while the service starts, which then
@@ -116,7 +117,7 @@ func (c *changingCluster) testCAPublished(ctx context.Context, t *testing.T) {
 	must(t, environment.ControlPlane.PublishCAs(ctx, next))
 	awaitPublished(ctx, t, next)
 	mustOutput(ctx, t, "systemctl restart hcp-node-agent") // it checks the CAs at its start, and then every five minutes
-	awaitFor(ctx, t, 8*time.Minute, logged("the cluster has a new CA that this node does not trust"))
+	await(ctx, t, logged("the cluster has a new CA that this node does not trust"))
 	awaitLog(ctx, t, "repaired: kubelet trusts the new CAs of the cluster")
 	awaitResolved(ctx, t, "the cluster has a new CA that this node does not trust")
 	checkContains(t, runAgent(ctx, t, report.Success, "join").Stdout, "nothing was changed")
@@ -148,25 +149,22 @@ func runPodWithCAs(ctx context.Context, t *testing.T) func() {
 	must(t, err)
 	return func() {
 		must(t, pods.Delete(ctx, "with-cas", metav1.DeleteOptions{}))
-		must(t, wait.PollUntilContextTimeout(ctx, time.Second, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-			_, err := pods.Get(ctx, "with-cas", metav1.GetOptions{})
-			return apierrors.IsNotFound(err), nil
-		}))
+		waittest.Until(t, "waiting for the end of the pod", func() (any, bool) {
+			pod, err := pods.Get(ctx, "with-cas", metav1.GetOptions{})
+			return fmt.Sprint(pod.Status, err), apierrors.IsNotFound(err)
+		})
 	}
 }
 
 // awaitPublished waits until the cluster publishes a CA to the pods of the network plugin.
 func awaitPublished(ctx context.Context, t *testing.T, ca []byte) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true,
-		func(ctx context.Context) (bool, error) {
-			bundle, err := environment.Client.CoreV1().ConfigMaps(networkNamespace).Get(ctx, "kube-root-ca.crt",
-				metav1.GetOptions{})
-			return err == nil && strings.Contains(bundle.Data["ca.crt"], string(ca)), err
-		})
-	if err != nil {
-		t.Fatalf("waiting for the cluster to publish the CA: %v", err)
-	}
+	waittest.UntilText(t, string(ca), func() string {
+		bundle, err := environment.Client.CoreV1().ConfigMaps(networkNamespace).Get(ctx, "kube-root-ca.crt",
+			metav1.GetOptions{})
+		must(t, err)
+		return bundle.Data["ca.crt"]
+	})
 }
 
 // trustStore is the bundle of CAs that the programs of the machine trust.
@@ -269,17 +267,12 @@ func (c *changingCluster) testExpiredWhileOff(ctx context.Context, t *testing.T)
 // awaitNodeLost waits until the cluster has noticed that the node does not report any more.
 func awaitNodeLost(ctx context.Context, t *testing.T) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(ctx, time.Second, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+	waittest.Until(t, "waiting for the Node to be lost", func() (any, bool) {
 		node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
+		must(t, err)
 		ready := kube.NodeCondition(node, corev1.NodeReady)
-		return ready != nil && ready.Status == corev1.ConditionUnknown, nil
+		return ready, ready != nil && ready.Status == corev1.ConditionUnknown
 	})
-	if err != nil {
-		t.Fatalf("waiting for the Node to be lost: %v", err)
-	}
 }
 
 // editKubeconfig changes the cluster of the payload's bootstrap kubeconfig.

@@ -16,11 +16,11 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // TestEventsInTheLifeOfANode joins a machine with a join token, and causes the events that kubelet does
@@ -159,13 +159,11 @@ func awaitAddress(ctx context.Context, t *testing.T, now, before string, approve
 		t.Errorf("after the repair:\n%s\nwant\n%s", environmentOutput, want)
 	}
 	approve()
-	err := wait.PollUntilContextTimeout(ctx, time.Second, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	waittest.UntilText(t, now, func() string {
 		node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
-		return err == nil && strings.Contains(fmt.Sprint(node.Status.Addresses), now), err
+		must(t, err)
+		return fmt.Sprint(node.Status.Addresses)
 	})
-	if err != nil {
-		t.Errorf("waiting for the Node to have the address %s: %v", now, err)
-	}
 	awaitResolved(ctx, t, "the node address changed to "+now)
 	await(ctx, t, "openssl s_client -connect "+now+
 		":10250 </dev/null 2>/dev/null | openssl x509 -noout -ext subjectAltName | grep -qF 'IP Address:"+now+"'")
@@ -174,24 +172,19 @@ func awaitAddress(ctx context.Context, t *testing.T, now, before string, approve
 // approveServing waits for the serving CSR with an address and approves it, as an approver does.
 func approveServing(ctx context.Context, t *testing.T, address string) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(ctx, time.Second, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	waittest.Until(t, "waiting for a serving CSR with the address "+address, func() (any, bool) {
 		list, err := environment.Client.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return false, err
-		}
+		must(t, err)
 		for _, csr := range list.Items {
 			block, _ := pem.Decode(csr.Spec.Request)
 			request, err := x509.ParseCertificateRequest(block.Bytes)
 			if err == nil && csr.Spec.SignerName == certificatesv1.KubeletServingSignerName &&
 				strings.Contains(fmt.Sprint(request.IPAddresses), address) {
-				return true, nil
+				return csr.Name, true
 			}
 		}
-		return false, nil
+		return list.Items, false
 	})
-	if err != nil {
-		t.Fatalf("waiting for a serving CSR with the address %s: %v", address, err)
-	}
 	if decideCSRs(ctx, t, certificatesv1.CertificateApproved) == 0 {
 		t.Error("no CSR was pending")
 	}

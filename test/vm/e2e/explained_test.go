@@ -10,7 +10,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // skippedSteps are the steps of an earlier join that the test skips.
@@ -31,7 +31,7 @@ func TestExplained(t *testing.T) {
 	server := environment.ControlPlane.AdminClient
 	must(t, server.SetNetwork(ctx, false))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the context of the test has ended
+		ctx, cancel := context.WithTimeout(context.Background(), waittest.Timeout) // the context of the test has ended
 		defer cancel()
 		must(t, server.SetNetwork(ctx, true))
 	})
@@ -73,7 +73,7 @@ func TestExplained(t *testing.T) {
 
 	// A taint that is not removed causes a failure that names it.
 	setTaints(ctx, t, `[{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`)
-	result = runAgent(ctx, t, report.Failed, "join --timeout 30s --skip "+skippedSteps+
+	result = runAgent(ctx, t, report.Failed, "join --timeout 2m --skip "+skippedSteps+
 		",kubelet,serving-certificate,ready")
 	checkContains(t, result.Stdout, "Node "+testenv.NodeName+
 		" is not schedulable: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule",
@@ -120,7 +120,7 @@ func createUnpullablePod(ctx context.Context, t *testing.T, image string) {
 	}, metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the context of the test has ended
+		ctx, cancel := context.WithTimeout(context.Background(), waittest.Timeout) // the context of the test has ended
 		defer cancel()
 		must(t, pods.Delete(ctx, "unpullable", metav1.DeleteOptions{GracePeriodSeconds: &now}))
 	})
@@ -135,7 +135,7 @@ type outputAction struct {
 // runWithActions runs a command in the machine, which must succeed, and runs the actions in order.
 func runWithActions(ctx context.Context, t *testing.T, command string, turns ...outputAction) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, waittest.Timeout)
 	defer cancel()
 	watchers := make([]*vm.Watcher, len(turns))
 	writers := make([]io.Writer, len(turns))

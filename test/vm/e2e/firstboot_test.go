@@ -10,12 +10,12 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/proxy"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // TestFirstBootByCloudInit boots a machine without the agent, with a seed disk as a cloud
@@ -46,8 +46,9 @@ func TestFirstBootByCloudInit(t *testing.T) {
 	awaitReadyNode(ctx, t)
 	_, err = environment.RunPod(ctx, "first-boot")
 	must(t, err)
-	t.Log(mustOutput(ctx, t, `cloud-init status --wait --long || exit
-		for i in $(seq 120); do systemctl is-active -q hcp-node-agent && break; sleep 1; done
+	mustOutput(ctx, t, "cloud-init status --wait --long")
+	await(ctx, t, "systemctl is-active hcp-node-agent")
+	t.Log(mustOutput(ctx, t, `cloud-init status --long
 		systemctl status --no-pager --lines 0 hcp-node-agent && journalctl -b --no-pager -o cat -u hcp-node-agent`))
 	checkContains(t,
 		mustOutput(ctx, t, "journalctl -b --no-pager -o cat _SYSTEMD_UNIT=hcp-node-agent.service STEP=schedulable"),
@@ -141,13 +142,9 @@ func exampleUserData(t *testing.T, name string, pairs ...string) string {
 // approveCSRs approves the client and the serving CSR of a node, as an administrator does.
 func approveCSRs(ctx context.Context, t *testing.T) {
 	t.Helper()
-	const requests = 2
-	deadline := time.Now().Add(8 * time.Minute)
-	for done := 0; done < requests; {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d CSRs were submitted", done, requests)
-		}
+	done := 0
+	waittest.Until(t, "waiting for two CSRs", func() (any, bool) {
 		done += decideCSRs(ctx, t, certificatesv1.CertificateApproved)
-		time.Sleep(time.Second)
-	}
+		return done, done >= 2
+	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // TestPowerCutsOfAnImage cuts the power at each instant of an upgrade to another image. The host then runs one of both
@@ -22,7 +23,7 @@ func TestPowerCutsOfAnImage(t *testing.T) {
 	ctx := newContextFor(t, 2*time.Hour)
 	image := pushNodeImage(t, firstImage, nodeimage.FirstRelease, nil)
 	provision(ctx, t, image, derivedUserData(ctx, t))
-	awaitFor(ctx, t, 10*time.Minute, "systemctl is-active hcp-node-agent")
+	await(ctx, t, "systemctl is-active hcp-node-agent")
 	awaitReadyNode(ctx, t)
 	refuseImages(ctx, t)
 	cut := func() { must(t, environment.Machine.Kill(ctx)) }
@@ -118,7 +119,7 @@ func awaitConverged(ctx context.Context, t *testing.T, before, next, version str
 // awaitAcrossBoots waits until a command succeeds in the machine, which can reboot meanwhile.
 func awaitAcrossBoots(ctx context.Context, t *testing.T, command string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, waittest.Timeout)
 	defer cancel()
 	for {
 		err := environment.Machine.WaitSSH(ctx)

@@ -8,7 +8,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
@@ -63,6 +62,6 @@ func refuseImages(ctx context.Context, t *testing.T) {
 		}
 	}
 	// kubelet keeps the taint of a full disk for five minutes after there is space again.
-	awaitFor(ctx, t, 10*time.Minute, "hcp-node-agent status | grep -q 'Ready and schedulable'")
+	await(ctx, t, "hcp-node-agent status | grep -q 'Ready and schedulable'")
 	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "no drift")
 }

@@ -76,10 +76,7 @@ func TestJoinResumesAfterRebootAndLateApproval(t *testing.T) {
 	awaitReadyNode(ctx, t)
 	_, err := environment.RunPod(ctx, "resumed")
 	must(t, err)
-	_, err = environment.Machine.Output(ctx, `
-		for i in $(seq 120); do systemctl is-active -q hcp-node-agent && break; sleep 1; done
-		systemctl is-active hcp-node-agent && systemctl show -P StatusText hcp-node-agent`)
-	must(t, err)
+	await(ctx, t, "systemctl is-active hcp-node-agent && systemctl show -P StatusText hcp-node-agent")
 	again := runAgent(ctx, t, report.Success, "join")
 	checkContains(t, again.Stdout, "nothing was changed")
 	runAgent(ctx, t, report.Success, "status")

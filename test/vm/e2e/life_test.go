@@ -14,11 +14,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/ovn"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // networkPlugin is the network plugin of the test that has deployed it.
@@ -134,14 +134,18 @@ func joinOverUplink(ctx context.Context, t *testing.T) {
 func deleteNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
-	err := wait.PollUntilContextTimeout(ctx, time.Second, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+	waittest.Until(t, "waiting for the pods of the deleted Node to be deleted", func() (any, bool) {
 		ofNode := metav1.ListOptions{FieldSelector: "spec.nodeName=" + testenv.NodeName}
 		list, err := environment.Client.CoreV1().Pods(corev1.NamespaceAll).List(ctx, ofNode)
-		return err == nil && len(list.Items) == 0, nil
+		if err != nil {
+			return err, false
+		}
+		var names []string
+		for _, pod := range list.Items {
+			names = append(names, pod.Namespace+"/"+pod.Name)
+		}
+		return names, len(names) == 0
 	})
-	if err != nil {
-		t.Fatalf("waiting for the pods of the deleted Node to be deleted: %v", err)
-	}
 }
 
 // checkNoDrift checks that the agent and OVN-Kubernetes do not conflict: no drift is reported, and a

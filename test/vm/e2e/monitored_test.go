@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -23,6 +22,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 const metricsFile = "/run/hcp-node-agent/metrics/hcp-node-agent.prom"
@@ -141,26 +141,15 @@ func startController(ctx context.Context, t *testing.T, manifest string) {
 // await waits until a command succeeds in the machine. The service checks the node once a minute.
 func await(ctx context.Context, t *testing.T, command string) {
 	t.Helper()
-	awaitFor(ctx, t, 4*time.Minute, command)
-}
-
-// awaitFor waits for a time until a command succeeds in the machine.
-func awaitFor(ctx context.Context, t *testing.T, timeout time.Duration, command string) {
-	t.Helper()
-	loop := fmt.Sprintf("for i in $(seq %d); do ( %s ) >/dev/null && exit 0; sleep 1; done; exit 1",
-		int(timeout.Seconds()), command)
-	result, err := environment.Machine.Run(ctx, loop)
-	must(t, err)
-	if result.ExitCode != 0 {
-		t.Fatalf("timed out waiting for: %s", command)
-	}
+	must(t, environment.Machine.Await(ctx, command))
 }
 
 // checkEvent checks that the Node has an Event with this type, reason and text.
 func checkEvent(ctx context.Context, t *testing.T, kind, reason, text string) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute) // the Event follows the journal entry
-	for {
+	// The Event follows the journal entry.
+	what := fmt.Sprintf("waiting for a %s Event with reason %s that contains %q", kind, reason, text)
+	waittest.Until(t, what, func() (any, bool) {
 		list, err := environment.Client.CoreV1().Events("default").List(ctx, metav1.ListOptions{
 			FieldSelector: "involvedObject.uid=worker-0,source=hcp-node-agent,reason=" + reason,
 		})
@@ -168,14 +157,11 @@ func checkEvent(ctx context.Context, t *testing.T, kind, reason, text string) {
 		for _, e := range list.Items {
 			if e.Type == kind && strings.Contains(e.Message, text) {
 				t.Logf("%s %s: %s", e.Type, e.Reason, e.Message)
-				return
+				return e, true
 			}
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no %s Event with reason %s contains %q; Events with this reason: %d", kind, reason, text, len(list.Items))
-		}
-		time.Sleep(time.Second)
-	}
+		return list.Items, false
+	})
 }
 
 func numberAfter(t *testing.T, text, after string) int {

@@ -35,9 +35,8 @@ func TestPackageLifeCycle(t *testing.T) {
 	if now := nodeProcesses(ctx, t); now != running {
 		t.Errorf("an upgrade of the package has changed running processes:\n%s\nnow:\n%s", running, now)
 	}
-	mustOutput(ctx, t, `for i in $(seq 60); do systemctl is-active -q hcp-node-agent && break; sleep 1; done
-		systemctl is-active hcp-node-agent && readlink /proc/$(systemctl show -P MainPID hcp-node-agent)/exe |
-			grep -qx /usr/bin/hcp-node-agent`)
+	await(ctx, t, "systemctl is-active hcp-node-agent")
+	mustOutput(ctx, t, `readlink /proc/$(systemctl show -P MainPID hcp-node-agent)/exe | grep -qx /usr/bin/hcp-node-agent`)
 	_, err := environment.RunPod(ctx, "after-the-upgrade")
 	must(t, err)
 

@@ -29,7 +29,7 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 		messages []string
 	}{
 		"expired token": {
-			func() error { return server.ExpireTokens(ctx) }, "--timeout 10s",
+			func() error { return server.ExpireTokens(ctx) }, "",
 			report.CredentialRefused,
 			[]string{"511", "expired", "oc "},
 		},
@@ -44,7 +44,7 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 			[]string{"--connect-to"},
 		},
 		"truncated payload": {
-			func() error { return server.SetFaults(ctx, bed.Faults{TruncateAfter: 20_000}) }, "--timeout 10s",
+			func() error { return server.SetFaults(ctx, bed.Faults{TruncateAfter: 20_000}) }, "--timeout 2m",
 			report.Failed,
 			[]string{"the transfer ended after 20000 bytes"},
 		},
@@ -138,7 +138,7 @@ func TestLateApprovalTimesOut(t *testing.T) {
 		must(t, err)
 	})
 	// All steps before the approval are done, so the timeout expires during the wait.
-	result := runAgent(ctx, t, report.ApprovalMissing, "join --timeout 60s")
+	result := runAgent(ctx, t, report.ApprovalMissing, "join --timeout 3m")
 	_, request, _ := strings.Cut(first, approve)
 	request, _, _ = strings.Cut(request, "\n")
 	checkContains(t, result.Stdout, approve+request) // the same CSR, not a new one

@@ -16,15 +16,15 @@ func TestRemedies(t *testing.T) {
 	ctx := newContext(t)
 	mustOutput(ctx, t, forRemedies)
 	remedies.Run(t, remedies.Node, func(script string) (remedies.Result, error) {
-		result, err := environment.Machine.Run(ctx, waitForNetwork+script)
+		// After the command of a remedy that restarts NetworkManager, br-ex has no address for some seconds, and CRI-O does
+		// not start without.
+		if err := environment.Machine.Await(ctx, "ip -4 route show default | grep ."); err != nil {
+			return remedies.Result{}, err
+		}
+		result, err := environment.Machine.Run(ctx, script)
 		return remedies.Result(result), err
 	})
 }
-
-// waitForNetwork waits until the host has an address. After the command of a remedy that restarts NetworkManager, br-ex
-// has none for some seconds, and CRI-O does not start without.
-const waitForNetwork = `for i in {1..60}; do test -n "$(ip -4 route show default)" && break; sleep 1; done
-`
 
 // forRemedies makes what the commands in the table of remedies change on a node.
 const forRemedies = `

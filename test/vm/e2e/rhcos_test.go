@@ -18,7 +18,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -69,7 +68,7 @@ func TestNodeLifeCycleOnRHCOS(t *testing.T) {
 func bootFirst(ctx context.Context, t *testing.T, image string) {
 	t.Helper()
 	provision(ctx, t, image, derivedUserData(ctx, t))
-	awaitFor(ctx, t, 10*time.Minute, "systemctl is-active hcp-node-agent") // the join is complete
+	await(ctx, t, "systemctl is-active hcp-node-agent") // the join is complete
 	awaitReadyNode(ctx, t)
 	t.Log(mustOutput(ctx, t, "journalctl --no-pager -o cat -u hcp-node-agent"))
 	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "no drift")
@@ -156,7 +155,7 @@ func upgradeImage(ctx context.Context, t *testing.T) {
 		checkContains(t, out, "the node is cordoned and drained", "rebooting the host into the image")
 		return nil
 	}))
-	awaitFor(ctx, t, 10*time.Minute, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is upgraded'")
+	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is upgraded'")
 	t.Log(mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"))
 	awaitReadyNode(ctx, t)
 	checkImage(ctx, t, image, nextImage)
@@ -185,7 +184,7 @@ func rollBackImage(ctx context.Context, t *testing.T) {
 	must(t, err)
 	runUpgradeUntilReboot(ctx, t)
 	must(t, environment.AwaitOSImage(ctx, "image@"+good))
-	awaitFor(ctx, t, 10*time.Minute, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is rolled back'")
+	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is rolled back'")
 	t.Log(mustOutput(ctx, t,
 		"for boot in -1 0; do journalctl -b $boot --no-pager -o cat -u hcp-node-agent; done"))
 	awaitReadyNode(ctx, t)

@@ -8,7 +8,8 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // labelTree labels the files that a join changes, as an installation does. The image is built by
@@ -37,7 +38,7 @@ func bootSELinux(ctx context.Context, t *testing.T, arguments ...string) {
 	must(t, machine.PowerOff(ctx))
 	must(t, machine.BootSELinux(ctx, true, arguments...))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // the context of the test has ended
+		ctx, cancel := context.WithTimeout(context.Background(), waittest.Timeout) // the context of the test has ended
 		defer cancel()
 		must(t, machine.Kill(ctx))
 		must(t, machine.BootSELinux(ctx, false))

@@ -22,6 +22,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // lawfulState is a state in which an interrupted command may leave the host.
@@ -201,26 +202,27 @@ func (c *campaign) interrupt(ctx context.Context, t *testing.T, op operation, ho
 // only when the command is repeated.
 func (c *campaign) awaitLawfulState(ctx context.Context, t *testing.T, op operation, how fault) lawfulState {
 	t.Helper()
-	phase := joinstate.Phase("")
-	for deadline := time.Now().Add(15 * time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Second) {
+	var state lawfulState
+	waittest.Until(t, fmt.Sprintf("%s: waiting for a lawful phase after the %s", op.name, how), func() (any, bool) {
 		decideCSRs(ctx, t, certificatesv1.CertificateApproved)
-		switch phase = currentPhase(ctx, t); {
+		phase := currentPhase(ctx, t)
+		switch {
 		case phase == joinstate.PhaseNone && (op.from == asBefore || op.to == asBefore):
-			c.checkState(ctx, t, op, asBefore)
-			return asBefore
+			state = asBefore
 		case phase == joinstate.PhaseLeaving && op.to == asBefore, phase == joinstate.PhaseJoining && how == sigkill:
-			return unfinished
+			state = unfinished
 		case phase == joinstate.PhaseJoined:
-			state := payloadA
+			state = payloadA
 			if mustOutput(ctx, t, "ls "+addedFile+" 2>/dev/null || true") != "" {
 				state = payloadB
 			}
-			c.checkState(ctx, t, op, state)
-			return state
 		}
+		return phase, state != ""
+	})
+	if state != unfinished {
+		c.checkState(ctx, t, op, state)
 	}
-	t.Fatalf("%s: 15 minutes after the %s the phase of the host is %q", op.name, how, phase)
-	return ""
+	return state
 }
 
 func currentPhase(ctx context.Context, t *testing.T) joinstate.Phase {

@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // newContext returns a context after it has prepared a machine that has never joined, a cluster
@@ -58,7 +59,7 @@ func saveJournalOnFailure(t *testing.T) {
 	if !t.Failed() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Timeout)
 	defer cancel()
 	journal, err := environment.Machine.Output(ctx, "journalctl -b --no-pager -o short-monotonic")
 	if err != nil {
@@ -85,9 +86,8 @@ func runAgent(ctx context.Context, t *testing.T, want report.Code, args string) 
 	return result
 }
 
-// joinByUserData is a join by user data. Under emulation beside other machines, the migration into br-ex
-// can take longer than the default timeout.
-const joinByUserData = "join --network-timeout 5m --user-data " + testenv.UserDataPath
+// joinByUserData is a join by user data.
+const joinByUserData = "join --network-timeout " + testenv.NetworkTimeout + " --user-data " + testenv.UserDataPath
 
 // joinCommand is the command of an administrator with a kubeconfig that can approve CSRs.
 const joinCommand = joinByUserData + " --approve-with " + testenv.ApproverKubeconfigPath

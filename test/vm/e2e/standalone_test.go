@@ -49,7 +49,8 @@ func TestStandaloneCluster(t *testing.T) {
 	// Debian 12 has no nmstate, which the payload's nmstate.service runs.
 	mustOutput(ctx, t, `printf '#!/bin/sh\n' >/usr/bin/nmstatectl && chmod 0755 /usr/bin/nmstatectl`)
 
-	byValues := "join --network-timeout 5m --endpoint " + environment.ControlPlane.MachineConfigURL + " --ca-file " +
+	byValues := "join --network-timeout " + testenv.NetworkTimeout + " --endpoint " +
+		environment.ControlPlane.MachineConfigURL + " --ca-file " +
 		workersCA + " --approve-with " + testenv.ApproverKubeconfigPath
 	joined := runAgent(ctx, t, report.Success, byValues)
 	checkContains(t, joined.Stdout, "through api-int.", "is Ready and schedulable")

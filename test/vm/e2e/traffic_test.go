@@ -18,11 +18,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/netns"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/ovn"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // outsidePort is the port of the server of checkTraffic outside the cluster.
@@ -34,13 +34,17 @@ func awaitPods(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for _, name := range []string{ovn.Namespace + "/ovnkube-node", "default/server", "default/client"} {
 		space, app, _ := strings.Cut(name, "/")
-		err := wait.PollUntilContextTimeout(ctx, time.Second, 15*time.Minute, true, func(ctx context.Context) (bool, error) {
+		waittest.Until(t, "waiting for the pod of "+name+" to be Ready", func() (any, bool) {
 			list, err := environment.Client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
-			return err == nil && len(list.Items) == 1 && isReady(list.Items[0]), nil
+			if err != nil {
+				return err, false
+			}
+			var seen []string
+			for _, pod := range list.Items {
+				seen = append(seen, pod.Name+": "+pod.Status.String())
+			}
+			return seen, len(list.Items) == 1 && isReady(list.Items[0])
 		})
-		if err != nil {
-			t.Fatalf("waiting for the pod of %s to be Ready: %v", name, err)
-		}
 	}
 }
 
@@ -126,20 +130,15 @@ func checkTraffic(ctx context.Context, t *testing.T) {
 		var got string
 		// OVN programs a service after the pod is Ready, and ovnkube detects a br-ex that
 		// NetworkManager has created again only at its next periodic check.
-		err := wait.PollUntilContextTimeout(ctx, time.Second, 10*time.Minute, true, func(ctx context.Context) (bool, error) {
+		waittest.Until(t, fmt.Sprintf("waiting for %q: %s", c.want, c.what), func() (any, bool) {
 			ctx, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
 			var err error
-			got, err = c.get(ctx)
-			if err != nil {
-				got = err.Error()
+			if got, err = c.get(ctx); err != nil {
+				return err, false
 			}
-			return err == nil && strings.Contains(got+"\n", c.want), nil
+			return got, strings.Contains(got+"\n", c.want)
 		})
-		if err != nil {
-			t.Errorf("%s: got %q, want %q", c.what, got, c.want)
-			continue
-		}
 		line, _, _ := strings.Cut(got, "\n")
 		t.Logf("%-36s ok: %s", c.what, line)
 	}

@@ -7,20 +7,20 @@ package e2e
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"text/template"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 //go:embed testdata/web.yaml
@@ -134,19 +134,17 @@ func webURL(ctx context.Context, t *testing.T) string {
 // after its pod is Ready, and connections of that moment can be reset.
 func awaitWeb(ctx context.Context, t *testing.T) {
 	t.Helper()
-	_, err := networkPlugin.Kubectl(ctx, "", "rollout", "status", "deployment/web", "--timeout=10m")
+	_, err := networkPlugin.Kubectl(ctx, "", "rollout", "status", "deployment/web", "--timeout="+waittest.Timeout.String())
 	must(t, err)
 	url := webURL(ctx, t)
 	answered := map[string]bool{}
-	err = wait.PollUntilContextTimeout(ctx, time.Second, 10*time.Minute, true, func(context.Context) (bool, error) {
-		if answer, err := getOutside(url); err == nil {
+	waittest.Until(t, fmt.Sprintf("waiting for an answer of %d pods from %s", webReplicas, url), func() (any, bool) {
+		answer, err := getOutside(url)
+		if err == nil {
 			answered[answer] = true // it has the name of the pod
 		}
-		return len(answered) == webReplicas, nil
+		return fmt.Sprint(answered, err), len(answered) == webReplicas
 	})
-	if err != nil {
-		t.Fatalf("waiting for an answer of %d pods from %s, got %v: %v", webReplicas, url, answered, err)
-	}
 }
 
 // refuseDrain upgrades while the PodDisruptionBudget prevents that the last pod is evicted. The drain is undone.

@@ -6,12 +6,15 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func must(t *testing.T, err error) {
@@ -57,23 +60,16 @@ func logCommand(t *testing.T, args []string, out []byte) {
 // awaitOutput runs a command of hcp-node-admin until its output contains all texts.
 func awaitOutput(ctx context.Context, t *testing.T, timeout time.Duration, args []string, texts ...string) {
 	t.Helper()
-	var out []byte
-	for deadline := time.Now().Add(timeout); ; time.Sleep(2 * time.Second) {
-		var err error
-		out, err = adminCommand(ctx, t, args...).CombinedOutput()
+	what := fmt.Sprintf("waiting until hcp-node-admin %s prints %q", strings.Join(args, " "), texts)
+	waittest.UntilWithin(t, timeout, what, func() (any, bool) {
+		out, err := adminCommand(ctx, t, args...).CombinedOutput()
 		must(t, err)
-		missing := ""
 		for _, text := range texts {
 			if !strings.Contains(string(out), text) {
-				missing = text
+				return string(out), false
 			}
 		}
-		if missing == "" {
-			logCommand(t, args, out)
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("hcp-node-admin %s does not print %q:\n%s", strings.Join(args, " "), missing, out)
-		}
-	}
+		logCommand(t, args, out)
+		return "", true
+	})
 }

@@ -13,11 +13,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -28,6 +26,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/netns"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // release is the release of the NodePool.
@@ -145,13 +144,12 @@ func (m *management) startController(ctx context.Context, t *testing.T) {
 		_ = command.Wait() // it was interrupted
 		must(t, log.Close())
 	})
-	err = wait.PollUntilContextTimeout(ctx, time.Second, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	waittest.Until(t, "waiting for the published user data", func() (any, bool) {
 		_, err := environment.Client.CoreV1().Secrets(v1alpha1.Namespace).Get(ctx,
 			v1alpha1.UserDataSecret(hypershift.NodePool), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return false, nil
+		if !apierrors.IsNotFound(err) {
+			must(t, err)
 		}
-		return err == nil, err
+		return err, err == nil
 	})
-	must(t, err)
 }

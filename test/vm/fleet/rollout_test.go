@@ -22,7 +22,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/hypershift"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 const (
@@ -54,7 +56,7 @@ func TestRollout(t *testing.T) {
 	m.setPayload(ctx, t, payload, "22")
 	admin(ctx, t, "upgrade", hypershift.NodePool)
 	watch := startObserver(ctx, t)
-	awaitOutput(ctx, t, 10*time.Minute, []string{"nodes", "--output", "wide"}, "Upgrading")
+	awaitOutput(ctx, t, waittest.Timeout, []string{"nodes", "--output", "wide"}, "Upgrading")
 	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", hypershift.NodePool}, "configuration 22\n", updated)
 	watch.check(t)
 	admin(ctx, t, "nodes", "--output", "wide")
@@ -69,12 +71,12 @@ func TestRollout(t *testing.T) {
 	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", hypershift.NodePool}, "configuration 33\n",
 		"3 nodes: 0 updated, 0 unavailable, 1 failed\n", "waiting: failed upgrades: 1, first that of "+firstNode,
 		firstNode+" failed: the upgrade was rolled back, because it failed: ", ipUnit)
-	awaitOutput(ctx, t, 5*time.Minute, []string{"nodes"}, "Failed", "the upgrade failed: ")
+	awaitOutput(ctx, t, waittest.Timeout, []string{"nodes"}, "Failed", "the upgrade failed: ")
 	admin(ctx, t, "describe", firstNode)
 	output(ctx, t, machines[secondNode], "! journalctl -u hcp-node-agent -o cat | grep 'configuration 33'")
 
 	m.setPayload(ctx, t, payload, "22")
-	awaitOutput(ctx, t, 5*time.Minute, []string{"upgrade", hypershift.NodePool}, "configuration 22\n", updated)
+	awaitOutput(ctx, t, waittest.Timeout, []string{"upgrade", hypershift.NodePool}, "configuration 22\n", updated)
 	watch.check(t)
 }
 
@@ -96,7 +98,8 @@ func joinAll(ctx context.Context, t *testing.T) {
 		must(t, err)
 		must(t, machine.Put(ctx, "/root/node.token", bytes.NewReader(token), 0o600))
 		joining.Go(func() {
-			result, err := machine.Run(ctx, "hcp-node-agent join --network-timeout 5m --join-token /root/node.token")
+			result, err := machine.Run(ctx, "hcp-node-agent join --network-timeout "+testenv.NetworkTimeout+
+				" --join-token /root/node.token")
 			t.Logf("%s:\n%s%s", name, result.Stdout, result.Stderr)
 			if err != nil || result.ExitCode != 0 {
 				t.Errorf("the join of %s: exit code %d, %v", name, result.ExitCode, err)
@@ -168,7 +171,7 @@ func saveJournals(t *testing.T) {
 	if !t.Failed() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Timeout)
 	defer cancel()
 	for name, machine := range machines {
 		journal, err := machine.Output(ctx, "journalctl -b --no-pager -o short-monotonic")

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
@@ -39,10 +40,9 @@ func (f *virtualSwitch) start(ctx context.Context, dir string) error {
 		return err
 	}
 	for err = f.vsctl(ctx, "--no-wait", "init"); err != nil; err = f.vsctl(ctx, "--no-wait", "init") {
-		if f.database.Ended() || ctx.Err() != nil {
-			return err
+		if f.database.Ended() || wait.Sleep(ctx, 20*time.Millisecond) != nil {
+			return err // otherwise, the daemon does not listen yet
 		}
-		time.Sleep(20 * time.Millisecond) // until the daemon listens
 	}
 	f.daemon, err = f.startDaemon("ovs-vswitchd", "unix:"+f.file("db.sock"), "--disable-system")
 	if err != nil {

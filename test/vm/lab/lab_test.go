@@ -10,16 +10,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/lab"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // TestLab checks the services, cables and faults that the network tests depend on.
 func TestLab(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waittest.Timeout)
 	defer cancel()
 	image, err := vm.BuildImage(ctx, filepath.Join("..", "..", ".."), t.Output())
 	failOnError(t, err)
@@ -80,12 +80,12 @@ func run(ctx context.Context, t *testing.T, m *vm.Machine, command string) strin
 func testFaults(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machine) {
 	run(ctx, t, m, "nm-online -q -t 60 && getent ahostsv4 peer.lab.example | grep -q 192.0.2.2")
 	for _, port := range []string{"9000", "9443"} {
-		run(ctx, t, m, "timeout 20 bash -c 'exec 3<>/dev/tcp/192.0.2.2/"+port+"'")
+		run(ctx, t, m, "bash -c 'exec 3<>/dev/tcp/192.0.2.2/"+port+"'")
 	}
-	run(ctx, t, m, "curl -sk --http0.9 --max-time 20 https://peer.lab.example:9443 | grep -q hello")
+	run(ctx, t, m, "curl -sk --http0.9 https://peer.lab.example:9443 | grep -q hello")
 	address, err := m.Address(ctx)
 	failOnError(t, err)
-	calm := probeDuring(t, l, address, func() { time.Sleep(time.Second) })
+	calm := probeDuring(t, l, address, func(p *lab.Probe) { p.AwaitRequests(100) })
 	if calm.Sent < 50 || calm.Unanswered {
 		t.Errorf("with nothing wrong: %v", calm)
 	}
@@ -98,7 +98,7 @@ func testFaults(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machine) {
 	}
 	failOnError(t, l.DropAll(ctx, 0))
 	cut := probeDuring(t, l, address,
-		func() { time.Sleep(time.Second); failOnError(t, l.RemoveFaults(ctx)); time.Sleep(time.Second) })
+		func(p *lab.Probe) { p.AwaitRequests(100); failOnError(t, l.RemoveFaults(ctx)); p.AwaitRequests(100) })
 	t.Logf("after the end of the fault: %v", cut)
 	if cut.Unanswered || cut.Lost == 0 {
 		t.Errorf("over the end of a fault: %v", cut)
@@ -121,11 +121,11 @@ func testFaults(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machine) {
 }
 
 // probeDuring returns the interruptions that the peer measures while do runs.
-func probeDuring(t *testing.T, l *lab.Lab, target netip.Addr, do func()) lab.Interruptions {
+func probeDuring(t *testing.T, l *lab.Lab, target netip.Addr, do func(*lab.Probe)) lab.Interruptions {
 	t.Helper()
 	p, err := l.Probe(target)
 	failOnError(t, err)
-	do()
+	do(p)
 	return p.Stop()
 }
 
@@ -143,8 +143,8 @@ func testIPv6(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machine) {
 	run(ctx, t, m, "ping -q -c 2 -w 10 2001:db8:1::2; ping -q -c 2 -w 10 2001:db8:100::2")
 	run(ctx, t, m, "getent ahostsv6 peer.lab.example | grep -q 2001:db8:1")
 	target := run(ctx, t, m, "ip -6 -json address show dev eth0.100 scope global | jq -r '.[0].addr_info[0].local'")
-	if seen := probeDuring(t, l, netip.MustParseAddr(target), func() { time.Sleep(time.Second) }); seen.Unanswered ||
-		seen.Sent < 50 {
+	seen := probeDuring(t, l, netip.MustParseAddr(target), func(p *lab.Probe) { p.AwaitRequests(100) })
+	if seen.Unanswered || seen.Sent < 50 {
 		t.Errorf("IPv6 on a VLAN, from outside: %v", seen)
 	}
 }
@@ -184,7 +184,7 @@ func testHotplug(ctx context.Context, t *testing.T, _ *lab.Lab, m *vm.Machine) {
 		t.Error("a card that was not inserted exists")
 	}
 	failOnError(t, m.InsertNIC(ctx, 0))
-	run(ctx, t, m, "for i in $(seq 100); do ip -4 address | grep -q 'inet 192.0.2' && exit; sleep 0.3; done; exit 1")
+	failOnError(t, m.Await(ctx, "ip -4 address | grep 'inet 192.0.2'"))
 	if cards() != "2" {
 		t.Error("an inserted card does not exist")
 	}

@@ -29,6 +29,7 @@ type Probe struct {
 	finished sync.WaitGroup
 	mu       sync.Mutex
 	sent     []probeRequest
+	sentOne  *sync.Cond // of mu
 }
 
 type probeRequest struct {
@@ -76,10 +77,20 @@ func (l *Lab) Probe(target netip.Addr) (*Probe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening a socket for echos: %w", err)
 	}
+	p.sentOne = sync.NewCond(&p.mu)
 	p.finished.Add(2)
 	go p.send()
 	go p.receive()
 	return p, nil
+}
+
+// AwaitRequests blocks until count more requests have been sent.
+func (p *Probe) AwaitRequests(count int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for end := len(p.sent) + count; len(p.sent) < end; {
+		p.sentOne.Wait()
+	}
 }
 
 // Stop stops the probe and returns the result.
@@ -131,6 +142,7 @@ func (p *Probe) send() {
 		sequence := len(p.sent)
 		p.sent = append(p.sent, probeRequest{at: time.Now()})
 		p.mu.Unlock()
+		p.sentOne.Broadcast()
 		_, _ = p.conn.WriteTo(echo(p.target.Is6(), p.id, uint32(sequence)), target) //nolint:gosec // a failure counts as lost
 	}
 }

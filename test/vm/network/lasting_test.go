@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
@@ -145,12 +144,17 @@ func renameNIC(ctx context.Context, t *testing.T, h host) {
 	}
 }
 
-// bootWithLateNIC boots without the network card and plugs it in after all components have started.
+// isLate succeeds when Open vSwitch runs and NetworkManager has been running for 30 seconds.
+const isLate = `systemctl is-active NetworkManager ovs-vswitchd &&
+	read up rest </proc/uptime &&
+	[ "${up%.*}" -ge $(($(systemctl show -P ActiveEnterTimestampMonotonic NetworkManager) / 1000000 + 30)) ]`
+
+// bootWithLateNIC boots without the network card and plugs it in half a minute after NetworkManager has started.
 func bootWithLateNIC(ctx context.Context, t *testing.T, h host) {
 	must(t, machine.PowerOff(ctx))
 	must(t, machine.BootWithout(ctx, 0))
 	must(t, machine.WaitSSH(ctx))
-	time.Sleep(30 * time.Second)
+	must(t, machine.Await(ctx, isLate))
 	must(t, machine.InsertNIC(ctx, 0))
 	must(t, h.Await(ctx, machine))
 }

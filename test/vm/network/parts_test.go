@@ -9,15 +9,16 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/lab"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
 )
 
 // migrationCommand is the migration, with a timeout for an emulated machine.
-const migrationCommand = "join --only network --network-timeout 5m "
+const migrationCommand = "join --only network --network-timeout " + testenv.NetworkTimeout + " "
 
 // shortTimeout shortens the safeguards' timeouts. Half a minute would be too short on a busy host.
 const shortTimeout = " --network-timeout 60s "
@@ -66,7 +67,7 @@ func migrationSteps(ctx context.Context, t *testing.T, h host) []string {
 // It returns the exit code of the migration.
 func runDuring(ctx context.Context, t *testing.T, h host, text string, do func()) report.Code {
 	t.Helper()
-	const halt = "rm -f /run/go-on; for i in $(seq 600); do [ -e /run/go-on ] && exit; sleep 0.05; done; exit 1"
+	const halt = "rm -f /run/go-on; until [ -e /run/go-on ]; do sleep 0.05; done"
 	watch := vm.NewWatcher(text)
 	type end struct {
 		code int
@@ -98,14 +99,8 @@ func runDuring(ctx context.Context, t *testing.T, h host, text string, do func()
 // awaitRollback waits until the safeguards have rolled back, and checks the network.
 func (h host) awaitRollback(ctx context.Context, t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
-		// The timer is removed after the rollback.
-		busy, err := machine.Output(ctx, "systemctl list-timers --no-legend --no-pager | grep -c hcp-node-agent; true")
-		must(t, err)
-		if busy == "0" {
-			break
-		}
-	}
+	// The timer is removed after the rollback.
+	must(t, machine.Await(ctx, "! systemctl list-timers --no-legend --no-pager | grep hcp-node-agent"))
 	h.checkReachable(ctx, t)
 	h.checkFullState(ctx, t, "after the rollback timeout")
 }
@@ -113,7 +108,8 @@ func (h host) awaitRollback(ctx context.Context, t *testing.T) {
 // checkReachable checks that the host is reachable from outside.
 func (h host) checkReachable(ctx context.Context, t *testing.T) {
 	t.Helper()
-	if gaps := h.probeDuring(ctx, t, func() { time.Sleep(time.Second) }); gaps.Unanswered {
+	gaps := h.probeWith(ctx, t, func(probes []*lab.Probe) { awaitRequests(probes, 100) })
+	if gaps.Unanswered {
 		t.Errorf("the host cannot be reached: %v", gaps)
 	}
 }

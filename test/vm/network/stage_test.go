@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/lab"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // host is the machine with one kind of uplink, and its initial state.
@@ -31,7 +31,7 @@ type host struct {
 // ends before the deadline of the test.
 func newHost(t *testing.T, kind uplink.Kind) (context.Context, host) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Timeout)
 	t.Cleanup(cancel)
 	must(t, testLab.Arrange(ctx, kind.Lab))
 	if !machine.Running() { // an earlier test has cut its power and failed
@@ -61,7 +61,7 @@ func saveJournalOnFailure(t *testing.T) {
 	if !t.Failed() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Timeout)
 	defer cancel()
 	journal, err := machine.Output(ctx,
 		"journalctl --no-pager -o short-monotonic; nmcli connection; ip address; ip route; ip -6 route; ovs-vsctl show")
@@ -123,6 +123,12 @@ func (h host) checkFullState(ctx context.Context, t *testing.T, when string) boo
 // runs.
 func (h host) probeDuring(ctx context.Context, t *testing.T, do func()) lab.Interruptions {
 	t.Helper()
+	return h.probeWith(ctx, t, func([]*lab.Probe) { do() })
+}
+
+// probeWith is probeDuring that passes the probes, of which each has sent some requests, to do.
+func (h host) probeWith(ctx context.Context, t *testing.T, do func([]*lab.Probe)) lab.Interruptions {
+	t.Helper()
 	addresses, err := h.Addresses(ctx, machine)
 	must(t, err)
 	if len(addresses) == 0 {
@@ -134,8 +140,8 @@ func (h host) probeDuring(ctx context.Context, t *testing.T, do func()) lab.Inte
 		must(t, err)
 		probes = append(probes, probe)
 	}
-	time.Sleep(300 * time.Millisecond) // a reference period before the change
-	do()
+	awaitRequests(probes, 30) // a reference period before the change
+	do(probes)
 	var worst lab.Interruptions
 	for i, probe := range probes {
 		gaps := probe.Stop()
@@ -148,4 +154,11 @@ func (h host) probeDuring(ctx context.Context, t *testing.T, do func()) lab.Inte
 		}
 	}
 	return worst
+}
+
+// awaitRequests blocks until each probe has sent count more requests.
+func awaitRequests(probes []*lab.Probe, count int) {
+	for _, probe := range probes {
+		probe.AwaitRequests(count)
+	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 //go:embed manifests.yaml
@@ -83,7 +84,9 @@ func Deploy(ctx context.Context, environment *testenv.Environment, repository, l
 	if _, err := c.Kubectl(ctx, rendered, "apply", "-f", "-"); err != nil {
 		return nil, err
 	}
-	if _, err := c.Kubectl(ctx, "", "wait", "--for=condition=Established", "crd", "--all", "--timeout=10m"); err != nil {
+	_, err = c.Kubectl(ctx, "", "wait", "--for=condition=Established", "crd", "--all",
+		"--timeout="+waittest.Timeout.String())
+	if err != nil {
 		return nil, err
 	}
 	return c, c.startManager(filepath.Join(built, "root", "usr", "bin"))
@@ -125,7 +128,7 @@ func (c *Cluster) install(ctx context.Context, archive string) error {
 }
 
 func (c *Cluster) awaitNoStandIn(ctx context.Context) error {
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true,
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, waittest.Timeout, true,
 		func(ctx context.Context) (bool, error) {
 			state, err := c.ControlPlane.State(ctx)
 			return err == nil && !state.Network, err

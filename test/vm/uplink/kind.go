@@ -64,9 +64,7 @@ func (k Kind) Configure(ctx context.Context, m *vm.Machine) error {
 
 // Await waits until the addresses of the kind are configured, on the NIC or on br-ex.
 func (k Kind) Await(ctx context.Context, m *vm.Machine) error {
-	_, err := m.Output(ctx, "for i in $(seq 300); do if "+k.Ready+
-		"; then exit 0; fi; sleep 0.2; done; ip address; ip route; exit 1")
-	if err != nil {
+	if err := m.Await(ctx, k.Ready+" || { ip address; ip route; false; }"); err != nil {
 		return fmt.Errorf("waiting for the addresses of %s: %w", k.Name, err)
 	}
 	return nil

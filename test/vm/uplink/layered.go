@@ -12,8 +12,8 @@ func bond(options, settings string) string {
 nmcli connection add type ethernet con-name bond0-a ifname eth0 master bond0
 nmcli connection add type ethernet con-name bond0-b ifname eth1 master bond0
 nmcli -w 90 connection up bond0
-for i in $(seq 100); do [ "$(cat /sys/class/net/bond0/bonding/slaves)" = "eth0 eth1" ] && break; sleep 0.2; done
-for i in $(seq 100); do grep -q '^MII Status: down' /proc/net/bonding/bond0 || break; sleep 0.2; done`
+until [ "$(wc -w </sys/class/net/bond0/bonding/slaves)" = 2 ]; do sleep 0.2; done
+while grep -q '^MII Status: down' /proc/net/bonding/bond0; do sleep 0.2; done`
 }
 
 // vlan returns a script that creates VLAN 100 on parent.

@@ -12,7 +12,6 @@ import (
 	"encoding/pem"
 	"net"
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -67,15 +66,13 @@ func request(t *testing.T, as kubernetes.Interface, signer, node string) csr {
 // await waits for the certificate.
 func (c csr) await(t *testing.T, as kubernetes.Interface) []byte {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		got := c.get(t, as)
-		if len(got.Status.Certificate) > 0 {
-			return got.Status.Certificate
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s has no certificate: %+v", c.name, got.Status.Conditions)
-		}
-	}
+	var certificate []byte
+	until(t, "waiting for the certificate of "+c.name, func() (any, bool) {
+		status := c.get(t, as).Status
+		certificate = status.Certificate
+		return status.Conditions, len(certificate) > 0
+	})
+	return certificate
 }
 
 func (c csr) conditions(t *testing.T, as kubernetes.Interface) []certificatesv1.CertificateSigningRequestCondition {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 func TestStopCleansUp(t *testing.T) {
@@ -65,11 +64,10 @@ func (c *controlPlane) expectCleanedUp(t *testing.T, runDirectory bool) {
 	t.Helper()
 	// The kernel kills the children of a killed process. When they leave the process table
 	// depends on the process that inherits them.
-	for deadline := time.Now().Add(10 * time.Second); len(c.processes(t)) > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("still running: %v", c.processes(t))
-		}
-	}
+	until(t, "waiting for the end of all processes", func() (any, bool) {
+		running := c.processes(t)
+		return running, len(running) == 0
+	})
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 )
 
 // startTimeout is many times the duration of a start on a slow machine.
-const startTimeout = 3 * time.Minute
+const startTimeout = 9 * time.Minute
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {

@@ -21,7 +21,7 @@ func (cluster *Cluster) connect(ctx context.Context, c Config) error {
 	if err != nil {
 		return fmt.Errorf("reading the administrator's kubeconfig: %w", err)
 	}
-	config.Timeout = 5 * time.Second
+	config.Timeout = time.Minute
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making a client: %w", err)
@@ -68,7 +68,7 @@ func (cluster *Cluster) waitForControllers(ctx context.Context, c Config) error 
 }
 
 func healthz(ctx context.Context, c Config, address string) error {
-	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) { return c.Dial(ctx, address) },
 		// Both servers create a self-signed certificate at each start. The address is on the
 		// loopback interface of the namespace.

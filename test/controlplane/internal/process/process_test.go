@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/process"
 )
@@ -43,7 +42,7 @@ func TestUntilFailsWhenChildExits(t *testing.T) {
 
 func TestUntilReportsLastError(t *testing.T) {
 	g := newGroup(t)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 0)
 	defer cancel()
 	err := g.Until(ctx, "the API server", func(context.Context) error { return errors.New("connection refused") })
 	if err == nil || !strings.Contains(err.Error(), "connection refused") || !errors.Is(err, context.DeadlineExceeded) {
