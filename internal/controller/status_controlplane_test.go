@@ -5,6 +5,7 @@
 package controller
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -18,21 +19,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // awaitPhase waits until an enrollment has a phase and a part of its reason, and returns its status.
 func awaitPhase(t *testing.T, node string, phase v1alpha1.Phase, reason string) v1alpha1.NodeEnrollmentStatus {
 	t.Helper()
 	var status v1alpha1.NodeEnrollmentStatus
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	waittest.Until(t, fmt.Sprintf("waiting for the phase %s: %s", phase, reason), func() (any, bool) {
 		status = getEnrollment(t, node).Status
-		if status.Phase == phase && strings.Contains(status.Reason, reason) {
-			return status
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the status is %+v, want %s: %s", status, phase, reason)
-		}
-	}
+		return status, status.Phase == phase && strings.Contains(status.Reason, reason)
+	})
+	return status
 }
 
 // checkConditions checks the status and the reason of the conditions.
