@@ -65,6 +65,9 @@ func (p Program) CheckHelpOfEveryCommand(t *testing.T) {
 				t.Errorf("code %d, %s%s", got.Code, got.Out, got.Err)
 			}
 			c.Flags().VisitAll(func(flag *pflag.Flag) {
+				if flag.Hidden {
+					return
+				}
 				if flag.Usage == "" || !strings.Contains(got.Out, "--"+flag.Name+" ") {
 					t.Errorf("flag --%s is not described", flag.Name)
 				}
