@@ -64,6 +64,8 @@ needs=(
   "createrepo_c createrepo-c"
   "gpg gnupg"
   "gpg-agent gpg-agent"
+  "rpmlint rpmlint"
+  "secilc secilc"
   # the metrics and alerts of deploy/monitoring
   "promtool prometheus"
   "prometheus-node-exporter prometheus-node-exporter"

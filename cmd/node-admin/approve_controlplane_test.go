@@ -107,9 +107,9 @@ func (h *hostedCluster) checkApprovePermissions(t *testing.T) {
 	key := certtest.NewKey(t)
 	csr := csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: key, Node: "permitted-csr"}.Submit(t)
 	fingerprint := enrollment.Fingerprint(&key.PublicKey)
-	got := h.await(t, "manual-approver", "approve", "permitted-csr", "--fingerprint", fingerprint)
-	if got.Code != report.Success || csrtest.Conditions(t, csr) == "" {
-		t.Errorf("with the documented permissions: %+v", got)
+	h.await(t, "manual-approver", "approve", "permitted-csr", "--fingerprint", fingerprint)
+	if csrtest.Conditions(t, csr) == "" {
+		t.Error("with the documented permissions: the CSR is not approved")
 	}
 	least := h.as(t, "manual-approver")
 	csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: certtest.NewKey(t), Node: "permitted-csr"}.Submit(t)

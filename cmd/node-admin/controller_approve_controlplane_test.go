@@ -21,6 +21,7 @@ import (
 
 // A controller with the arguments of the Deployment and the kubeconfig in the Secret approves an enrolled node.
 func (c *bothClusters) checkController(t *testing.T) {
+	c.requireInstalled(t)
 	c.startController(t)
 	csr := c.submit(t, "worker-1")
 	csrtest.AwaitConditions(t, csr, "Approved "+approver.ApprovedReason)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
@@ -28,15 +29,41 @@ func startBothClusters(t *testing.T) *bothClusters {
 	t.Helper()
 	withoutKubeconfig(t)
 	m := startManagementCluster(t)
-	m.createObjects(t)
+	if err := m.Define(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	plane := kubetest.StartPlane(t, "hosted")
 	kubetest.Plane = plane // for the helpers that submit CSRs
 	c := &bothClusters{managementCluster: m, hosted: newManagementCluster(t, plane)}
 	c.admin = m.kubeconfig(t, "", nil)
-	if err := m.SetAdminKubeconfig(t.Context(), mustReadFile(t, plane.Kubeconfig)); err != nil {
+	c.createHostedCluster(t)
+	return c
+}
+
+// createHostedCluster creates the HostedCluster, and what belongs to it.
+func (c *bothClusters) createHostedCluster(t *testing.T) {
+	t.Helper()
+	c.createObjects(t)
+	if err := c.SetAdminKubeconfig(t.Context(), mustReadFile(t, c.hosted.plane.Kubeconfig)); err != nil {
 		t.Fatal(err)
 	}
-	return c
+}
+
+// uninstall removes the controller, and all objects of it.
+func (c *bothClusters) uninstall(t *testing.T) {
+	t.Helper()
+	if got := c.controller(t, "uninstall", "--crd", "--force"); got.Code != report.Success {
+		t.Fatalf("%+v", got)
+	}
+	kubetest.WaitUntil(t, "the end of all objects", func() bool { return c.state(t) == "" })
+}
+
+// requireInstalled installs the controller, unless that was done.
+func (c *bothClusters) requireInstalled(t *testing.T, args ...string) {
+	t.Helper()
+	if got := c.controller(t, "install", args...); got.Code != report.Success {
+		t.Fatalf("%+v", got)
+	}
 }
 
 // testImage is the image of the manifests, which no node pulls.
@@ -69,11 +96,11 @@ func (c *bothClusters) state(t *testing.T) string {
 	return all
 }
 
-// install installs the controller, and waits until it is available.
-func (c *bothClusters) install(t *testing.T, args ...string) clitest.Result {
+// startInstall starts the installation of the controller, which waits until the controller is available.
+func (c *bothClusters) startInstall(t *testing.T, args ...string) *background {
 	t.Helper()
-	return runCommandLine(t, append([]string{
-		"controller", "install", "hosted.a", "--kubeconfig", c.admin, "--image", testImage,
+	return startCommand(t, append([]string{
+		"controller", "install", "hosted.a", "--kubeconfig", c.admin, "--image", testImage, "--timeout", "10m",
 	}, args...)...)
 }
 

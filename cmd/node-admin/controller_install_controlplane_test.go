@@ -14,12 +14,14 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
+// The tests share the clusters. Each begins with c.uninstall or c.requireInstalled.
 func TestControlPlaneControllerInstall(t *testing.T) {
 	c := startBothClusters(t)
 	t.Run("refusals", c.checkRefusals)
@@ -32,6 +34,7 @@ func TestControlPlaneControllerInstall(t *testing.T) {
 	t.Run("publish", c.checkPublish)
 	t.Run("uninstall", c.checkUninstall)
 	t.Run("in the hosted cluster", c.checkInHosted)
+	t.Run("deleted HostedCluster", c.checkDeletedHostedCluster)
 }
 
 // results returns the results of a run by the objects.
@@ -74,14 +77,15 @@ const (
 )
 
 func (c *bothClusters) checkDryRun(t *testing.T) {
-	before := c.state(t)
+	c.uninstall(t)
 	checkResults(t, c.controller(t, "install", "--dry-run", "-o", "json"), "created", installObjects)
-	if after := c.state(t); after != before {
+	if after := c.state(t); after != "" {
 		t.Errorf("the dry run has created\n%s", after)
 	}
 }
 
 func (c *bothClusters) checkInstall(t *testing.T) {
+	c.uninstall(t)
 	got := c.controller(t, "install")
 	if got.Code != report.Success || !strings.Contains(got.Out, "HostedCluster clusters/hosted.a: the controller runs in "+
 		"the management cluster, in namespace hcp-node-admin\n  created     hosted      Namespace hcp-node-admin\n") {
@@ -122,6 +126,7 @@ func (c *bothClusters) writtenKubeconfig(t *testing.T) string {
 
 // The wait ends when the pods are ready, and names the cause if they are not.
 func (c *bothClusters) checkWait(t *testing.T) {
+	c.uninstall(t)
 	got := c.installUntil(t, " 0 of 2 replicas; pod ", "--timeout", "1h")
 	if got.Code != report.Failed || !strings.Contains(got.Err, "timed out after 1h0m0s waiting until Deployment "+
 		"hcp-node-admin/hcp-node-admin-controller is available on the management cluster: 0 of 2 replicas; pod ") ||
@@ -129,14 +134,18 @@ func (c *bothClusters) checkWait(t *testing.T) {
 		!strings.Contains(got.Err, "\noc --kubeconfig management.kubeconfig -n hcp-node-admin describe pods ") {
 		t.Errorf("%+v", got)
 	}
+	install := c.startInstall(t)
+	install.await(t, "waiting until Deployment hcp-node-admin/hcp-node-admin-controller is available on the management "+
+		"cluster: 0 of 2 replicas; pod ")
 	c.keepPodsReady(t)
-	if got := c.install(t); got.Code != report.Success {
-		t.Errorf("%+v", got)
+	if code := <-install.done; code != report.Success {
+		t.Errorf("code %d: %s", code, install.text())
 	}
 }
 
 // Two HostedClusters cannot share a namespace.
 func (c *bothClusters) checkOtherOwner(t *testing.T) {
+	c.requireInstalled(t)
 	c.run(t, `{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {name: b, namespace: `+
 		`clusters}, spec: {platform: {type: None}}}`, "apply", "-f", "-")
 	for _, command := range []string{"install", "uninstall"} {
@@ -180,6 +189,7 @@ func (c *bothClusters) checkOtherOwner(t *testing.T) {
 
 // kubectl applies the kustomizations without a change: they are the same objects, and strictly valid.
 func (c *bothClusters) checkKustomize(t *testing.T) {
+	c.requireInstalled(t)
 	for dir, m := range map[string]*managementCluster{
 		"hosted-token": c.hosted, "hosted-base": c.hosted,
 		"management": c.managementCluster,
@@ -195,6 +205,11 @@ func (c *bothClusters) checkKustomize(t *testing.T) {
 }
 
 func (c *bothClusters) checkUninstall(t *testing.T) {
+	c.uninstall(t)
+	c.requireInstalled(t, "--publish")
+	c.submit(t, "worker-3")
+	c.hosted.run(t, "{apiVersion: v1, kind: Secret, metadata: {name: user-data-workers, namespace: hcp-node-admin, "+
+		"labels: {"+v1alpha1.LabelManagedBy+": "+v1alpha1.ManagedByPublisher+"}}}", "create", "-f", "-")
 	installed := c.state(t)
 	dry := c.controller(t, "uninstall", "--dry-run", "-o", "json")
 	checkResults(t, dry, "deleted", installObjects-3+publishObjects+1) // and the published Secret
@@ -251,8 +266,9 @@ func (c *bothClusters) awaitNoObjects(t *testing.T) {
 	})
 }
 
-// checkInHosted installs and removes the controller in the hosted cluster, and removes it after the HostedCluster.
+// checkInHosted installs and removes the controller in the hosted cluster.
 func (c *bothClusters) checkInHosted(t *testing.T) {
+	c.uninstall(t)
 	checkResults(t, c.controller(t, "install", "--in", "hosted", "-o", "json"), "created",
 		hostedBaseObjects+workloadObjects)
 	checkResults(t, c.controller(t, "install", "--in", "hosted", "-o", "json"), "unchanged",
@@ -265,10 +281,13 @@ func (c *bothClusters) checkInHosted(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	c.awaitNoObjects(t)
-	if got := c.controller(t, "install"); got.Code != report.Success {
-		t.Errorf("%+v", got)
-	}
+}
+
+// checkDeletedHostedCluster removes the controller after the HostedCluster.
+func (c *bothClusters) checkDeletedHostedCluster(t *testing.T) {
+	c.requireInstalled(t)
 	c.run(t, "", "-n", "clusters", "delete", "hostedcluster", "hosted.a")
+	defer c.createHostedCluster(t)
 	if got := c.controller(t, "uninstall"); got.Code != report.Success ||
 		!strings.Contains(got.Out, "removing its controller from the management cluster") {
 		t.Errorf("%+v", got)

@@ -18,6 +18,7 @@ import (
 
 // A controller that is installed with --publish publishes user data with exactly the permissions that install grants.
 func (c *bothClusters) checkPublish(t *testing.T) {
+	c.requireInstalled(t)
 	publishing := map[string]string{}
 	for object, result := range results(t, c.controller(t, "install", "--publish", "-o", "json")) {
 		switch {
@@ -47,6 +48,8 @@ func (c *bothClusters) checkPublish(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	t.Run("by the controller", func(t *testing.T) {
+		install := c.startInstall(t, "--publish")
+		install.await(t, "waiting until the controller publishes the user data of NodePool clusters/workers")
 		log := c.startController(t, "--management-kubeconfig", kubeconfig)
 		log.await(t, "the user data is published")
 		published := c.hosted.run(t, "", "-n", "hcp-node-admin", "get", "secret", "user-data-workers", "-o",
@@ -57,8 +60,8 @@ func (c *bothClusters) checkPublish(t *testing.T) {
 		if strings.Contains(log.text(), ignitionToken) {
 			t.Error("the token was logged")
 		}
-		if got := c.install(t, "--publish"); got.Code != report.Success {
-			t.Errorf("%+v", got)
+		if code := <-install.done; code != report.Success {
+			t.Errorf("code %d: %s", code, install.text())
 		}
 	})
 

@@ -14,7 +14,7 @@ import (
 )
 
 func (c *bothClusters) checkRefusals(t *testing.T) {
-	before := c.state(t)
+	c.uninstall(t)
 	unreachable := c.kubeconfig(t, "", func(cluster *api.Cluster, _ *api.AuthInfo) {
 		cluster.Server = "https://127.0.0.1:1"
 	})
@@ -71,8 +71,8 @@ func (c *bothClusters) checkRefusals(t *testing.T) {
 		t.Errorf("another version: %+v", got)
 	}
 	c.hosted.run(t, "", "delete", "crd", "--all")
-	if after := c.state(t); after != before {
-		t.Errorf("a refused run has changed\n%s\ninto\n%s", before, after)
+	if after := c.state(t); after != "" {
+		t.Errorf("a refused run has created\n%s", after)
 	}
 }
 

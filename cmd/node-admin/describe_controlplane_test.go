@@ -31,7 +31,7 @@ func (h *hostedCluster) testDescribe(t *testing.T) {
 			Phase: v1alpha1.PhaseFailed, Reason: "kubelet stopped", BoundKey: "SHA256:00", BoundAt: at(-time.Hour),
 			Conditions: []metav1.Condition{{
 				Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "NodeNotReady", Message: hostileText,
-				LastTransitionTime: *at(-2 * time.Hour),
+				LastTransitionTime: *at(-10*24*time.Hour - 12*time.Hour),
 			}},
 		}
 	})
@@ -45,20 +45,20 @@ func (h *hostedCluster) testDescribe(t *testing.T) {
 	})
 	client, _ := csrtest.SubmitWithToken(t, token)
 	serving := csrtest.ServingRequest{Node: "described", Addresses: []string{"192.0.2.7"}}.Submit(t)
-	h.createEvent(t, "Node", "described", "Rebooted", hostileText, time.Now().Add(-time.Hour))
-	h.createEvent(t, "NodeEnrollment", "described", "NodeFailed", "kubelet stopped", time.Now().Add(-30*time.Minute))
-	h.createEvent(t, "Pod", "described", "Killing", "another object", time.Now())
+	h.createEvent(t, "Node", "described", "Rebooted", hostileText, at(-9*24*time.Hour-12*time.Hour))
+	h.createEvent(t, "NodeEnrollment", "described", "NodeFailed", "kubelet stopped", at(-8*24*time.Hour-12*time.Hour))
+	h.createEvent(t, "Pod", "described", "Killing", "another object", at(0))
 
 	got := h.exec(t, "describe", "described")
 	at := 0
 	for _, want := range []string{
 		"Name:               described\nPhase:              Failed\n", "Reason:             kubelet stopped\n",
 		"\nEnrollment:\n", "  Token expires:    ", "  Addresses:        192.0.2.7\n", "  Bound key:        SHA256:00\n",
-		"  Ready:            False since 120m: NodeNotReady: [2J]0;title  ok 31m\n",
+		"  Ready:            False since 10d: NodeNotReady: [2J]0;title  ok 31m\n",
 		"\nNode:\n", "  Addresses:        Hostname=described, InternalIP=192.0.2.7\n", "  Cordoned:         yes\n",
 		"\nAgent, as the node itself reports:\n  State:            Degraded\n  Reason:           [2J]0;title  ok 31m",
-		"\nCSRs:\n", "\nEvents:\n", "  60m    Warning  Rebooted: [2J]0;title  ok 31m\n",
-		"  30m    Warning  NodeFailed: kubelet stopped\n",
+		"\nCSRs:\n", "\nEvents:\n", "  9d     Warning  Rebooted: [2J]0;title  ok 31m\n",
+		"  8d     Warning  NodeFailed: kubelet stopped\n",
 		"\nNext:\n  - the node is Failed: kubelet stopped\n# remedy: on the host\nhcp-node-agent doctor\n",
 		"\nhcp-node-admin approve described\n", "\noc adm uncordon described\n",
 	} {
@@ -99,7 +99,8 @@ func (h *hostedCluster) checkDescription(t *testing.T, client string) {
 		!strings.Contains(unknown.Err, "neither a NodeEnrollment nor a Node worker-9 exists") {
 		t.Errorf("unknown node: %+v", unknown)
 	}
-	alone := h.exec(t, "describe", "alone", "-o", "json")
+	csrtest.CreateNode(t, "described-alone")
+	alone := h.exec(t, "describe", "described-alone", "-o", "json")
 	if alone.Code != report.Success || !strings.Contains(alone.Out, "the Node has no NodeEnrollment") {
 		t.Errorf("a Node without a NodeEnrollment: %+v", alone)
 	}
@@ -148,13 +149,13 @@ func (h *hostedCluster) patchNode(t *testing.T, name string, patch map[string]an
 	}
 }
 
-func (h *hostedCluster) createEvent(t *testing.T, kind, name, reason, message string, last time.Time) {
+func (h *hostedCluster) createEvent(t *testing.T, kind, name, reason, message string, last *metav1.Time) {
 	t.Helper()
 	_, err := h.admin.CoreV1().Events("default").Create(t.Context(), &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{GenerateName: name + "-"},
 		InvolvedObject: corev1.ObjectReference{Kind: kind, Name: name},
 		Reason:         reason, Message: message, Type: corev1.EventTypeWarning,
-		LastTimestamp: metav1.NewTime(last),
+		LastTimestamp: *last,
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 // enrollTest is a management cluster with a NodePool, and its hosted cluster, both with real API servers.
@@ -25,13 +26,13 @@ type enrollTest struct {
 	*managementCluster
 	hosted   *managementCluster // has no objects of HyperShift
 	enroller string             // kubeconfig with the documented permissions
-	dir      string             // of the files
+	dir      string             // of the files of one test
 }
 
 func startEnrollTest(t *testing.T) *enrollTest {
 	t.Helper()
 	withoutKubeconfig(t)
-	e := &enrollTest{managementCluster: startManagementCluster(t), hosted: startManagementCluster(t), dir: t.TempDir()}
+	e := &enrollTest{managementCluster: startManagementCluster(t), hosted: startManagementCluster(t)}
 	e.createObjects(t)
 	e.hosted.run(t, "", "apply", "-k", "../../deploy/hosted-base")
 	e.hosted.run(t, "", "wait", "--for=condition=Established", "crd", "--all")
@@ -68,8 +69,14 @@ items:
   kind: RoleBinding
   metadata: {name: user-data-workers, namespace: hcp-node-admin}
   roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: user-data-workers}
-  subjects: [{kind: ServiceAccount, name: node-worker-1, namespace: hcp-node-admin}]
+  subjects: [{kind: ServiceAccount, name: node-published-1, namespace: hcp-node-admin}]
 `, "apply", "-f", "-")
+}
+
+// unpublish deletes the user data.
+func (e *enrollTest) unpublish(t *testing.T) {
+	t.Helper()
+	e.hosted.run(t, "", "-n", "hcp-node-admin", "delete", "secret", "user-data-workers", "--ignore-not-found")
 }
 
 // enroll runs the command with the documented permissions and the files of the test.
@@ -99,20 +106,24 @@ func (e *enrollTest) names(t *testing.T, kind string) string {
 	return strings.Join(strings.Fields(e.hosted.run(t, "", "-n", "hcp-node-admin", "get", kind, "-o", "name")), " ")
 }
 
+// The tests share the clusters, run in random order, and enroll their own nodes.
 func TestControlPlaneEnroll(t *testing.T) {
 	e := startEnrollTest(t)
-	t.Run("unpublished user data", e.checkUnpublished)
-	t.Run("published user data", e.checkPublished)
-	t.Run("first boot", e.checkFirstBoot)
-	t.Run("conflicts", e.checkConflicts)
-	t.Run("interrupted", e.checkInterrupted)
-	t.Run("refusals", e.checkRefusals)
-	t.Run("hosted cluster only", e.checkHostedOnly)
-	t.Run("revoke", e.checkRevoke)
-	t.Run("offline", e.checkOffline)
+	for name, test := range map[string]func(*testing.T){
+		"unpublished user data": e.checkUnpublished, "published user data": e.checkPublished,
+		"first boot": e.checkFirstBoot, "conflicts": e.checkConflicts, "interrupted": e.checkInterrupted,
+		"refusals": e.checkRefusals, "hosted cluster only": e.checkHostedOnly, "revoke": e.checkRevoke,
+		"offline": e.checkOffline,
+	} {
+		t.Run(name, func(t *testing.T) {
+			e.dir = t.TempDir()
+			test(t)
+		})
+	}
 }
 
 func (e *enrollTest) checkUnpublished(t *testing.T) {
+	e.unpublish(t)
 	nodes := writeTestFile(t, t.TempDir(), "nodes", "worker-2 192.0.2.2\nworker-3 192.0.2.0/24 2001:db8::3\n")
 	got := e.enroll(t, "workers", "worker-1=192.0.2.1", "-f", nodes, "--reinstall", "allow", "--label", "rack=r1",
 		"--label", "node-role.kubernetes.io/infra=", "--taint", "dedicated=gpu:NoSchedule")
@@ -140,7 +151,7 @@ func (e *enrollTest) checkUnpublished(t *testing.T) {
 		`[{"effect":"NoSchedule","key":"dedicated","value":"gpu"}]` {
 		t.Errorf("NodeEnrollment %s", spec)
 	}
-	if accounts := e.names(t, "serviceaccounts"); strings.Contains(accounts, "serviceaccount/node-") {
+	if accounts := e.names(t, "serviceaccounts"); strings.Contains(accounts, "serviceaccount/node-worker-") {
 		t.Errorf("ServiceAccounts %s", accounts)
 	}
 	if exists(filepath.Join(e.dir, "enrollments")) {
@@ -175,21 +186,21 @@ func (e *enrollTest) checkUnpublished(t *testing.T) {
 	if wrong := admin().ValidateDocuments(t, again.Out); wrong != "" {
 		t.Error(wrong)
 	}
-	e.hosted.run(t, "", "delete", "nodeenrollment", "worker-4")
-	if err := os.Remove(filepath.Join(e.dir, "tokens/worker-4.token")); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // When the user data is published, a repeated run adds the credential for it.
 func (e *enrollTest) checkPublished(t *testing.T) {
+	e.unpublish(t)
+	if early := e.enroll(t, "workers", "published-1"); !strings.Contains(early.Out, "published-1: created, ") {
+		t.Fatalf("%+v", early)
+	}
 	e.publish(t)
-	got := e.enroll(t, "workers", "worker-1=192.0.2.1", "worker-5=192.0.2.5", "--expires", "720h")
-	if got.Code != report.Success || !strings.Contains(got.Out, "worker-1: completed, ") ||
-		!strings.Contains(got.Out, "worker-5: created, ") || strings.Contains(got.Out, "--user-data") {
+	got := e.enroll(t, "workers", "published-1", "published-2", "--expires", "720h")
+	if got.Code != report.Success || !strings.Contains(got.Out, "published-1: completed, ") ||
+		!strings.Contains(got.Out, "published-2: created, ") || strings.Contains(got.Out, "--user-data") {
 		t.Fatalf("%+v", got)
 	}
-	for node, lifetime := range map[string]time.Duration{"worker-1": 24 * time.Hour, "worker-5": 720 * time.Hour} {
+	for node, lifetime := range map[string]time.Duration{"published-1": 24 * time.Hour, "published-2": 720 * time.Hour} {
 		token, id := e.token(t, node)
 		if token.ID != id || token.Cluster == nil || token.Cluster.Secret != "user-data-workers" {
 			t.Fatalf("%s: token %v", node, token)
@@ -216,13 +227,11 @@ func (e *enrollTest) checkPublished(t *testing.T) {
 		}
 		return err
 	}
-	if err := read("worker-1"); err != nil {
-		t.Error(err)
-	}
-	if err := read("worker-5"); report.CodeOf(err) != report.CredentialRefused {
+	kubetest.WaitUntil(t, "the permission to read the user data", func() bool { return read("published-1") == nil })
+	if err := read("published-2"); report.CodeOf(err) != report.CredentialRefused {
 		t.Errorf("a host without a RoleBinding reads the user data: %v", err)
 	}
-	if again := e.enroll(t, "workers", "worker-1=192.0.2.1", "worker-5=192.0.2.5"); again.Code != report.Success ||
+	if again := e.enroll(t, "workers", "published-1", "published-2"); again.Code != report.Success ||
 		strings.Count(again.Out, "exists and is kept") != 2 {
 		t.Errorf("again: %+v", again)
 	}
@@ -230,38 +239,41 @@ func (e *enrollTest) checkPublished(t *testing.T) {
 
 // The input of the first boot contains the join token.
 func (e *enrollTest) checkFirstBoot(t *testing.T) {
-	got := e.enroll(t, "workers", "worker-1=192.0.2.1", "worker-6=192.0.2.6", "--format", "cloud-init")
-	content := string(mustReadFile(t, filepath.Join(e.dir, "tokens/worker-1.cloud-init.yaml")))
+	e.unpublish(t)
+	e.enroll(t, "workers", "boot-2") // without user data
+	e.publish(t)
+	got := e.enroll(t, "workers", "boot-1", "boot-6", "--format", "cloud-init")
+	content := string(mustReadFile(t, filepath.Join(e.dir, "tokens/boot-1.cloud-init.yaml")))
 	if got.Code != report.Success || !strings.Contains(content, "secret: user-data-workers") ||
-		!strings.Contains(got.Out, "worker-6: created, ") {
+		!strings.Contains(got.Out, "boot-6: created, ") {
 		t.Errorf("%+v", got)
 	}
-	e.hosted.run(t, "", "-n", "hcp-node-admin", "delete", "secret", "user-data-workers")
-	got = e.enroll(t, "workers", "worker-7=192.0.2.7", "--format", "kickstart")
+	e.unpublish(t)
+	got = e.enroll(t, "workers", "boot-7", "--format", "kickstart")
 	if got.Code != report.CredentialRefused ||
 		!strings.Contains(got.Err, "getting secrets in namespace clusters-hosted-a") {
 		t.Errorf("embedding without the permission: %+v", got)
 	}
-	if exists(filepath.Join(e.dir, "tokens/worker-7.token")) {
+	if exists(filepath.Join(e.dir, "tokens/boot-7.token")) {
 		t.Error("a join token was written")
 	}
-	got = e.enroll(t, "workers", "worker-7=192.0.2.7", "--format", "kickstart", "--kubeconfig", e.kubeconfig(t, "", nil))
+	got = e.enroll(t, "workers", "boot-7", "--format", "kickstart", "--kubeconfig", e.kubeconfig(t, "", nil))
 	if got.Code != report.Success ||
 		!strings.Contains(unwrap(got.Out), "current user data of the NodePool, which is valid until") {
 		t.Errorf("embedding: %+v", got)
 	}
-	if token, id := e.token(t, "worker-7"); token.ID != id || string(token.UserData) != string(e.userData) {
+	if token, id := e.token(t, "boot-7"); token.ID != id || string(token.UserData) != string(e.userData) {
 		t.Errorf("join token %v", token)
 	}
-	got = e.enroll(t, "workers", "worker-2=192.0.2.2", "--format", "kickstart", "--kubeconfig", e.kubeconfig(t, "", nil))
-	if got.Code != report.Refused || !strings.Contains(got.Err, "the join token of worker-2 contains no user data") {
+	got = e.enroll(t, "workers", "boot-2", "--format", "kickstart", "--kubeconfig", e.kubeconfig(t, "", nil))
+	if got.Code != report.Refused || !strings.Contains(got.Err, "the join token of boot-2 contains no user data") {
 		t.Errorf("a join token without user data: %+v", got)
 	}
 	e.publish(t)
-	got = e.enroll(t, "workers", "worker-8=192.0.2.8", "worker-1=192.0.2.1", "--format", "ignition", "--kubeconfig",
+	got = e.enroll(t, "workers", "boot-8", "boot-1", "--format", "ignition", "--kubeconfig",
 		e.kubeconfig(t, "", nil))
-	ignition := string(mustReadFile(t, filepath.Join(e.dir, "tokens/worker-1.ign")))
-	if token, _ := e.token(t, "worker-8"); got.Code != report.Success || token.UserData == nil ||
+	ignition := string(mustReadFile(t, filepath.Join(e.dir, "tokens/boot-1.ign")))
+	if token, _ := e.token(t, "boot-8"); got.Code != report.Success || token.UserData == nil ||
 		!strings.Contains(ignition, "/etc/hcp-node-agent/node.token") {
 		t.Errorf("ignition: %+v", got)
 	}

@@ -19,46 +19,50 @@ import (
 )
 
 func (e *enrollTest) checkConflicts(t *testing.T) {
-	manifest := e.hosted.run(t, "", "get", "nodeenrollment", "worker-2", "-o", "yaml")
-	_, id := e.token(t, "worker-2")
-	e.hosted.run(t, "", "delete", "nodeenrollment", "worker-2")
+	e.publish(t)
+	if got := e.enroll(t, "workers", "conflict-2"); got.Code != report.Success {
+		t.Fatalf("%+v", got)
+	}
+	manifest := e.hosted.run(t, "", "get", "nodeenrollment", "conflict-2", "-o", "yaml")
+	_, id := e.token(t, "conflict-2")
+	e.hosted.run(t, "", "delete", "nodeenrollment", "conflict-2")
 	e.hosted.run(t, strings.ReplaceAll(manifest, id, strings.Repeat("a", 32)), "create", "-f", "-")
-	got := e.enroll(t, "workers", "worker-2=192.0.2.2", "worker-9=192.0.2.9")
-	if got.Code != report.Refused || !strings.Contains(got.Err, "node worker-2: its join token is not that of a "+
-		"NodeEnrollment: that of the cluster is for") || !strings.Contains(got.Out, "worker-9: created, ") ||
-		!strings.Contains(got.Err, "hcp-node-admin token revoke worker-2") {
+	got := e.enroll(t, "workers", "conflict-2", "conflict-9")
+	if got.Code != report.Refused || !strings.Contains(got.Err, "node conflict-2: its join token is not that of a "+
+		"NodeEnrollment: that of the cluster is for") || !strings.Contains(got.Out, "conflict-9: created, ") ||
+		!strings.Contains(got.Err, "hcp-node-admin token revoke conflict-2") {
 		t.Errorf("another join token: %+v", got)
 	}
-	if err := os.Remove(filepath.Join(e.dir, "tokens/worker-2.token")); err != nil {
+	if err := os.Remove(filepath.Join(e.dir, "tokens/conflict-2.token")); err != nil {
 		t.Fatal(err)
 	}
-	got = e.enroll(t, "workers", "worker-2=192.0.2.2")
-	if got.Code != report.Success || !strings.Contains(unwrap(got.Out), "NodeEnrollment worker-2 exists, was not used "+
-		"yet, and its join token is not in ") || exists(filepath.Join(e.dir, "tokens/worker-2.token")) {
+	got = e.enroll(t, "workers", "conflict-2")
+	if got.Code != report.Success || !strings.Contains(unwrap(got.Out), "NodeEnrollment conflict-2 exists, was not used "+
+		"yet, and its join token is not in ") || exists(filepath.Join(e.dir, "tokens/conflict-2.token")) {
 		t.Errorf("without the file: %+v", got)
 	}
-	e.hosted.run(t, "", "patch", "nodeenrollment", "worker-2", "--subresource=status", "--type=merge", "-p",
+	e.hosted.run(t, "", "patch", "nodeenrollment", "conflict-2", "--subresource=status", "--type=merge", "-p",
 		`{"status": {"boundKey": "SHA256:00"}}`)
-	got = e.enroll(t, "workers", "worker-2=192.0.2.2")
-	if got.Code != report.Success || !strings.Contains(got.Out, "worker-2: already enrolled, kept") ||
+	got = e.enroll(t, "workers", "conflict-2")
+	if got.Code != report.Success || !strings.Contains(got.Out, "conflict-2: already enrolled, kept") ||
 		strings.Contains(got.Out, "warning") {
 		t.Errorf("a node that has joined: %+v", got)
 	}
-	e.hosted.run(t, "", "-n", "hcp-node-admin", "create", "serviceaccount", "node-worker-10")
-	got = e.enroll(t, "workers", "worker-10=192.0.2.10")
+	e.hosted.run(t, "", "-n", "hcp-node-admin", "create", "serviceaccount", "node-conflict-10")
+	got = e.enroll(t, "workers", "conflict-10")
 	if got.Code != report.Refused || !strings.Contains(got.Err, "it exists, and is not that of this NodeEnrollment") {
 		t.Errorf("a foreign ServiceAccount: %+v", got)
 	}
-	e.hosted.run(t, "", "-n", "hcp-node-admin", "delete", "serviceaccount", "node-worker-10")
-	if again := e.enroll(t, "workers", "worker-10=192.0.2.10"); !strings.Contains(again.Out, "worker-10: completed, ") {
+	e.hosted.run(t, "", "-n", "hcp-node-admin", "delete", "serviceaccount", "node-conflict-10")
+	if again := e.enroll(t, "workers", "conflict-10"); !strings.Contains(again.Out, "conflict-10: completed, ") {
 		t.Errorf("again: %+v", again)
 	}
-	if err := os.WriteFile(filepath.Join(e.dir, "tokens/worker-11.token"), mustReadFile(t,
-		filepath.Join(e.dir, "tokens/worker-10.token")), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(e.dir, "tokens/conflict-11.token"), mustReadFile(t,
+		filepath.Join(e.dir, "tokens/conflict-10.token")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := e.enroll(t, "workers", "worker-11"); got.Code != report.Refused ||
-		!strings.Contains(got.Err, "it is the join token of node worker-10") {
+	if got := e.enroll(t, "workers", "conflict-11"); got.Code != report.Refused ||
+		!strings.Contains(got.Err, "it is the join token of node conflict-10") {
 		t.Errorf("a file of another node: %+v", got)
 	}
 }
@@ -78,6 +82,7 @@ func (e *enrollTest) account(t *testing.T, name string, rights ...string) string
 
 // What a run without all permissions has created is listed, and a repeated run completes it. No key is lost.
 func (e *enrollTest) checkInterrupted(t *testing.T) {
+	e.publish(t)
 	const reads = "get,list nodeenrollments.hcp-node-agent.io,nodes,secrets"
 	const creates = "create nodeenrollments.hcp-node-agent.io"
 	for name, test := range map[string]struct {
@@ -193,35 +198,39 @@ func (e *enrollTest) checkHostedOnly(t *testing.T) {
 
 func (e *enrollTest) checkRevoke(t *testing.T) {
 	kubeconfig := e.hosted.kubeconfig(t, "", nil)
-	e.hosted.run(t, "apiVersion: v1\nkind: Node\nmetadata: {name: worker-5}\n", "create", "-f", "-")
-	got := runCommandLine(t, "token", "revoke", "worker-1", "worker-5", "none", "--kubeconfig", kubeconfig)
-	if got.Code != report.Usage || !strings.Contains(got.Out, "worker-1: join token revoked") ||
-		!strings.Contains(got.Out, "\nhcp-node-admin remove worker-5 --kubeconfig hosted.kubeconfig\n") ||
-		strings.Contains(got.Out, "remove worker-1") || !strings.Contains(got.Err, "no NodeEnrollment exists for none") {
+	e.publish(t)
+	if got := e.enroll(t, "workers", "revoked-1", "revoked-5"); got.Code != report.Success {
+		t.Fatalf("%+v", got)
+	}
+	e.hosted.run(t, "apiVersion: v1\nkind: Node\nmetadata: {name: revoked-5}\n", "create", "-f", "-")
+	got := runCommandLine(t, "token", "revoke", "revoked-1", "revoked-5", "none", "--kubeconfig", kubeconfig)
+	if got.Code != report.Usage || !strings.Contains(got.Out, "revoked-1: join token revoked") ||
+		!strings.Contains(got.Out, "\nhcp-node-admin remove revoked-5 --kubeconfig hosted.kubeconfig\n") ||
+		strings.Contains(got.Out, "remove revoked-1") || !strings.Contains(got.Err, "no NodeEnrollment exists for none") {
 		t.Errorf("%+v", got)
 	}
 	left := e.names(t, "nodeenrollments") + e.names(t, "serviceaccounts")
-	if strings.Contains(left+" ", "worker-1 ") || strings.Contains(left+" ", "worker-5 ") {
+	if strings.Contains(left+" ", "revoked-1 ") || strings.Contains(left+" ", "revoked-5 ") {
 		t.Errorf("left are %s", left)
 	}
 	// The file of a revoked join token must not admit its host again.
-	again := e.enroll(t, "workers", "worker-5=192.0.2.5")
+	again := e.enroll(t, "workers", "revoked-5")
 	if again.Code != report.Refused || !strings.Contains(again.Err, "NodeEnrollment: it was revoked") ||
-		strings.Contains(e.names(t, "nodeenrollments"), "worker-5") {
+		strings.Contains(e.names(t, "nodeenrollments"), "revoked-5") {
 		t.Errorf("with the kept file: %+v", again)
 	}
-	if err := os.Remove(filepath.Join(e.dir, "tokens/worker-5.token")); err != nil {
+	if err := os.Remove(filepath.Join(e.dir, "tokens/revoked-5.token")); err != nil {
 		t.Fatal(err)
 	}
-	if again := e.enroll(t, "workers", "worker-5=192.0.2.5"); again.Code != report.Success ||
-		!strings.Contains(again.Out, "Node worker-5 exists already") {
+	if again := e.enroll(t, "workers", "revoked-5"); again.Code != report.Success ||
+		!strings.Contains(again.Out, "Node revoked-5 exists already") {
 		t.Errorf("without the file: %+v", again)
 	}
-	denied := runCommandLine(t, "token", "revoke", "worker-5", "--kubeconfig", e.account(t, "revoker"))
-	if denied.Code != report.CredentialRefused || !strings.Contains(denied.Err, "deleting NodeEnrollment worker-5 on ") {
+	denied := runCommandLine(t, "token", "revoke", "revoked-5", "--kubeconfig", e.account(t, "revoker"))
+	if denied.Code != report.CredentialRefused || !strings.Contains(denied.Err, "deleting NodeEnrollment revoked-5 on ") {
 		t.Errorf("without permission: %+v", denied)
 	}
-	json := runCommandLine(t, "token", "revoke", "worker-5", "--kubeconfig", kubeconfig, "-o", "json")
+	json := runCommandLine(t, "token", "revoke", "revoked-5", "--kubeconfig", kubeconfig, "-o", "json")
 	if wrong := admin().ValidateDocuments(t, json.Out); wrong != "" || json.Code != report.Success {
 		t.Errorf("%s: %+v", wrong, json)
 	}
@@ -229,20 +238,17 @@ func (e *enrollTest) checkRevoke(t *testing.T) {
 
 // The API server accepts the manifests of --offline unchanged.
 func (e *enrollTest) checkOffline(t *testing.T) {
-	dir := t.TempDir()
+	e.publish(t)
 	got := runCommandLine(t, "enroll", "--offline", "workers", "offline-1=192.0.2.100,2001:db8::/64", "offline-2",
-		"--hosted-kubeconfig", e.hosted.plane.Kubeconfig, "--output-dir", dir, "--reinstall", "allow")
+		"--hosted-kubeconfig", e.hosted.plane.Kubeconfig, "--output-dir", e.dir, "--reinstall", "allow")
 	if got.Code != report.Success {
 		t.Fatalf("%+v", got)
 	}
-	hosted := e.dir
-	e.dir = dir
 	if early := e.enroll(t, "workers", "offline-1"); early.Code != report.Refused ||
 		!strings.Contains(early.Err, "or is not applied yet") {
 		t.Errorf("before the manifest is applied: %+v", early)
 	}
-	defer func() { e.dir = hosted }()
-	e.hosted.run(t, "", "apply", "-f", filepath.Join(dir, "enrollments"))
+	e.hosted.run(t, "", "apply", "-f", filepath.Join(e.dir, "enrollments"))
 	spec := e.hosted.run(t, "", "get", "nodeenrollment", "offline-1", "-o", "jsonpath={.spec.addresses} {.spec.reinstall}")
 	if spec != `["192.0.2.100","2001:db8::/64"] Allow` {
 		t.Errorf("NodeEnrollment %s", spec)

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -21,17 +22,28 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // hostedCluster is a real API server.
 type hostedCluster struct {
 	admin kubernetes.Interface
+}
+
+// installAPI installs the API of NodeEnrollments.
+func (h *hostedCluster) installAPI(t *testing.T) {
+	t.Helper()
+	if err := rights.Grant(t.Context(), h.admin, "hosted-base/crd.yaml"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // startHostedCluster starts an API server without the API of NodeEnrollments.
@@ -116,11 +128,17 @@ func (*hostedCluster) exec(t *testing.T, args ...string) clitest.Result {
 // await runs a command as a user until it succeeds. The authorizer of the API server needs a moment for new rights.
 func (h *hostedCluster) await(t *testing.T, user string, args ...string) clitest.Result {
 	t.Helper()
+	return h.awaitOutput(t, user, "", args...)
+}
+
+// awaitOutput runs a command as a user until it succeeds and its standard error begins with a text.
+func (h *hostedCluster) awaitOutput(t *testing.T, user, text string, args ...string) clitest.Result {
+	t.Helper()
 	kubeconfig := h.as(t, user)
 	var got clitest.Result
 	waittest.Until(t, fmt.Sprintf("waiting until %q succeeds for %s", args, user), func() (any, bool) {
 		got = runCommandLine(t, append(args, "--kubeconfig", kubeconfig)...)
-		return got, got.Code == 0
+		return got, got.Code == report.Success && strings.HasPrefix(got.Err, text)
 	})
 	return got
 }
@@ -210,6 +228,24 @@ func (r *recorder) text() string {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.out.String()
+}
+
+// background is a command that runs.
+type background struct {
+	*recorder
+
+	stop context.CancelFunc
+	done chan report.Code
+}
+
+// startCommand starts a command, which ends at the end of the test at the latest.
+func startCommand(t *testing.T, args ...string) *background {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	b := &background{recorder: newRecorder(), stop: cancel, done: make(chan report.Code, 1)}
+	t.Cleanup(cancel)
+	go func() { b.done <- run(ctx, args, cli.Streams{Out: b, Err: b}) }()
+	return b
 }
 
 // await waits until the output contains a text.

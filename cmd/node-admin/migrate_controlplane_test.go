@@ -8,9 +8,9 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,10 +153,10 @@ func (h *hostedCluster) testMigrate(t *testing.T) {
 	}
 	key := m.record(t, m.write(t, "used.enrollment", m.enrollment(t, "used", ca, 0)))
 	m.record(t, m.write(t, "joined.yaml", m.enrollment(t, "joined", ca, 2*time.Hour)))
-	t.Run("permissions", m.testPermissions)
-	t.Run("order", func(t *testing.T) { m.testOrder(t, key) })
-	t.Run("repetition", func(t *testing.T) { m.testRepetition(t, key) })
-	t.Run("refusals", func(t *testing.T) { m.testRefusals(t, ca, key) })
+	m.testPermissions(t) // each of these continues with what the former has left
+	m.testOrder(t, key)
+	m.testRepetition(t, key)
+	m.testRefusals(t, ca, key)
 }
 
 // testPermissions runs the command without and with the documented permissions, and without changes.
@@ -167,7 +167,7 @@ func (m *migrateTest) testPermissions(t *testing.T) {
 	}
 	m.grant(t, "migrator", migratePermissions())
 	dry := m.await(t, "migrator", "migrate", m.dir, "--dry-run")
-	if dry.Code != report.Success || !strings.Contains(dry.Out, "unused.yaml: created\n") ||
+	if !strings.Contains(dry.Out, "unused.yaml: created\n") ||
 		!strings.Contains(dry.Out, "\n# nothing was changed, because of --dry-run\n") {
 		t.Errorf("dry run: %+v", dry)
 	}
@@ -180,29 +180,30 @@ func (m *migrateTest) testPermissions(t *testing.T) {
 
 // testOrder checks that no client sees a NodeEnrollment of a used join token that admits another key.
 func (m *migrateTest) testOrder(t *testing.T, key string) {
-	list := &v1alpha1.NodeEnrollmentList{}
-	body, err := m.admin.Discovery().RESTClient().Get().AbsPath(enrollmentsPath).DoRaw(t.Context())
-	if err = errors.Join(err, json.Unmarshal(body, list)); err != nil {
+	history, err := m.admin.Discovery().RESTClient().Get().AbsPath(enrollmentsPath).Param("watch", "true").
+		Stream(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer history.Close()
 	got := runCommandLine(t, "migrate", m.dir, "--kubeconfig", m.as(t, "migrator"))
 	if got.Code != report.Success || !strings.Contains(got.Out, "delete configmap hcp-node-admin-used-tokens\n") {
 		t.Errorf("%+v", got)
 	}
-	history, err := m.admin.Discovery().RESTClient().Get().AbsPath(enrollmentsPath).Param("watch", "true").
-		Param("resourceVersion", list.ResourceVersion).Param("timeoutSeconds", "2").DoRaw(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m.enroll(t, "last", nil)
 	versions := map[string]int{}
-	for decoder := json.NewDecoder(strings.NewReader(string(history))); decoder.More(); {
+	for decoder := json.NewDecoder(history); ; {
 		var event struct{ Object v1alpha1.NodeEnrollment }
 		if err := decoder.Decode(&event); err != nil {
 			t.Fatal(err)
 		}
 		object := event.Object
+		if object.Name == "last" {
+			break
+		}
 		versions[object.Name]++
-		if object.Name != "unused" && object.Status.BoundKey == "" && time.Until(object.Spec.Expires.Time) > -24*time.Hour {
+		if slices.Contains([]string{"used", "joined"}, object.Name) && object.Status.BoundKey == "" &&
+			time.Until(object.Spec.Expires.Time) > -24*time.Hour {
 			t.Errorf("a controller could bind %s, version %d: %+v", object.Name, versions[object.Name], object)
 		}
 	}

@@ -93,7 +93,7 @@ func TestExplainUnresponsiveServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	ctx, pass := waittest.Deadline(t, "waiting for a connection")
+	ctx, pass := waittest.Deadline(t, "waiting for a connection", nil)
 	go func() {
 		connection, err := listener.Accept()
 		if err == nil {

@@ -22,7 +22,7 @@ func TestAcquireLockWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, pass := waittest.Deadline(t, "waiting for the event of the wait")
+	ctx, pass := waittest.Deadline(t, "waiting for the event of the wait", nil)
 	if _, _, err := Acquire(ctx, dir, &eventRecorder{onEvent: pass}, false); report.CodeOf(err) != report.Failed ||
 		!strings.Contains(err.Error(), "another hcp-node-agent process is changing this host") {
 		t.Errorf("with the time over: %v", err)

@@ -49,7 +49,7 @@ func (p Program) Exec(t *testing.T, stdin string, args ...string) Result {
 // ExecUntil is Exec with a deadline that passes when the command prints text.
 func (p Program) ExecUntil(t *testing.T, text string, args ...string) Result {
 	t.Helper()
-	ctx, pass := waittest.Deadline(t, fmt.Sprintf("waiting for %q in the output", text))
+	ctx, pass := waittest.Deadline(t, fmt.Sprintf("waiting for %q in the output", text), nil)
 	return p.exec(ctx, t, "", func(printed string) {
 		if strings.Contains(printed, text) {
 			pass()

@@ -26,7 +26,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
-	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // memoryDir is the directory of what simulated nodes write durably. Real nodes do not share a disk.
@@ -38,11 +37,7 @@ type fleet struct {
 	dir      string
 	plane    *bed.ControlPlane
 
-	environment *testenv.Environment // of the machines, nil without machines
-	machines    []*machine
-
-	tree *hostfs.Tree
-
+	tree     *hostfs.Tree
 	admin    kubernetes.Interface
 	objects  client.WithWatch // with the credential of the administrator
 	requests *requestCounter
@@ -76,11 +71,10 @@ func openFleet(ctx context.Context, s settings, requests *requestCounter) (f *fl
 		return f, closing, fmt.Errorf("creating a directory: %w", err)
 	}
 	closers = append(closers, func() error { return os.RemoveAll(f.dir) })
-	closePlane, err := f.startPlane(ctx)
-	closers = append(closers, closePlane)
-	if err != nil {
+	if f.plane, err = bed.Start(ctx, bed.Options{Dir: filepath.Join(f.dir, "plane")}); err != nil {
 		return f, closing, err
 	}
+	closers = append(closers, f.plane.Close)
 	if f.tree, err = hostfs.OpenTree("/"); err != nil {
 		return f, closing, err
 	}
@@ -103,20 +97,6 @@ func openFleet(ctx context.Context, s settings, requests *requestCounter) (f *fl
 	closers = append(closers, func() error { stop(); return nil })
 	f.observer, err = startObserver(observing, f.objects)
 	return f, closing, err
-}
-
-// startPlane starts the control plane, with the machines. The returned function stops them.
-func (f *fleet) startPlane(ctx context.Context) (closing func() error, err error) {
-	if f.settings.machines > 0 {
-		return f.openMachines(ctx)
-	}
-	f.plane, err = bed.Start(ctx, bed.Options{Dir: filepath.Join(f.dir, "plane")})
-	return func() error {
-		if f.plane == nil {
-			return nil
-		}
-		return f.plane.Close()
-	}, err
 }
 
 // connect prepares the clients of the administrator and of a thief.
@@ -164,16 +144,13 @@ func withServer(path, server string) ([]byte, error) {
 	return clientcmd.Write(*file)
 }
 
-// addNodes creates the nodes and their join tokens, and enrolls the machines.
-func (f *fleet) addNodes(ctx context.Context, count int) error {
+// addNodes creates the nodes and their join tokens.
+func (f *fleet) addNodes(count int) error {
 	ca, err := os.ReadFile(f.plane.ClusterCA)
 	if err != nil {
 		return fmt.Errorf("reading the cluster's CA: %w", err)
 	}
 	if f.caHashes, err = enrollment.CAHashes(ca); err != nil {
-		return err
-	}
-	if err := f.enrollMachines(ctx, ca); err != nil {
 		return err
 	}
 	for index := range count {

@@ -7,7 +7,7 @@
 //
 // Afterwards it measures how long many agents need that fetch the payload from one ignition server at the same time.
 //
-// Usage: fleet [-sizes 100,300,1000] [-machines 0] [-fetchers 500] PROGRAM, in the root of the repository, as root
+// Usage: fleet [-sizes 100,300,1000] [-fetchers 500] PROGRAM, in the root of the repository, as root
 package main
 
 import (
@@ -31,7 +31,6 @@ type settings struct {
 	program  string
 	sizes    string
 	fetchers int
-	machines int
 	interval time.Duration
 	upgrade  time.Duration
 }
@@ -40,7 +39,6 @@ func main() {
 	var s settings
 	flag.StringVar(&s.sizes, "sizes", "100,300,1000", "numbers of nodes, one run each; empty for none")
 	flag.IntVar(&s.fetchers, "fetchers", 500, "agents that fetch the payload at the same time; 0 for none")
-	flag.IntVar(&s.machines, "machines", 0, "virtual machines with kubelet that join and are upgraded beside the nodes")
 	flag.DurationVar(&s.interval, "interval", 4*time.Second, "time between two checks of an agent for a slot; "+
 		"real agents check every minute")
 	flag.DurationVar(&s.upgrade, "upgrade", 2*time.Second, "time for which a node is not Ready in its upgrade")

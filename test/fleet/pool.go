@@ -28,9 +28,7 @@ const (
 
 	replicaCount          = 3
 	maxUnavailablePercent = 5
-	// slotTimeout is more than an upgrade takes while there is no leader. A machine needs longer than a simulated node.
-	slotTimeout        = time.Minute
-	machineSlotTimeout = 8 * time.Minute
+	slotTimeout           = time.Minute // more than an upgrade takes while there is no leader
 )
 
 // releases are the releases of the configurations.
@@ -43,17 +41,13 @@ var killAt = []float64{0.2, 0.45, 0.7}
 func maxUnavailable(nodes int) int { return max(1, nodes*maxUnavailablePercent/100) }
 
 // newRollout returns the NodeRollout of the pool.
-func (f *fleet) newRollout() *v1alpha1.NodeRollout {
-	timeout := slotTimeout
-	if len(f.machines) > 0 {
-		timeout = machineSlotTimeout
-	}
+func newRollout() *v1alpha1.NodeRollout {
 	return &v1alpha1.NodeRollout{
 		ObjectMeta: metav1.ObjectMeta{Name: nodePool},
 		Spec: v1alpha1.NodeRolloutSpec{
 			MaxUnavailable: ptr.To(intstr.FromString(fmt.Sprintf("%d%%", maxUnavailablePercent))),
 			MaxFailures:    math.MaxInt32,
-			SlotTimeout:    &metav1.Duration{Duration: timeout},
+			SlotTimeout:    &metav1.Duration{Duration: slotTimeout},
 		},
 	}
 }

@@ -31,7 +31,7 @@ func measure(
 	if err != nil {
 		return r, nil, err
 	}
-	if err := f.addNodes(ctx, count); err != nil {
+	if err := f.addNodes(count); err != nil {
 		return r, nil, err
 	}
 	for range replicaCount {
@@ -62,7 +62,7 @@ func measure(
 	if err := f.stopReplicas(); err != nil {
 		return r, nil, err
 	}
-	r.unavailable, violations = f.audit(maxUnavailable(count + len(f.machines)))
+	r.unavailable, violations = f.audit(maxUnavailable(count))
 	return r, violations, nil
 }
 
@@ -90,8 +90,6 @@ func (f *fleet) enroll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	joined := make(chan error, 1)
-	go func() { joined <- f.joinMachines(ctx) }()
 	err = f.each(len(f.nodes), func(index int, n *node) error {
 		other := f.nodes[(index+1)%len(f.nodes)]
 		var attack error
@@ -104,13 +102,13 @@ func (f *fleet) enroll(ctx context.Context) error {
 		}
 		return errors.Join(err, attack)
 	})
-	if err := errors.Join(err, <-joined); err != nil {
+	if err != nil {
 		return err
 	}
 	return f.observer.await(ctx, "all nodes are reported as Ready", func() bool {
 		return f.all(func(n *node, status v1alpha1.NodeEnrollmentStatus) bool {
 			return status.Phase == v1alpha1.PhaseReady && status.ConfigHash == n.config && status.ServingCSR != ""
-		}) && f.machinesHave(oldConfig)
+		})
 	})
 }
 
@@ -136,20 +134,9 @@ func (f *fleet) all(so func(*node, v1alpha1.NodeEnrollmentStatus) bool) bool {
 	return !slices.ContainsFunc(f.nodes, func(n *node) bool { return !so(n, f.observer.enrollments[n.name]) })
 }
 
-// machinesHave reports whether all machines are Ready with a configuration.
-func (f *fleet) machinesHave(config string) bool {
-	return !slices.ContainsFunc(f.machines, func(m *machine) bool {
-		status := f.observer.enrollments[m.name]
-		return status.Phase != v1alpha1.PhaseReady || status.ConfigHash != config || status.ServingCSR == ""
-	})
-}
-
-// rollOut upgrades all nodes and machines, and kills the leader meanwhile.
+// rollOut upgrades all nodes, and kills the leader meanwhile.
 func (f *fleet) rollOut(ctx context.Context) error {
-	if err := f.servePayload(ctx); err != nil {
-		return err
-	}
-	if err := f.objects.Create(ctx, f.newRollout()); err != nil {
+	if err := f.objects.Create(ctx, newRollout()); err != nil {
 		return err
 	}
 	serving, stop := context.WithCancel(ctx)
@@ -174,18 +161,13 @@ func (f *fleet) rollOut(ctx context.Context) error {
 		err = f.observer.await(ctx, "all nodes are upgraded", f.isRolledOut)
 	}
 	stop()
-	err = errors.Join(err, <-served)
-	if err != nil {
-		return err
-	}
-	return f.checkMachines(ctx)
+	return errors.Join(err, <-served)
 }
 
 // isRolledOut reports whether the rollout has ended, and the status of each node contains it.
 func (f *fleet) isRolledOut() bool {
 	status := f.observer.rollout
-	if status.Config != newConfig || int(status.Updated+status.Failed) != len(f.nodes)+len(f.machines) ||
-		len(status.Slots) > 0 || !f.machinesHave(newConfig) {
+	if status.Config != newConfig || int(status.Updated+status.Failed) != len(f.nodes) || len(status.Slots) > 0 {
 		return false
 	}
 	return f.all(func(n *node, status v1alpha1.NodeEnrollmentStatus) bool {
@@ -208,11 +190,6 @@ func (f *fleet) audit(limit int) (unavailable int, violations []string) {
 		own[n.name+" "+certificatesv1.KubeAPIServerClientKubeletSignerName] = n.csr
 		own[n.name+" "+certificatesv1.KubeletServingSignerName] = n.kubelet.csr
 	}
-	for _, m := range f.machines {
-		status := f.observer.enrollments[m.name]
-		own[m.name+" "+certificatesv1.KubeAPIServerClientKubeletSignerName] = status.ClientCSR
-		own[m.name+" "+certificatesv1.KubeletServingSignerName] = status.ServingCSR
-	}
 	a := audit{limit: limit, config: newConfig, hostile: f.hostile, own: own}
 	violations = a.check(f.observer.history)
 	for _, name := range own {
@@ -227,11 +204,6 @@ func (f *fleet) audit(limit int) (unavailable int, violations []string) {
 		}
 		if a.given[n.name].Len() != 1 {
 			violations = append(violations, fmt.Sprintf("node %s got %d slots", n.name, a.given[n.name].Len()))
-		}
-	}
-	for _, m := range f.machines {
-		if a.given[m.name].Len() != 1 {
-			violations = append(violations, fmt.Sprintf("machine %s got %d slots", m.name, a.given[m.name].Len()))
 		}
 	}
 	for _, failure := range f.observer.rollout.Failures {

@@ -51,7 +51,7 @@ func (r *Recorder) DeadlineAt(t *testing.T, text string) context.Context {
 // DeadlineAtNth is DeadlineAt for the n-th such event from now on.
 func (r *Recorder) DeadlineAtNth(t *testing.T, n int, text string) context.Context {
 	t.Helper()
-	ctx, pass := waittest.Deadline(t, fmt.Sprintf("waiting until %q is logged", text))
+	ctx, pass := waittest.Deadline(t, fmt.Sprintf("waiting until %q is logged", text), r.Text)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.deadlines = append(r.deadlines, &deadline{text: text, count: n, pass: pass})

@@ -64,7 +64,7 @@ func TestMonitorSkipsEventsAndCommandErrors(t *testing.T) {
 }
 
 func TestMonitorClosesWithContext(t *testing.T) {
-	ctx, pass := waittest.Deadline(t, "waiting for the request")
+	ctx, pass := waittest.Deadline(t, "waiting for the request", nil)
 	m := observedQEMU(t, pass, "")
 	if err := m.execute(ctx, "slow", nil, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the deadline", err)

@@ -10,14 +10,19 @@ import (
 )
 
 // Deadline returns a context whose deadline passes when the test calls pass. A test with a timeout instead would also
-// limit the work before the event that it tests. After Timeout, the deadline passes too, and the test fails.
-func Deadline(t *testing.T, event string) (ctx context.Context, pass func()) {
+// limit the work before the event that it tests. After Timeout, the deadline passes too, and the test fails with
+// the last observation, which seen returns. seen can be nil.
+func Deadline(t *testing.T, event string, seen func() string) (ctx context.Context, pass func()) {
 	t.Helper()
 	d := &deadline{Context: context.WithoutCancel(t.Context()), passed: make(chan struct{})}
 	pass = sync.OnceFunc(func() { close(d.passed) })
 	limit := remaining(t)
 	timer := time.AfterFunc(limit, func() {
-		t.Errorf("%s: not within %s", event, limit.Round(time.Second))
+		observation := "none"
+		if seen != nil {
+			observation = seen()
+		}
+		t.Errorf("%s: not within %s; last observation:\n%s", event, limit.Round(time.Second), observation)
 		pass()
 	})
 	t.Cleanup(func() { timer.Stop(); pass() })

@@ -12,7 +12,7 @@ import (
 
 // Contexts that are derived from the context end like it.
 func TestDeadline(t *testing.T) {
-	ctx, pass := waittest.Deadline(t, "the event")
+	ctx, pass := waittest.Deadline(t, "the event", nil)
 	limited, stop := context.WithTimeout(ctx, waittest.Timeout)
 	defer stop()
 	if ctx.Err() != nil || limited.Err() != nil {

@@ -170,10 +170,19 @@ func TestEndpointConnect(t *testing.T) {
 			}
 		})
 	}
-	ctx, pass := waittest.Deadline(t, "waiting for a connection to b")
-	server.Config.ConnState = func(net.Conn, http.ConnState) { pass() }
+	b, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	ctx, pass := waittest.Deadline(t, "waiting for a connection to b", nil)
+	go func() {
+		if _, err := b.Accept(); err == nil {
+			pass()
+		}
+	}()
 	err = (&Driver{}).checkEndpoints(ctx,
-		[]Endpoint{{Name: "the API server", Address: unused}, {Name: "b", Address: address}})
+		[]Endpoint{{Name: "the API server", Address: unused}, {Name: "b", Address: b.Addr().String()}})
 	if err == nil || !strings.Contains(err.Error(), "the API server ("+unused+") is unreachable") {
 		t.Errorf("says %v", err)
 	}

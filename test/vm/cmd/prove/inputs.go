@@ -18,8 +18,8 @@ import (
 // sources are the files and directories, beside Go packages, that can change the result of every test: the
 // dependencies, what is installed in the machines, and how machines and control plane are built.
 var sources = []string{
-	"Makefile", "VERSION", "deploy", "examples", "go.mod", "go.sum", "packaging", "systemd", "test/controlplane", "test/deps.sh",
-	"test/image", "test/oracle",
+	"Makefile", "VERSION", "deploy", "examples", "go.mod", "go.sum", "packaging", "systemd", "test/controlplane",
+	"test/deps.sh", "test/image", "test/oracle",
 }
 
 // programs are the packages that tests build or install, beside those that they import.
@@ -79,7 +79,8 @@ func isBelow(file, directory string) bool { return strings.HasPrefix(file, direc
 func listPackages(ctx context.Context, repository, directory string) (packageSet, error) {
 	set := packageSet{files: map[string]bool{}, tests: map[string]bool{}}
 	for _, patterns := range [][]string{programs, {"-test", "./" + directory}} {
-		listed, err := output(ctx, repository, "go", append([]string{"list", "-deps", "-tags", "vm", "-json"}, patterns...)...)
+		arguments := append([]string{"list", "-deps", "-tags", "vm", "-json"}, patterns...)
+		listed, err := output(ctx, repository, "go", arguments...)
 		if err != nil {
 			return packageSet{}, err
 		}

@@ -25,22 +25,22 @@ func TestInputFiles(t *testing.T) {
 				"cmd/node-agent/main.go", "cmd/node-admin/main.go", // the installed programs
 				"internal/ledger/ledger.go", "internal/ignition/adapt/table.yaml", // what they consist of
 				"test/vm/e2e/join_test.go", "test/vm/e2e/testdata/subscription-manager", "test/vm/tap.go", // the test
-				"test/testenv/testdata/configure-ovs.sh", "test/vm/mortal/main.go", "test/ostree/rpmostree.go",
-				"test/controlplane/go.sum", "test/controlplane/images/pause/main.go", "test/image/packages.txt", // the test environment
-				"test/image/overlay/usr/bin/grubby", "test/oracle/build.sh",
+				"test/testenv/testdata/configure-ovs.sh", "test/vm/ovn/build.sh", "test/vm/mortal/main.go",
+				"test/ostree/rpmostree.go", "test/controlplane/go.sum", "test/controlplane/images/pause/main.go", // environment
+				"test/image/packages.txt", "test/image/overlay/usr/bin/grubby", "test/oracle/build.sh",
 				"systemd/hcp-node-agent.service", "packaging/rpm/hcp-node-agent.spec", "deploy/hosted-base/crd.yaml",
 				"examples/cloud-init/first-boot.yaml", "docs/br-ex.md", "go.sum", "Makefile",
 			},
 			unrelated: []string{
-				"README.md", "internal/ledger/ledger_test.go", "test/vm/ovn/build.sh", "test/vm/network/stage_test.go",
+				"README.md", "internal/ledger/ledger_test.go", "test/vm/network/stage_test.go",
 				"test/differential/harness_test.go", "test/compatibility/compatibility_test.go", ".ci/run", listFile, recordFile,
 				"test/image/README.md",
 			},
 		},
 		{
-			directory: "test/vm/ovn",
-			included:  []string{"test/vm/ovn/build.sh", "test/vm/ovn/ovnkube.conf", "test/vm/ovn/web.yaml"},
-			unrelated: []string{"docs/br-ex.md", "test/vm/e2e/join_test.go"},
+			directory: "test/vm/network",
+			included:  []string{"test/vm/network/stage_test.go", "test/vm/uplink/kinds.go", "internal/ovs/migrate/stages.go"},
+			unrelated: []string{"docs/br-ex.md", "test/vm/e2e/join_test.go", "test/vm/ovn/build.sh"},
 		},
 	} {
 		files, err := inputFiles(t.Context(), root, test.directory)

@@ -21,7 +21,8 @@ const recordFile = "test/vm/proofs.tsv"
 // maxProofAge is the age at which a proof expires.
 const maxProofAge = 10 * 24 * time.Hour
 
-const recordHeader = "# The last run of each test of tests.txt, written by make prove: TEST, RESULT, DATE, COMMIT, INPUTS, SECONDS.\n"
+const recordHeader = "# The last run of each test of tests.txt, written by make prove.\n" +
+	"# TEST\tRESULT\tDATE\tCOMMIT\tINPUTS\tSECONDS\n"
 
 // A proof describes the last run of a test.
 type proof struct {

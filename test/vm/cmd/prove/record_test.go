@@ -24,7 +24,9 @@ func TestRecordIsWrittenAsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := []machineTest{{Name: "TestB", Variables: []string{"K=1"}}, {Name: "TestA"}, {Name: "TestNeverRun"}}
-	record := map[string]proof{"TestA": passedDaysAgo("TestA", 1), "TestB K=1": {Test: "TestB K=1", Date: now, Commit: "1"}}
+	record := map[string]proof{
+		"TestA": passedDaysAgo("TestA", 1), "TestB K=1": {Test: "TestB K=1", Date: now, Commit: "1"},
+	}
 	removed := passedDaysAgo("TestRemoved", 1)
 	if err := writeRecord(dir, tests, map[string]proof{
 		"TestA": record["TestA"], "TestB K=1": record["TestB K=1"], "TestRemoved": removed,

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,7 +22,8 @@ type result struct {
 
 func (r result) duration() time.Duration { return r.ended.Sub(r.started) }
 
-// schedule runs jobs in their order, a number of them at a time, and passes each result to done, one at a time. No job
+// schedule runs jobs, a number of them at a time, and passes each result to done, one at a time. Jobs start in their
+// order, but only one target of the Makefile at a time, because targets use several processors themselves. No job
 // starts after the budget, and none after a failure unless keepGoing is set. A budget of 0 is unlimited.
 type schedule struct {
 	slots     int
@@ -33,24 +35,28 @@ type schedule struct {
 	out       io.Writer
 }
 
-// start returns the number of jobs that were not started.
+// start runs the jobs and returns the number of those that were not started.
 func (s *schedule) start(ctx context.Context, jobs []job) int {
 	var (
-		mutex   sync.Mutex
-		workers sync.WaitGroup
-		stopped bool
+		mutex    sync.Mutex
+		workers  sync.WaitGroup
+		stopped  bool
+		isTarget bool // whether a target runs
 	)
-	began, next := s.now(), 0
+	began, waiting := s.now(), slices.Clone(jobs)
 	take := func() (job, bool) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		spent := s.budget > 0 && s.now().Sub(began) >= s.budget
-		if next == len(jobs) || stopped || spent || ctx.Err() != nil {
+		next := slices.IndexFunc(waiting, func(j job) bool { return j.test != nil || !isTarget })
+		if next < 0 || stopped || spent || ctx.Err() != nil {
 			return job{}, false
 		}
-		next++
-		fmt.Fprintf(s.out, "%s  starting  %s\n", s.now().Format(time.TimeOnly), jobs[next-1].name)
-		return jobs[next-1], true
+		taken := waiting[next]
+		waiting = slices.Delete(waiting, next, next+1)
+		isTarget = isTarget || taken.test == nil
+		fmt.Fprintf(s.out, "%s  starting  %s\n", s.now().Format(time.TimeOnly), taken.name)
+		return taken, true
 	}
 	for range s.slots {
 		workers.Go(func() {
@@ -59,6 +65,7 @@ func (s *schedule) start(ctx context.Context, jobs []job) int {
 				r.err = s.run(ctx, j)
 				r.ended = s.now()
 				mutex.Lock()
+				isTarget = isTarget && j.test != nil
 				stopped = stopped || r.err != nil && !s.keepGoing
 				s.done(r)
 				mutex.Unlock()
@@ -66,5 +73,5 @@ func (s *schedule) start(ctx context.Context, jobs []job) int {
 		})
 	}
 	workers.Wait()
-	return len(jobs) - next
+	return len(waiting)
 }

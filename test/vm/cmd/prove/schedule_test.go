@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -31,7 +32,7 @@ func runSchedule(n int, budget time.Duration, keepGoing bool, fails ...int) (ran
 	}
 	var jobs []job
 	for i := range n {
-		jobs = append(jobs, job{name: strconv.Itoa(i)})
+		jobs = append(jobs, job{name: strconv.Itoa(i), test: &machineTest{}})
 	}
 	return ran, s.start(context.Background(), jobs)
 }
@@ -69,7 +70,33 @@ func TestScheduleUsesSlots(t *testing.T) {
 			return nil
 		},
 	}
-	s.start(t.Context(), []job{{name: "first"}, {name: "second"}})
+	s.start(t.Context(), []job{{name: "first", test: &machineTest{}}, {name: "second", test: &machineTest{}}})
+}
+
+// TestScheduleRunsOneTargetAtATime checks that the second of two targets starts after the first one has ended, and that
+// a test runs beside the first one: it ends only after the test has started.
+func TestScheduleRunsOneTargetAtATime(t *testing.T) {
+	testRuns := make(chan struct{})
+	var running atomic.Int32
+	s := schedule{
+		slots: 2, out: io.Discard, now: time.Now, done: func(result) {},
+		run: func(_ context.Context, j job) error {
+			switch {
+			case j.test != nil:
+				close(testRuns)
+				return nil
+			case running.Add(1) > 1:
+				t.Errorf("%s runs beside another target", j.name)
+			}
+			<-testRuns
+			running.Add(-1)
+			return nil
+		},
+	}
+	left := s.start(t.Context(), []job{{name: "lint"}, {name: "test"}, {name: "TestA", test: &machineTest{}}})
+	if left != 0 {
+		t.Errorf("%d jobs were not started", left)
+	}
 }
 
 func TestCheckOutput(t *testing.T) {

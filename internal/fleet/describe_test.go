@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/apitest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
+)
+
+// hostileText contains control characters, which a terminal must not get.
+const hostileText = "\x1b[2J\x1b]0;title\x07\r\nok \u009b31m\u202e"
+
+// now is the time to which the printed ages are relative.
+var now = time.Now().Truncate(time.Second)
+
+// newEnrollment returns a valid NodeEnrollment of node a.
+func newEnrollment(t *testing.T) *v1alpha1.NodeEnrollment {
+	t.Helper()
+	_, record, err := enrollment.New(enrollment.Options{NodeName: "a", ClusterCA: certtest.NewCA(t, "ca").PEM}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := record.Object()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// newEvent returns an Event of the object a of a kind.
+func newEvent(kind, reason, message string, age time.Duration) *corev1.Event {
+	return &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "a" + reason},
+		InvolvedObject: corev1.ObjectReference{Kind: kind, Name: "a"}, Type: corev1.EventTypeWarning,
+		Reason: reason, Message: message, LastTimestamp: metav1.NewTime(now.Add(-age)),
+	}
+}
+
+// startDescribed starts a cluster with all objects of node a, whose agent and cluster write hostile texts.
+func startDescribed(t *testing.T) *hostedCluster {
+	t.Helper()
+	h := startHostedCluster(t, apitest.Enrollments)
+	enrolled := newEnrollment(t)
+	enrolled.Status = v1alpha1.NodeEnrollmentStatus{
+		Phase: v1alpha1.PhaseFailed, Reason: "kubelet stopped", BoundKey: "SHA256:00",
+		Conditions: []metav1.Condition{{
+			Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "NodeNotReady", Message: hostileText,
+			LastTransitionTime: metav1.NewTime(now.Add(-2 * time.Hour)),
+		}},
+	}
+	h.Set(t, enrolled, &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{
+			v1alpha1.AnnotationState: "Degraded", v1alpha1.AnnotationReason: strings.Repeat(hostileText, 8000),
+		}},
+		Spec: corev1.NodeSpec{Unschedulable: true},
+		Status: corev1.NodeStatus{
+			Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.7"}},
+		},
+	}, &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{Name: "csr-a"},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			SignerName: certificatesv1.KubeletServingSignerName, Username: "system:node:a",
+		},
+	}, &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{Name: "csr-b"},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			SignerName: certificatesv1.KubeletServingSignerName, Username: "system:node:b",
+		},
+	},
+		newEvent("Node", "Rebooted", hostileText, time.Hour),
+		newEvent("NodeEnrollment", "NodeFailed", "kubelet stopped", 30*time.Minute),
+		newEvent("Pod", "Killing", "of another object", time.Minute))
+	return h
+}
+
+// describe returns the description of a node, and its text.
+func (h *hostedCluster) describe(t *testing.T, name string) (*Description, string) {
+	t.Helper()
+	d, err := h.client.Describe(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	d.Print(&report.Page{Writer: &out}, now)
+	return d, out.String()
+}
+
+func TestDescribe(t *testing.T) {
+	d, text := startDescribed(t).describe(t, "a")
+	at := 0
+	for _, want := range []string{
+		"Name:               a\nPhase:              Failed\nReason:             kubelet stopped\n", "\nEnrollment:\n",
+		"  Bound key:        SHA256:00\n", "  Ready:            False since 120m: NodeNotReady: [2J]0;title  ok 31m\n",
+		"\nNode:\n", "  Addresses:        InternalIP=192.0.2.7\n", "  Cordoned:         yes\n",
+		"\nAgent, as the node itself reports:\n  State:            Degraded\n  Reason:           [2J]0;title  ok 31m",
+		"\nCSRs:\n  csr-a: serving, Pending, ", "\nEvents:\n  60m    Warning  Rebooted: [2J]0;title  ok 31m\n",
+		"  30m    Warning  NodeFailed: kubelet stopped\n", "\nNext:\n", "the node is Failed: kubelet stopped",
+	} {
+		found := strings.Index(text[at:], want)
+		if found < 0 {
+			t.Fatalf("%q is not printed, or not in this order:\n%s", want, text)
+		}
+		at += found
+	}
+	if len(d.CSRs) != 1 || len(d.Events) != 2 || len(text) > 8000 || strings.ContainsAny(text, "\x1b\x07\r\u009b\u202e") {
+		t.Errorf("%d bytes: %q", len(text), text)
+	}
+}
+
+// Objects that do not exist or cannot be read are named.
+func TestDescribeWithoutAllObjects(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*testing.T, *hostedCluster)
+		want   string
+	}{
+		"without a NodeEnrollment": {
+			func(t *testing.T, h *hostedCluster) { h.Delete(t, newEnrollment(t)) },
+			"the Node has no NodeEnrollment",
+		},
+		"without a Node": {
+			func(t *testing.T, h *hostedCluster) {
+				h.Delete(t, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+			}, "\nNode:               does not exist\n",
+		},
+		"invalid": {
+			func(t *testing.T, h *hostedCluster) {
+				object := newEnrollment(t)
+				object.Spec.PublicKey = "none"
+				h.Set(t, object)
+			}, "\n  Invalid:          publicKey: ",
+		},
+		"without the permission for Nodes": {
+			func(_ *testing.T, h *hostedCluster) {
+				h.Before = apitest.Reject(http.MethodGet, "/nodes/a", apitest.Forbidden())
+			}, "not shown: nodes, which the credential must not read\n",
+		},
+		"without the permission for CSRs": {
+			func(_ *testing.T, h *hostedCluster) {
+				h.Before = apitest.Reject(http.MethodGet, "/certificatesigningrequests", apitest.Forbidden())
+			}, "not shown: certificatesigningrequests, which the credential must not read\n",
+		},
+		"without the permission for Events": {
+			func(_ *testing.T, h *hostedCluster) {
+				h.Before = apitest.Reject(http.MethodGet, "/events", apitest.Forbidden())
+			}, "not shown: events, which the credential must not read\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := startDescribed(t)
+			test.change(t, h)
+			_, text := h.describe(t, "a")
+			isHidden := strings.Contains(name, "Nodes")
+			if !strings.Contains(text, test.want) || isHidden && strings.Contains(text, "does not exist") {
+				t.Errorf("%q is not printed:\n%s", test.want, text)
+			}
+		})
+	}
+	_, err := startDescribed(t).client.Describe(t.Context(), "other")
+	reporttest.CheckFailure(t, err, report.Usage, "neither a NodeEnrollment nor a Node other exists")
+}
+
+// Only the newest Events are in a description.
+func TestDescribeLimitsEvents(t *testing.T) {
+	h := startDescribed(t)
+	for n := range maxEvents {
+		h.Set(t, newEvent("Node", fmt.Sprintf("Reason%d", n), "m", time.Duration(n)*time.Second))
+	}
+	d, text := h.describe(t, "a")
+	if len(d.Events) != maxEvents || strings.Contains(text, "Rebooted") || d.Events[maxEvents-1].Reason != "Reason0" {
+		t.Errorf("%d Events:\n%s", len(d.Events), text)
+	}
+}

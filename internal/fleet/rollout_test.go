@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/apitest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
+)
+
+// rollout returns the NodeRollout of NodePool workers, nil if it does not exist.
+func (h *hostedCluster) rollout(t *testing.T) *v1alpha1.NodeRollout {
+	t.Helper()
+	object := &v1alpha1.NodeRollout{ObjectMeta: metav1.ObjectMeta{Name: "workers"}}
+	if !h.Get(t, object) {
+		return nil
+	}
+	return object
+}
+
+// Each change keeps the other settings, and also a change of another client meanwhile.
+func TestChangeRollout(t *testing.T) {
+	h := startHostedCluster(t, apitest.Enrollments)
+	change := func(change func(*v1alpha1.NodeRolloutSpec)) {
+		t.Helper()
+		if _, err := h.client.ChangeRollout(t.Context(), "workers", change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(func(spec *v1alpha1.NodeRolloutSpec) { spec.Paused = true })
+	change(func(spec *v1alpha1.NodeRolloutSpec) { spec.MaxFailures = 2 })
+	before := h.rollout(t)
+	change(func(*v1alpha1.NodeRolloutSpec) {})
+	if after := h.rollout(t); !after.Spec.Paused || after.Spec.MaxFailures != 2 ||
+		after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("%+v, before the last change %+v", after, before)
+	}
+	tries := 0
+	change(func(spec *v1alpha1.NodeRolloutSpec) {
+		if tries++; tries == 1 {
+			other := h.rollout(t)
+			other.Spec.MaxFailures = 3
+			h.Set(t, other)
+		}
+		spec.Paused = false
+	})
+	if after := h.rollout(t); after.Spec.Paused || after.Spec.MaxFailures != 3 {
+		t.Errorf("with a change of another client: %+v", after.Spec)
+	}
+}
+
+func TestRelease(t *testing.T) {
+	slot := v1alpha1.UpgradeSlot{Node: "c", Config: "22"}
+	failure := func(node string) v1alpha1.UpgradeFailure { return v1alpha1.UpgradeFailure{Node: node, Config: "22"} }
+	for name, test := range map[string]struct {
+		retried, ended []string
+		err            string
+		remedy         report.Remedy
+		failed         []string
+	}{
+		"retried":           {retried: []string{"b"}, failed: []string{"a"}},
+		"ended":             {ended: []string{"c"}, failed: []string{"a", "b", "c"}},
+		"retried and ended": {retried: []string{"a", "b"}, ended: []string{"c"}, failed: []string{"c"}},
+		"not failed": {
+			retried: []string{"a", "c"}, err: "no failed upgrade of node c is recorded",
+			remedy: "hcp-node-admin upgrade workers # lists the failures",
+		},
+		"without a slot": {
+			retried: []string{"a"}, ended: []string{"b"}, err: "node b has no slot",
+			remedy: "hcp-node-admin upgrade workers # lists the slots",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := startHostedCluster(t, apitest.Enrollments)
+			object := &v1alpha1.NodeRollout{ObjectMeta: metav1.ObjectMeta{Name: "workers"}}
+			object.Status.Slots = []v1alpha1.UpgradeSlot{slot}
+			object.Status.Failures = []v1alpha1.UpgradeFailure{failure("a"), failure("b")}
+			h.Set(t, object)
+			before := h.rollout(t)
+			err := h.client.Release(t.Context(), "workers", test.retried, test.ended)
+			status := h.rollout(t).Status
+			if test.err != "" {
+				reporttest.CheckFailure(t, err, report.Usage, test.err)
+				if diff := cmp.Diff(before.Status, status); diff != "" || report.RemedyOf(err) != test.remedy {
+					t.Errorf("remedy %q; changed (-before +after):\n%s", report.RemedyOf(err), diff)
+				}
+				return
+			}
+			var failed []string
+			for _, one := range status.Failures {
+				if failed = append(failed, one.Node); one.Config != "22" {
+					t.Errorf("failure %+v", one)
+				}
+			}
+			if diff := cmp.Diff(test.failed, failed); err != nil || diff != "" || len(status.Slots) != 1-len(test.ended) {
+				t.Errorf("%v; slots %v, failures (-want +got):\n%s", err, status.Slots, diff)
+			}
+		})
+	}
+}
+
+func TestStopRollout(t *testing.T) {
+	h := startHostedCluster(t, apitest.Enrollments)
+	reporttest.CheckFailure(t, h.client.Release(t.Context(), "workers", []string{"a"}, nil), report.Usage,
+		"no NodeRollout workers exists")
+	h.Set(t, &v1alpha1.NodeRollout{ObjectMeta: metav1.ObjectMeta{Name: "workers"}})
+	for _, want := range []bool{true, false} {
+		if existed, err := h.client.StopRollout(t.Context(), "workers"); existed != want || err != nil {
+			t.Errorf("%t, %v; want %t", existed, err, want)
+		}
+	}
+	h.Before = apitest.Reject(http.MethodPost, "/noderollouts", apitest.Forbidden())
+	_, err := h.client.ChangeRollout(t.Context(), "workers", func(*v1alpha1.NodeRolloutSpec) {})
+	reporttest.CheckFailure(t, err, report.CredentialRefused, "creating noderollouts.hcp-node-agent.io of ")
+}
