@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
@@ -79,12 +81,25 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 	if err != nil {
 		return nil, err
 	}
-	findings := resultFindings(preflight.Run(preflight.PayloadChecks(), validation.Facts))
+	undecided := undecidedSoftware(b, &validation.Facts)
+	findings := append(resultFindings(preflight.Run(preflight.PayloadChecks(), validation.Facts)), undecided...)
 	if d.phase() != joinstate.PhaseJoined || !b.RunsPayloadImage() {
 		return findings, nil
 	}
 	found, err := d.inspectImage(ctx, built)
 	return append(findings, found...), err
+}
+
+// undecidedSoftware returns a note if the OS image of the payload may contain the binaries that are not installed, and
+// removes them and their units from the facts: doctor downloads no image.
+func undecidedSoftware(b *plan.Builder, facts *preflight.PayloadFacts) []report.Finding {
+	if b.Software != nil || b.Payload.MachineConfig().OSImageURL == "" || len(facts.MissingPrograms) == 0 {
+		return nil
+	}
+	names := lists.Map(facts.MissingPrograms, func(p preflight.Program) string { return p.Name })
+	facts.MissingPrograms, facts.MissingUnits = nil, nil
+	return []report.Finding{note("hcp-node-agent preflight --user-data USER_DATA",
+		"not installed: %s; preflight checks whether the OS image of the payload contains them", strings.Join(names, ", "))}
 }
 
 // inspectImage inspects the deployments of a node whose image is that of its payload.

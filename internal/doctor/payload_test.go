@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +16,12 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // The finding about skipped checks must disappear after its remedy was applied.
@@ -57,6 +62,40 @@ func TestDoctorFetchesThePayloadOfGivenUserData(t *testing.T) {
 		}
 		if _, err := os.Stat(options.StateDir); err == nil {
 			t.Errorf("%s: doctor made the state directory", test.name)
+		}
+	}
+}
+
+// Binaries that are not installed are no problem while doctor cannot determine whether the OS image contains them.
+func TestUndecidedSoftware(t *testing.T) {
+	machineConfig := func(image string) *ignition.Payload {
+		content := `{"spec":{"osImageURL":"` + image + `"}}`
+		payload, err := ignition.LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"` +
+			ignition.MachineConfigPath + `","contents":{"source":"data:,` + url.PathEscape(content) + `"}}]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return payload
+	}
+	kubelet := []preflight.Program{{Name: "kubelet", Package: "openshift-kubelet"}}
+	for name, test := range map[string]struct {
+		image     string
+		software  *software.Contents
+		missing   []preflight.Program
+		undecided bool
+	}{
+		"image that was not read": {"quay.io/example@sha256:0123", nil, kubelet, true},
+		"image that was read":     {"quay.io/example@sha256:0123", &software.Contents{}, kubelet, false},
+		"no image":                {"", nil, kubelet, false},
+		"all are installed":       {"quay.io/example@sha256:0123", nil, nil, false},
+	} {
+		facts := preflight.PayloadFacts{MissingPrograms: test.missing, MissingUnits: []string{"crio.service"}}
+		found := undecidedSoftware(&plan.Builder{Payload: machineConfig(test.image), Software: test.software}, &facts)
+		if len(found) == 1 != test.undecided || (facts.MissingUnits == nil) != test.undecided {
+			t.Errorf("%s: findings %+v, facts %+v", name, found, facts)
+		}
+		if test.undecided && !strings.HasPrefix(found[0].Message, "not installed: kubelet; ") {
+			t.Errorf("%s: %q", name, found[0].Message)
 		}
 	}
 }

@@ -138,7 +138,8 @@ func TestRemoveOfChangedObjects(t *testing.T) {
 		},
 		"a Node that has become Ready": {
 			"/nodes/a", func(t *testing.T, h *hostedCluster) { h.setReady(t, "a", corev1.ConditionTrue) }, report.Refused,
-			"Node a is Ready, and may run pods", []string{"Node/a"},
+			"Node a is Ready, and may run pods",
+			[]string{"Node/a"},
 		},
 		"a Node that has changed": {
 			"/nodes/a", func(t *testing.T, h *hostedCluster) { h.setReady(t, "a", corev1.ConditionUnknown) }, 0, "", nil,

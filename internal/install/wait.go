@@ -28,7 +28,7 @@ func (i *Installer) await(
 ) error {
 	limited, cancel := context.WithTimeout(ctx, i.Timeout)
 	defer cancel()
-	last := ""
+	last := fmt.Sprintf("the API server of the %s cluster responds", cluster.name)
 	for {
 		awaited, err := read(limited)
 		switch {
