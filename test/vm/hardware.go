@@ -48,6 +48,7 @@ func (h hardware) kernelArguments() string {
 	return strings.Join(append([]string{
 		"console=ttyS0", "quiet", "loglevel=3", "systemd.show_status=0",
 		"net.ifnames=0", "mitigations=off", "nokaslr", "norandmaps", "random.trust_cpu=on", "tsc=unstable",
+		"systemd.default_device_timeout_sec=15min", // by default, a boot beside other work ends in emergency mode
 		security, "panic=10",
 		"machine.hostname=" + h.Hostname,
 	}, h.KernelArguments...), " ")
