@@ -25,7 +25,7 @@ func TestExplainTimeout(t *testing.T) {
 	}
 	canceled, stop := context.WithCancel(t.Context())
 	stop()
-	if got := d.explainTimeout(canceled, awaited, context.Canceled); got != context.Canceled { //nolint:errorlint // the same error
-		t.Errorf("after an interruption: %v", got)
+	if got := d.explainTimeout(canceled, awaited, context.Canceled).Error(); got != context.Canceled.Error() {
+		t.Errorf("after an interruption: %s", got)
 	}
 }

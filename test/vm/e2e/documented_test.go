@@ -20,8 +20,8 @@ var harmlessLine = regexp.MustCompile(`^(` +
 	`systemctl status .*|journalctl -[bpou] .*|ovs-vsctl show|nmcli -f .* connection show --active|` +
 	`ip (-br|-6|route) .*show.*|findmnt .*|openssl x509 .*|ls -l /run/.*)$`)
 
-// testDocumentedReads runs, on a healthy node, the shell blocks of the documentation that only read, as an administrator
-// pastes them.
+// testDocumentedReads runs, on a healthy node, the shell blocks of the documentation that only read, as an
+// administrator pastes them.
 func testDocumentedReads(ctx context.Context, t *testing.T) {
 	t.Helper()
 	await(ctx, t, "systemctl is-active hcp-node-agent && ls /run/hcp-node-agent/metrics/*")

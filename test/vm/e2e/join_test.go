@@ -16,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
-// TestBootAndSecondJoin runs the commands of the documentation on a node, boots it with another address, and joins a host that has joined before: with new user data,
-// after leave, and after the Node was deleted.
+// TestBootAndSecondJoin runs the commands of the documentation on a node, boots it with another address, and joins a
+// host that has joined before: with new user data, after leave, and after the Node was deleted.
 func TestBootAndSecondJoin(t *testing.T) {
 	ctx := newContext(t)
 	runAgent(ctx, t, report.Success, joinCommand)

@@ -193,7 +193,8 @@ func checkNoDrift(ctx context.Context, t *testing.T) {
 // first.
 func makeOVNNewest(ctx context.Context, t *testing.T) {
 	t.Helper()
-	_, err := networkPlugin.Kubectl(ctx, "", "-n", ovn.Namespace, "delete", "pod", "-l", "app=ovnkube-node", "--timeout=5m")
+	_, err := networkPlugin.Kubectl(ctx, "", "-n", ovn.Namespace, "delete", "pod", "-l", "app=ovnkube-node",
+		"--timeout=15m")
 	must(t, err)
 	awaitPods(ctx, t)
 	list, err := environment.Client.CoreV1().Pods(corev1.NamespaceAll).List(ctx, metav1.ListOptions{})

@@ -77,7 +77,8 @@ func checkGatewayIsBridge(ctx context.Context, t *testing.T) {
 	if got != want {
 		t.Errorf("the node's gateway is %+v, want %+v", got, want)
 	}
-	ports := mustOutput(ctx, t, "ovs-vsctl list-ports br-ex; ovs-vsctl list-ports br-int | grep -c '^patch-br-int-to-br-ex'")
+	ports := mustOutput(ctx, t,
+		"ovs-vsctl list-ports br-ex; ovs-vsctl list-ports br-int | grep -c '^patch-br-int-to-br-ex'")
 	if ports != "eth0\npatch-br-ex_"+testenv.NodeName+"-to-br-int\n1" {
 		t.Errorf("the ports of br-ex, and the number of patch ports of br-int: %q", ports)
 	}

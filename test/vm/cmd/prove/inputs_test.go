@@ -76,7 +76,7 @@ func TestHashFiles(t *testing.T) {
 	for _, change := range []func() error{
 		func() error { return os.WriteFile(path, []byte("a"), 0o600) },
 		func() error { return os.WriteFile(path, []byte("b"), 0o600) },
-		func() error { return os.Chmod(path, 0o700) },
+		func() error { return os.Chmod(path, 0o400) },
 		func() error { return os.Symlink("file", link) },
 		func() error { return os.Remove(path) },
 	} {

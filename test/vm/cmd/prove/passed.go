@@ -40,7 +40,7 @@ func openPassed(ctx context.Context, repository string) (passedTests, error) {
 		fmt.Fprintf(hash, "%s\n%s\n", command, out)
 	}
 	directory := filepath.Join(cache, "passed")
-	if err := os.MkdirAll(directory, 0o755); err != nil {
+	if err := os.MkdirAll(directory, 0o750); err != nil {
 		return passedTests{}, err
 	}
 	return passedTests{directory: directory, environment: fmt.Sprintf("%x", hash.Sum(nil))}, nil
@@ -67,7 +67,7 @@ func (c passedTests) find(test machineTest, inputs string) (proof, bool, error) 
 // add stores a passed run.
 func (c passedTests) add(test machineTest, p proof) error {
 	path := c.path(test, p.Inputs)
-	if err := os.WriteFile(path+".part", []byte(p.String()), 0o644); err != nil {
+	if err := os.WriteFile(path+".part", []byte(p.String()), 0o600); err != nil {
 		return err
 	}
 	return os.Rename(path+".part", path)

@@ -20,7 +20,7 @@ func passedDaysAgo(id string, days int) proof {
 
 func TestRecordIsWrittenAsRead(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "test/vm"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "test/vm"), 0o750); err != nil {
 		t.Fatal(err)
 	}
 	tests := []machineTest{{Name: "TestB", Variables: []string{"K=1"}}, {Name: "TestA"}, {Name: "TestNeverRun"}}

@@ -16,9 +16,6 @@ import (
 	"time"
 )
 
-// testTimeout ends a test that hangs. The tests have limits of their own.
-const testTimeout = 5 * time.Hour
-
 // runner runs tests and targets of the Makefile, whose output it writes to files.
 type runner struct {
 	repository string

@@ -48,7 +48,7 @@ func (s *session) run(ctx context.Context) error {
 		return err
 	}
 	r := &runner{repository: s.repository, logs: filepath.Join(s.repository, "build", "vm"), timeout: s.timeout}
-	if err := os.MkdirAll(r.logs, 0o755); err != nil {
+	if err := os.MkdirAll(r.logs, 0o750); err != nil {
 		return err
 	}
 	var jobs []job
@@ -215,7 +215,7 @@ func printTimes(w io.Writer, results []result, left int) {
 		}
 		fmt.Fprintf(table, "%d\t%s\t%s\n", int(r.duration().Seconds()), outcome, r.job.name)
 	}
-	table.Flush()
+	_ = table.Flush() // a failure to print changes no result
 	if left > 0 {
 		fmt.Fprintf(w, "%d jobs were not started\n", left)
 	}
