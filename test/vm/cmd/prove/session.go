@@ -82,7 +82,9 @@ func (s *session) run(ctx context.Context) error {
 		slots: s.jobs, budget: s.budget, keepGoing: s.options.record, now: time.Now, run: r.run, out: s.out,
 		done: func(ended result) {
 			results = append(results, ended)
-			failures = append(failures, s.finish(r, passed, ended, commit, inputs))
+			if ctx.Err() == nil { // an interrupted run proves nothing
+				failures = append(failures, s.finish(r, passed, ended, commit, inputs))
+			}
 		},
 	}
 	left := plan.start(ctx, jobs)
@@ -176,7 +178,7 @@ func (s *session) finish(r *runner, passed passedTests, ended result, commit str
 	if ended.err != nil || ended.job.test == nil {
 		logErr = r.printLog(s.out, ended.job)
 	}
-	if ended.job.test == nil || errors.Is(ended.err, context.Canceled) {
+	if ended.job.test == nil {
 		return errors.Join(ended.err, logErr)
 	}
 	p := proof{
