@@ -36,6 +36,28 @@ func (t machineTest) ID() string {
 // Directory returns the package's directory in the repository.
 func (t machineTest) Directory() string { return filepath.Join("test/vm", t.Package) }
 
+// listedVariables returns the names of the variables in the list. They select variants of tests.
+func listedVariables(tests []machineTest) map[string]bool {
+	names := map[string]bool{}
+	for _, test := range tests {
+		for _, variable := range test.Variables {
+			name, _, _ := strings.Cut(variable, "=")
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// environment returns the variables of the environment of a test. Those in the list are not inherited, or another
+// variant would run than the one that is recorded; only soak tests, which are not recorded, take them from the caller.
+func (t machineTest) environment(inherited []string, listed map[string]bool) []string {
+	variables := slices.DeleteFunc(slices.Clone(inherited), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return t.Kind != kindSoak && listed[name]
+	})
+	return append(variables, t.Variables...)
+}
+
 // readTests reads the list of tests of a repository.
 func readTests(repository string) ([]machineTest, error) {
 	content, err := os.ReadFile(filepath.Join(repository, listFile))

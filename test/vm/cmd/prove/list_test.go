@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,6 +61,24 @@ func taggedTests(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	return packages
+}
+
+// TestEnvironment checks that the caller's environment selects no variant of a test, except of soak tests.
+func TestEnvironment(t *testing.T) {
+	inherited := []string{"PATH=/bin", "KINDS=all", "THOROUGH=1"}
+	listed := listedVariables([]machineTest{{Variables: []string{"KINDS=vlan"}}, {Variables: []string{"THOROUGH=1"}}})
+	for _, test := range []struct {
+		test machineTest
+		want []string
+	}{
+		{machineTest{Kind: kindQuick, Variables: []string{"KINDS=vlan"}}, []string{"PATH=/bin", "KINDS=vlan"}},
+		{machineTest{Kind: kindSlow}, []string{"PATH=/bin"}},
+		{machineTest{Kind: kindSoak}, inherited},
+	} {
+		if got := test.test.environment(inherited, listed); !slices.Equal(got, test.want) {
+			t.Errorf("%+v: %q, want %q", test.test, got, test.want)
+		}
+	}
 }
 
 func TestParseTests(t *testing.T) {

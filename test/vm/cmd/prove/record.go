@@ -72,14 +72,18 @@ func parseProof(line string) (proof, error) {
 	}, nil
 }
 
+// result returns the second field of the line of the record.
+func (p proof) result() string {
+	if p.Passed {
+		return "passed"
+	}
+	return "failed"
+}
+
 // String returns the line of the record, without a newline.
 func (p proof) String() string {
-	result := "failed"
-	if p.Passed {
-		result = "passed"
-	}
 	return strings.Join([]string{
-		p.Test, result, p.Date.UTC().Format(time.RFC3339), p.Commit, p.Inputs, strconv.Itoa(p.Seconds),
+		p.Test, p.result(), p.Date.UTC().Format(time.RFC3339), p.Commit, p.Inputs, strconv.Itoa(p.Seconds),
 	}, "\t")
 }
 

@@ -21,6 +21,7 @@ type runner struct {
 	repository string
 	logs       string // directory
 	timeout    time.Duration
+	listed     map[string]bool // names of the variables in the list of tests
 }
 
 // job is a test in virtual machines, or a target of the Makefile that runs beside them.
@@ -30,10 +31,11 @@ type job struct {
 	target string
 }
 
+// notInSlug matches the parts of a job's name that its files do not have in their names.
+var notInSlug = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+
 // slug returns the name of the files of a job.
-func (j job) slug() string {
-	return regexp.MustCompile(`[^A-Za-z0-9.-]+`).ReplaceAllString(j.name, "_")
-}
+func (j job) slug() string { return notInSlug.ReplaceAllString(j.name, "_") }
 
 func (r *runner) log(j job) string { return filepath.Join(r.logs, j.slug()+".log") }
 
@@ -61,8 +63,7 @@ func (r *runner) run(ctx context.Context, j job) error {
 		command = exec.CommandContext(ctx, r.program(directory), "-test.run", "^"+j.test.Name+"$", "-test.v",
 			"-test.timeout", r.timeout.String())
 		command.Dir = directory
-		command.Env = append(os.Environ(), j.test.Variables...)
-		command.Env = append(command.Env, "LOGS="+filepath.Join(r.logs, j.slug()))
+		command.Env = append(j.test.environment(os.Environ(), r.listed), "LOGS="+filepath.Join(r.logs, j.slug()))
 	}
 	log, err := os.Create(r.log(j))
 	if err != nil {

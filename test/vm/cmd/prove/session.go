@@ -47,7 +47,10 @@ func (s *session) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := &runner{repository: s.repository, logs: filepath.Join(s.repository, "build", "vm"), timeout: s.timeout}
+	r := &runner{
+		repository: s.repository, logs: filepath.Join(s.repository, "build", "vm"), timeout: s.timeout,
+		listed: listedVariables(s.tests),
+	}
 	if err := os.MkdirAll(r.logs, 0o750); err != nil {
 		return err
 	}
@@ -242,8 +245,7 @@ func (s *session) list(ctx context.Context) error {
 		if err != nil {
 			commits = "unknown" // the commit is in no branch of this clone
 		}
-		outcome, _, _ := strings.Cut(strings.TrimPrefix(p.String(), p.Test+"\t"), "\t")
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%d\t%s\n", test.ID(), test.Kind, outcome, int(now.Sub(p.Date).Hours()/24),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%d\t%s\n", test.ID(), test.Kind, p.result(), int(now.Sub(p.Date).Hours()/24),
 			strings.TrimSpace(commits), p.Seconds, missing(test, s.record, now))
 	}
 	return table.Flush()
