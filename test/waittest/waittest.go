@@ -15,6 +15,9 @@ import (
 // Timeout limits each wait for an event. Only a failed test waits so long.
 const Timeout = 15 * time.Minute
 
+// KubectlTimeout is the flag of kubectl for Timeout. The default of its requests for the schema is 32 seconds.
+const KubectlTimeout = "--request-timeout=15m"
+
 // remaining returns Timeout, or less if go test would end the tests of the package earlier. Its message does not state
 // what was awaited.
 func remaining(t *testing.T) time.Duration {
