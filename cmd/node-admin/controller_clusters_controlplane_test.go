@@ -55,7 +55,7 @@ func (c *bothClusters) uninstall(t *testing.T) {
 	if got := c.controller(t, "uninstall", "--crd", "--force"); got.Code != report.Success {
 		t.Fatalf("%+v", got)
 	}
-	kubetest.WaitUntil(t, "the end of all objects", func() bool { return c.state(t) == "" })
+	c.awaitNoObjects(t)
 }
 
 // requireInstalled installs the controller, unless that was done.

@@ -18,7 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // enrollTest is a management cluster with a NodePool, and its hosted cluster, both with real API servers.
@@ -227,7 +227,10 @@ func (e *enrollTest) checkPublished(t *testing.T) {
 		}
 		return err
 	}
-	kubetest.WaitUntil(t, "the permission to read the user data", func() bool { return read("published-1") == nil })
+	waittest.Until(t, "waiting for the permission to read the user data", func() (any, bool) {
+		err := read("published-1")
+		return err, err == nil
+	})
 	if err := read("published-2"); report.CodeOf(err) != report.CredentialRefused {
 		t.Errorf("a host without a RoleBinding reads the user data: %v", err)
 	}

@@ -202,7 +202,7 @@ func kubectl(t *testing.T, args ...string) string {
 		t.Fatal(err)
 	}
 	command := exec.CommandContext(t.Context(), filepath.Join(bin, "kubectl"),
-		append(args, "--kubeconfig", kubetest.Plane.Kubeconfig)...)
+		append(args, waittest.KubectlTimeout, "--kubeconfig", kubetest.Plane.Kubeconfig)...)
 	output, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("kubectl %q: %v: %s", args, err, output)

@@ -25,6 +25,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // The credential must not have more rights than the controller uses.
@@ -113,7 +114,7 @@ func limitedKubeconfig(t *testing.T, user string, change func(*rbacv1.ClusterRol
 			t.Error(err)
 		}
 	})
-	kubetest.WaitUntil(t, "the permissions of "+user, func() bool {
+	waittest.UntilTrue(t, "the permissions of "+user, func() bool {
 		return csrtest.Allowed(t, user, authorizationv1.ResourceAttributes{Verb: "list", Resource: "nodes"}) &&
 			csrtest.Allowed(t, user, authorizationv1.ResourceAttributes{
 				Verb: "create", Group: "events.k8s.io", Resource: "events", Namespace: "default",
@@ -166,7 +167,7 @@ func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
 	if len(warnings) != 1 {
 		t.Errorf("reported %+v", warnings)
 	}
-	kubetest.WaitUntil(t, "the Event", func() bool {
+	waittest.UntilTrue(t, "the Event", func() bool {
 		return slices.ContainsFunc(eventsOf(t, "forbidden"), func(event string) bool {
 			return strings.HasPrefix(event, "Warning CSRNotApproved "+bad+": it cannot be approved")
 		})
@@ -214,20 +215,20 @@ func TestControlPlaneSurvivesInterruption(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.run(m, addControllers(m, options.ClusterCA))
-	kubetest.WaitUntil(t, "the probes", func() bool {
+	waittest.UntilTrue(t, "the probes", func() bool {
 		return probe(t, options.ProbeAddress, "readyz") && probe(t, options.ProbeAddress, "livez")
 	})
 	c.join("before")
 	proxy.SetCut(true)
 	csr, _ := csrtest.SubmitWithToken(t, enroll(t, "meanwhile"))
 	refused := proxy.Refused()
-	kubetest.WaitUntil(t, "an attempt to connect", func() bool { return proxy.Refused() > refused })
+	waittest.UntilTrue(t, "an attempt to connect", func() bool { return proxy.Refused() > refused })
 	checkPending(t, csr)
 	if !probe(t, options.ProbeAddress, "livez") {
 		t.Error("the controller is not live while the API server is unreachable")
 	}
 	proxy.SetCut(false)
-	kubetest.WaitUntil(t, "the approval", func() bool { return csrtest.Conditions(t, csr) == approved })
+	waittest.UntilTrue(t, "the approval", func() bool { return csrtest.Conditions(t, csr) == approved })
 	c.join("after")
 }
 

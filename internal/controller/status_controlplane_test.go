@@ -109,7 +109,7 @@ func TestControlPlanePhases(t *testing.T) {
 		"Warning NodeLost the Node was deleted",
 	}
 	var got []string
-	kubetest.WaitUntil(t, "the Events", func() bool { got = eventsOf(t, "phases"); return len(got) >= len(want) })
+	waittest.UntilTrue(t, "the Events", func() bool { got = eventsOf(t, "phases"); return len(got) >= len(want) })
 	if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 		t.Errorf("the Events are %q, want %q", got, want)
 	}
@@ -129,7 +129,7 @@ func TestControlPlaneExpiredEnrollment(t *testing.T) {
 	csr, _ := csrtest.SubmitWithToken(t, token)
 	c.awaitDecision(csr, approver.Refused, "of node expiring expired at")
 	checkPending(t, csr)
-	kubetest.WaitUntil(t, "the Event of the refusal", func() bool {
+	waittest.UntilTrue(t, "the Event of the refusal", func() bool {
 		return slices.ContainsFunc(eventsOf(t, "expiring"), func(event string) bool {
 			return strings.HasPrefix(event, "Warning CSRNotApproved "+csr+": join token "+token.ID)
 		})

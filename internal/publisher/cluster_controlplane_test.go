@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // The nodes of a hosted cluster must not get the user data of another one.
@@ -33,7 +33,7 @@ spec:
     storage: true
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `, `{apiVersion: config.openshift.io/v1, kind: ClusterVersion, metadata: {name: version}, spec: {clusterID: this}}`} {
-		kubetest.WaitUntil(t, "the creation", func() bool { // of a kind that is not served yet
+		waittest.UntilTrue(t, "the creation", func() bool { // of a kind that is not served yet
 			object := &unstructured.Unstructured{}
 			check(t, yaml.Unmarshal([]byte(content), &object.Object))
 			return c.hosted.Create(t.Context(), object) == nil

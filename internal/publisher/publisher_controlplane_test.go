@@ -22,6 +22,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func TestControlPlanePublisher(t *testing.T) {
@@ -59,7 +60,7 @@ func (c *clusters) published(t *testing.T, pool string) *corev1.Secret {
 func (c *clusters) awaitContent(t *testing.T, pool, token string) *corev1.Secret {
 	t.Helper()
 	var secret *corev1.Secret
-	kubetest.WaitUntil(t, "the user data of "+pool, func() bool {
+	waittest.UntilTrue(t, "the user data of "+pool, func() bool {
 		secret = c.published(t, pool)
 		return secret != nil && bytes.Equal(secret.Data[v1alpha1.UserDataKey], c.userData(t, token))
 	})
@@ -84,7 +85,7 @@ func (c *clusters) checkPublished(t *testing.T, r *running) {
 	c.change(t, "workers", func(pool map[string]any) {
 		check(t, unstructured.SetNestedField(pool, "25%", "spec", "management", "inPlace", "maxUnavailable"))
 	})
-	kubetest.WaitUntil(t, "the limit", func() bool {
+	waittest.UntilTrue(t, "the limit", func() bool {
 		return c.published(t, "workers").Annotations[v1alpha1.AnnotationPoolMaxUnavailable] == "25%"
 	})
 }
@@ -115,7 +116,7 @@ func (c *clusters) checkRotation(t *testing.T, r *running) {
 		t.Error("the Secret was replaced, and with it the Role that the Secret owns")
 	}
 	first, _ := r.last("workers")
-	kubetest.WaitUntil(t, "the next time of a success", func() bool {
+	waittest.UntilTrue(t, "the next time of a success", func() bool {
 		at, _ := r.last("workers")
 		return at.After(first)
 	})
@@ -136,10 +137,10 @@ func (c *clusters) checkProblem(t *testing.T, r *running) {
 	}
 	failed, _ := r.last("workers")
 	c.setToken(t, "workers", firstToken)
-	kubetest.WaitUntil(t, "the annotation", func() bool {
+	waittest.UntilTrue(t, "the annotation", func() bool {
 		return c.published(t, "workers").Annotations[v1alpha1.AnnotationPoolProblem] == problem
 	})
-	kubetest.WaitUntil(t, "the Event", func() bool {
+	waittest.UntilTrue(t, "the Event", func() bool {
 		var list eventsv1.EventList
 		check(t, c.hosted.List(t.Context(), &list, client.InNamespace(v1alpha1.Namespace)))
 		for _, event := range list.Items {
@@ -200,8 +201,8 @@ func (c *clusters) checkDeleted(t *testing.T, r *running) {
 		check(t, unstructured.SetNestedField(pool, "hosted.b", "spec", "clusterName"))
 	})
 	for _, pool := range []string{"manual", "reused"} {
-		kubetest.WaitUntil(t, "the deletion of the Secret of "+pool, func() bool { return c.published(t, pool) == nil })
-		kubetest.WaitUntil(t, "the end of the time series of "+pool, func() bool {
+		waittest.UntilTrue(t, "the deletion of the Secret of "+pool, func() bool { return c.published(t, pool) == nil })
+		waittest.UntilTrue(t, "the end of the time series of "+pool, func() bool {
 			at, isRecorded := r.last(pool)
 			return isRecorded && at.IsZero()
 		})
@@ -223,7 +224,7 @@ func (c *clusters) checkUnreachable(t *testing.T, r *running) {
 	c.setToken(t, "workers", secondToken)
 	c.proxy.SetCut(false)
 	c.awaitContent(t, "workers", secondToken)
-	kubetest.WaitUntil(t, "the next time of a success", func() bool {
+	waittest.UntilTrue(t, "the next time of a success", func() bool {
 		at, _ := r.last("")
 		return at.After(failed)
 	})

@@ -22,6 +22,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // running is a publisher that runs, what it has logged, and what it has recorded.
@@ -93,7 +94,7 @@ func (r *running) awaitRounds(t *testing.T) {
 		return r.rounds
 	}
 	before := begun()
-	kubetest.WaitUntil(t, "two rounds", func() bool { return begun() >= before+3 })
+	waittest.UntilTrue(t, "two rounds", func() bool { return begun() >= before+3 })
 }
 
 func (r *running) log(line string) {
@@ -117,7 +118,7 @@ func (r *running) all(nodePool string) []entry {
 func (r *running) await(t *testing.T, nodePool, text string) entry {
 	t.Helper()
 	var last entry
-	kubetest.WaitUntil(t, text+" in the log about "+nodePool, func() bool {
+	waittest.UntilTrue(t, text+" in the log about "+nodePool, func() bool {
 		if all := r.all(nodePool); len(all) > 0 {
 			last = all[len(all)-1]
 		}

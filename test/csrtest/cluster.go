@@ -164,7 +164,7 @@ func Kubectl(ctx context.Context, t *testing.T, input string, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args = append([]string{"--kubeconfig", kubetest.Plane.Kubeconfig}, args...)
+	args = append([]string{waittest.KubectlTimeout, "--kubeconfig", kubetest.Plane.Kubeconfig}, args...)
 	command := exec.CommandContext(ctx, filepath.Join(bin, "kubectl"), args...)
 	command.Stdin = strings.NewReader(input)
 	if output, err := command.CombinedOutput(); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 const repository = "../.."
@@ -186,7 +187,7 @@ func linkPrograms(t *testing.T) string {
 func kubectl(t *testing.T, tools, input string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), filepath.Join(tools, "kubectl"),
-		append([]string{"--kubeconfig", kubetest.Plane.Kubeconfig}, args...)...)
+		append([]string{waittest.KubectlTimeout, "--kubeconfig", kubetest.Plane.Kubeconfig}, args...)...)
 	command.Stdin = strings.NewReader(input)
 	out, err := command.Output()
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Names of the objects.
@@ -59,7 +60,7 @@ func New(ctx context.Context, kubeconfig string) (Cluster, error) {
 
 // Run runs kubectl as the administrator, with a standard input, and returns its output.
 func (c Cluster) Run(ctx context.Context, input string, args ...string) (string, error) {
-	args = append([]string{"--kubeconfig", c.Kubeconfig}, args...)
+	args = append([]string{waittest.KubectlTimeout, "--kubeconfig", c.Kubeconfig}, args...)
 	command := exec.CommandContext(ctx, c.kubectl, args...)
 	command.Stdin = strings.NewReader(input)
 	var failure strings.Builder
@@ -76,7 +77,8 @@ func (c Cluster) Define(ctx context.Context) error {
 	if _, err := c.Run(ctx, definitions, "apply", "-f", "-"); err != nil {
 		return err
 	}
-	_, err := c.Run(ctx, "", "wait", "--for=condition=Established", "crd", "--all")
+	_, err := c.Run(ctx, "", "wait", "--for=condition=Established", "crd", "--all",
+		"--timeout="+waittest.Timeout.String())
 	return err
 }
 

@@ -27,7 +27,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // Plane is the real control plane that the tests of a package share. Each test
@@ -165,13 +164,6 @@ func PatchNodeStatus(t *testing.T, connection *kube.Conn, name string, patch []b
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// WaitUntil waits until so returns true, because of another goroutine or the
-// cluster.
-func WaitUntil(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	waittest.Until(t, what, func() (any, bool) { return "", so() })
 }
 
 // NoProxy selects no proxy.

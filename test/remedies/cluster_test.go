@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/remedies"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
 // ocScript runs kubectl as oc. The subcommands of oc adm that are used are subcommands of kubectl.
 const ocScript = `#!/bin/sh
 test "$1" != adm || shift
-exec kubectl "$@"
+exec kubectl ` + waittest.KubectlTimeout + ` "$@"
 `
 
 // Each remedy for an administrator of the cluster is valid for a real API server: the kinds, fields and objects
@@ -48,13 +49,13 @@ func TestRemediesForTheCluster(t *testing.T) {
 	shell := localShell(t, dir, "PATH="+filepath.Join(dir, "bin")+":"+bin+":"+os.Getenv("PATH"),
 		"KUBECONFIG="+kubetest.Plane.Kubeconfig)
 	// The kinds of the first documents are known only after a moment.
-	result, err := shell("kubectl apply -k deploy/hosted-base; until kubectl apply -f " + objects +
+	result, err := shell("oc apply -k deploy/hosted-base; until oc apply -f " + objects +
 		"; do sleep 1; done")
 	if err != nil || result.ExitCode != 0 {
 		t.Fatalf("creating the objects: %v, %+v", err, result)
 	}
 	// A remedy writes it to hosted.kubeconfig, which the others use.
-	result, err = shell("kubectl -n clusters create secret generic demo-admin-kubeconfig " +
+	result, err = shell("oc -n clusters create secret generic demo-admin-kubeconfig " +
 		"--from-file=kubeconfig=hosted.kubeconfig")
 	if err != nil || result.ExitCode != 0 {
 		t.Fatalf("creating the Secret: %v, %+v", err, result)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // startBooted starts a new machine and waits until it has booted.
@@ -35,7 +36,7 @@ func startBooted(ctx context.Context, t *testing.T) *vm.Machine {
 }
 
 func testContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waittest.Timeout)
 	t.Cleanup(cancel)
 	return ctx
 }

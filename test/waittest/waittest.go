@@ -15,6 +15,9 @@ import (
 // Timeout limits each wait for an event. Only a failed test waits so long.
 const Timeout = 15 * time.Minute
 
+// KubectlTimeout is the flag of kubectl for Timeout. The default of its requests for the schema is 32 seconds.
+const KubectlTimeout = "--request-timeout=15m"
+
 // remaining returns Timeout, or less if go test would end the tests of the package earlier. Its message does not state
 // what was awaited.
 func remaining(t *testing.T) time.Duration {
@@ -53,6 +56,12 @@ func UntilWithin(t *testing.T, timeout time.Duration, what string, observe func(
 		}
 		time.Sleep(min(max(waited/10, 10*time.Millisecond), time.Second))
 	}
+}
+
+// UntilTrue is Until for a condition without a value to show.
+func UntilTrue(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	Until(t, what, func() (any, bool) { return false, condition() })
 }
 
 // UntilText blocks until text returns a text that contains want. After Timeout, it fails the test with the last text.

@@ -44,9 +44,6 @@ func (d *Driver) migrate(ctx context.Context, request Request) error {
 	defer end(nil)
 	stopMeasurement := measureOutage(watched, m.Uplink, m.AddressState, end)
 	err = d.attempt(watched, request, checkpoint)
-	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) && !errors.Is(err, cause) {
-		err = cause // the gateway stopped responding
-	}
 	d.outage = stopMeasurement()
 	if err != nil {
 		return d.rollBack(ctx, m, err)
@@ -76,20 +73,24 @@ func (d *Driver) attempt(ctx context.Context, request Request, checkpoint networ
 	for _, stage := range a.stages(ovs.HasLeftovers(request.Facts, m.Backup)) {
 		d.Log.Wait("waiting for "+stage.what, "")
 		if err := stage.do(ctx); err != nil {
-			return d.explainTimeout(ctx, stage, err)
+			return d.explainEnd(ctx, stage, err)
 		}
 	}
 	return nil
 }
 
-// explainTimeout returns an error that names the setting if a stage failed because the whole change has taken too
-// long, and err otherwise.
-func (d *Driver) explainTimeout(ctx context.Context, stage stage, err error) error {
-	if !errors.Is(context.Cause(ctx), errChangeTimeout) {
+// explainEnd returns why ctx ended, if that is why the stage failed with err: the gateway stopped responding, or the
+// change has taken too long, with the setting that limits it. Otherwise, it returns err.
+func (d *Driver) explainEnd(ctx context.Context, stage stage, err error) error {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errChangeTimeout):
+		return fmt.Errorf("%w: after %s, three quarters of --network-timeout %s, it was still waiting for %s",
+			cause, d.changeTimeout(), d.rollbackTimeout(), stage.what)
+	case errors.Is(cause, ctx.Err()): // it has not ended, or with its parent
 		return err
+	default:
+		return cause
 	}
-	return fmt.Errorf("%w: after %s, three quarters of --network-timeout %s, it was still waiting for %s",
-		errChangeTimeout, d.changeTimeout(), d.rollbackTimeout(), stage.what)
 }
 
 // stage is one part of a migration. The text in what follows "waiting for".

@@ -6,7 +6,10 @@
 # Set by the test: repository, tools (the PATH of real programs), bin (the PATH of blocks), root (the scratch root),
 # netns (a network namespace with an interface eth0), facts (a file for plan --facts).
 
-real() { PATH=$tools command "$@"; }
+real() {
+  [ "$1" != kubectl ] || set -- kubectl --request-timeout=15m "${@:2}" # longer on a busy host than the default
+  PATH=$tools command "$@"
+}
 
 not_run() { echo "$block: not run, $*" >&2; }
 

@@ -194,7 +194,7 @@ func checkNoDrift(ctx context.Context, t *testing.T) {
 func makeOVNNewest(ctx context.Context, t *testing.T) {
 	t.Helper()
 	_, err := networkPlugin.Kubectl(ctx, "", "-n", ovn.Namespace, "delete", "pod", "-l", "app=ovnkube-node",
-		"--timeout=15m")
+		"--timeout="+waittest.Timeout.String())
 	must(t, err)
 	awaitPods(ctx, t)
 	list, err := environment.Client.CoreV1().Pods(corev1.NamespaceAll).List(ctx, metav1.ListOptions{})
@@ -208,7 +208,7 @@ func makeOVNNewest(ctx context.Context, t *testing.T) {
 // the node is configured.
 func awaitPlugin(ctx context.Context, t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, waittest.Timeout)
 	defer cancel()
 	const socket = "/run/ovn-kubernetes/cni/ovn-cni-server.sock"
 	_, err := environment.Machine.Output(ctx, "until curl -s -o /dev/null --unix-socket "+socket+
@@ -218,7 +218,7 @@ func awaitPlugin(ctx context.Context, t *testing.T) {
 
 // saveNetworkPluginLog saves the log of OVN-Kubernetes.
 func saveNetworkPluginLog(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // the context of the test has ended
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Timeout) // the context of the test has ended
 	defer cancel()
 	log, err := networkPlugin.Kubectl(ctx, "", "-n", ovn.Namespace, "logs", "ds/ovnkube-node", "-c", "ovnkube-controller",
 		"--tail=2000")

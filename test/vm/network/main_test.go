@@ -18,11 +18,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/lab"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // around and machine are the lab and the machine that all tests use in sequence. logs is the
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) (code int, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Timeout)
 	defer cancel()
 	repository, err := filepath.Abs("../../..")
 	if err != nil {

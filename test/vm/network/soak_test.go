@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // environmentNumber returns the value of an environment variable.
@@ -37,7 +39,7 @@ func TestReboots(t *testing.T) {
 			good := uint64(0)
 			for range times {
 				func() {
-					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+					ctx, cancel := context.WithTimeout(t.Context(), waittest.Timeout)
 					defer cancel()
 					must(t, machine.Reboot(ctx))
 					must(t, kind.Await(ctx, machine))

@@ -204,7 +204,8 @@ func (c *Cluster) startManager(bin string) error {
 
 // Kubectl runs kubectl as the cluster administrator, with input on its standard input, and returns its output.
 func (c *Cluster) Kubectl(ctx context.Context, input string, args ...string) (string, error) {
-	command := exec.CommandContext(ctx, c.kubectl, append([]string{"--kubeconfig", c.ControlPlane.Kubeconfig}, args...)...)
+	command := exec.CommandContext(ctx, c.kubectl,
+		append([]string{waittest.KubectlTimeout, "--kubeconfig", c.ControlPlane.Kubeconfig}, args...)...)
 	command.Stdin = strings.NewReader(input)
 	out, err := command.CombinedOutput()
 	if err != nil {
