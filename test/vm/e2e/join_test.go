@@ -16,12 +16,24 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
-// TestBootAndSecondJoin runs the commands of the documentation on a node, boots it with another address, and joins a
-// host that has joined before: with new user data, after leave, and after the Node was deleted.
+// TestCommandsOfNode runs the commands about a host before and after its join, and those of the documentation.
+func TestCommandsOfNode(t *testing.T) {
+	ctx := newContext(t)
+	testDoctorBeforeJoin(ctx, t)
+	testPlannedBridge(ctx, t)
+	testUnreachableEndpoint(ctx, t)
+	runAgent(ctx, t, report.Success, joinCommand)
+	testNothingToChange(ctx, t)
+	testDocumentedReads(ctx, t)
+	testDoctorOfHealthyNode(ctx, t)
+	testDoctorOfStoppedKubelet(ctx, t)
+}
+
+// TestBootAndSecondJoin boots a node with another address, and joins a host that has joined before: with new user data,
+// after leave, and after the Node was deleted.
 func TestBootAndSecondJoin(t *testing.T) {
 	ctx := newContext(t)
 	runAgent(ctx, t, report.Success, joinCommand)
-	testDocumentedReads(ctx, t)
 	testBootWithOtherAddress(ctx, t, testStatusOfBridge(ctx, t).NodeIPs[0].String())
 	runAgent(ctx, t, report.Success, "status")
 	testNodeIPWithoutTheAgent(ctx, t)

@@ -38,10 +38,10 @@ func deployNetworkPlugin(ctx context.Context, t *testing.T) {
 	})
 }
 
-// TestNodeLifeCycle tests the life of a node with OVN-Kubernetes: the checks before a join, the join over the interface
-// that it attaches to br-ex, the network of pods, the commands about a joined host, an upgrade of the software while
-// clients use a workload, and leave, which restores the host. THOROUGH=1 adds another minor release of Kubernetes, a
-// rollback and kills, a reboot, a second join, and leave while OVN-Kubernetes starts.
+// TestNodeLifeCycle tests the life of a node with OVN-Kubernetes: the join over the interface that it attaches to br-ex,
+// the network of pods, an upgrade of the software while clients use a workload, and leave, which restores the host.
+// TestCommandsOfNode runs the commands about a node. THOROUGH=1 adds another minor release of Kubernetes, a rollback and
+// kills, a reboot, a second join, and leave while OVN-Kubernetes starts.
 func TestNodeLifeCycle(t *testing.T) {
 	ctx := newContextFor(t, 4*time.Hour)
 	isThorough := os.Getenv("THOROUGH") != ""
@@ -55,22 +55,11 @@ func TestNodeLifeCycle(t *testing.T) {
 		run()
 		t.Logf("== %s: %.0f s", name, time.Since(began).Seconds())
 	}
-	part("checks before the join", func() {
-		testDoctorBeforeJoin(ctx, t)
-		testPlannedBridge(ctx, t)
-		testUnreachableEndpoint(ctx, t)
-	})
 	part("join", func() { joinOverUplink(ctx, t) })
 	part("pods", func() { awaitPods(ctx, t) })
 	part("gateway", func() { checkGatewayIsBridge(ctx, t) })
 	part("traffic", func() { checkTraffic(ctx, t) })
-	part("commands about the node", func() {
-		testNothingToChange(ctx, t)
-		testStatusOfBridge(ctx, t)
-		checkNoSecrets(ctx, t)
-		testDoctorOfHealthyNode(ctx, t)
-		testDoctorOfStoppedKubelet(ctx, t)
-	})
+	checkNoSecrets(ctx, t)
 	part("upgrade", func() { upgradeLayer(ctx, t, first, next) })
 	part("no drift", func() { checkNoDrift(ctx, t) })
 	if isThorough {
