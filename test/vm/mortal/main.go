@@ -3,9 +3,8 @@
 // Mortal attaches the uplink to br-ex as `hcp-node-agent join --only network` does, or with
 // --leave reverts this as `hcp-node-agent leave` does. It kills itself with SIGKILL when it
 // reports a given text, before the step that the text announces begins. A signal from another
-// process would always arrive too late. With --run it runs a command instead of killing itself:
-// to kill another process, or to interrupt Mortal, which handles signals as the agent does.
-// Without a text, it prints all reported texts.
+// process would always arrive too late. With --run it runs a command instead of killing itself, and with --interrupt it
+// interrupts itself, as with Ctrl-C. Without a text, it prints all reported texts.
 package main
 
 import (
@@ -27,15 +26,24 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// faultSink is a sink of events that runs command, or kills the process, when at is reported.
-type faultSink struct{ at, command string }
+// faultSink is a sink of events that runs command, or interrupts or kills the process, when at is reported.
+type faultSink struct {
+	at, command string
+	interrupts  bool
+	interrupted <-chan struct{} // closed when the process has handled the signal
+}
 
 func (m faultSink) Emit(event report.Event) {
 	fmt.Printf("%s\t%s\n", event.Kind, event.Message)
 	if m.at == "" || event.Kind != report.Waiting || !strings.Contains(event.Message, m.at) {
 		return
 	}
-	if m.command == "" {
+	switch {
+	case m.interrupts:
+		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+		<-m.interrupted
+		return
+	case m.command == "":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
 	if output, err := exec.Command("/bin/sh", "-c", m.command).CombinedOutput(); err != nil {
@@ -45,13 +53,14 @@ func (m faultSink) Emit(event report.Event) {
 
 func main() {
 	flags := pflag.NewFlagSet("mortal", pflag.ContinueOnError)
-	of := faultSink{}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	of := faultSink{interrupted: ctx.Done()}
 	flags.StringVar(&of.at, "at", "", "exit when `TEXT` is printed")
 	flags.StringVar(&of.command, "run", "", "run `COMMAND` instead of exiting, and continue")
+	flags.BoolVar(&of.interrupts, "interrupt", false, "interrupt the migration instead of exiting")
 	leaves := flags.Bool("leave", false, "give the uplink back")
 	defaults := config.Defaults()
 	flags.AddFlagSet(config.FlagSet(&defaults))
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := flags.Parse(os.Args[1:])
 	switch {
 	case err != nil:

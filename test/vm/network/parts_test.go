@@ -17,11 +17,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
 )
 
-// migrationCommand is the migration, with a timeout for an emulated machine.
-const migrationCommand = "join --only network --network-timeout " + testenv.NetworkTimeout + " "
-
-// shortTimeout shortens the safeguards' timeouts. Half a minute would be too short on a busy host.
-const shortTimeout = " --network-timeout 60s "
+const (
+	// networkTimeout is the flag for the timeout of a migration in an emulated machine.
+	networkTimeout = " --network-timeout " + testenv.NetworkTimeout + " "
+	// shortTimeout is networkTimeout for tests in which it passes. A migration takes about 20 s on a quiet host.
+	shortTimeout = " --network-timeout 3m "
+	// migrationCommand is the migration.
+	migrationCommand = "join --only network" + networkTimeout
+)
 
 // isThorough reports whether THOROUGH requests every fault at every step of the migration, with the
 // full timeouts of the safeguards. Otherwise each fault is tested once.
@@ -49,7 +52,7 @@ const criticalStep = "the new profile of"
 // migrationSteps runs a migration with mortal and returns the text that announces each step.
 func migrationSteps(ctx context.Context, t *testing.T, h host) []string {
 	t.Helper()
-	output, err := machine.Output(ctx, "mortal"+shortTimeout+h.Flags)
+	output, err := machine.Output(ctx, "mortal"+networkTimeout+h.Flags)
 	must(t, err)
 	var found []string
 	for line := range strings.Lines(output) {
