@@ -15,12 +15,9 @@ import (
 	"testing"
 )
 
-// repositories builds the package repositories once.
+// repositories builds the package repositories once, beside the logs: another test can build its own at the same time.
 var repositories = sync.OnceValues(func() (string, error) {
-	out, err := filepath.Abs("../../../build/e2e-rpm")
-	if err != nil {
-		return "", err
-	}
+	out := filepath.Join(logs, "rpm")
 	build := exec.Command("../../rpm/repositories.sh", out)
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	return out, build.Run()
