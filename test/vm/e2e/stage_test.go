@@ -19,14 +19,14 @@ import (
 )
 
 // newContext returns a context after it has prepared a machine that has never joined, a cluster
-// without nodes, and new user data in the machine. The context ends after 40 minutes, or 5 hours with
+// without nodes, and new user data in the machine. The context ends after 2 hours, or 5 hours with
 // THOROUGH=1.
 func newContext(t *testing.T) context.Context {
 	t.Helper()
 	if os.Getenv("THOROUGH") != "" {
 		return newContextFor(t, 5*time.Hour)
 	}
-	return newContextFor(t, 40*time.Minute)
+	return newContextFor(t, 2*time.Hour)
 }
 
 // newContextFor is newContext with another timeout.
