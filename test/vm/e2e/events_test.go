@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +27,7 @@ import (
 // reports them as resolved. Others need a command of the administrator. In between the node is healthy.
 // After a failed event the test continues if the node is healthy, and otherwise lists the remaining events.
 func TestEventsInTheLifeOfANode(t *testing.T) {
-	ctx := newContextFor(t, 45*time.Minute) // most of it are intervals of the service's checks
+	ctx := newContext(t)
 	cluster := &changingCluster{payload: servedPayload(t)}
 	conf := fileContent(t, cluster.payload, ignition.KubeletConfigPath)
 	// By default kubelet reports the pressure for five minutes after it has ended.

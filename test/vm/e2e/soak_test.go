@@ -127,7 +127,7 @@ func newCampaign(t *testing.T) *campaign {
 // newLife prepares a machine that has never joined, and a cluster without nodes.
 func (c *campaign) newLife(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 	t.Cleanup(cancel)
 	if !environment.Machine.Running() { // an earlier run has cut its power and failed
 		must(t, environment.Machine.Boot(ctx))

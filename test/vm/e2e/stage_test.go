@@ -19,7 +19,7 @@ import (
 )
 
 // newContext returns a context after it has prepared a machine that has never joined, a cluster
-// without nodes, and new user data in the machine. The context ends after 2 hours, or 5 hours with
+// without nodes, and new user data in the machine. The context ends after 2 hours, or 5 with
 // THOROUGH=1.
 func newContext(t *testing.T) context.Context {
 	t.Helper()

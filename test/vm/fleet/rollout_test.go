@@ -36,7 +36,7 @@ const (
 // TestRollout installs the controller, enrolls three machines, which join with nothing but their join tokens, and
 // upgrades them by a change of the NodePool: one after the other, up to the first failure, and back.
 func TestRollout(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 	defer cancel()
 	t.Cleanup(func() { saveJournals(t) })
 	m := startManagement(ctx, t)

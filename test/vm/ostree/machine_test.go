@@ -35,7 +35,7 @@ func start(ctx context.Context, t *testing.T, class vm.Class) (m *vm.Machine, ba
 }
 
 func testContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 	t.Cleanup(cancel)
 	return ctx
 }
