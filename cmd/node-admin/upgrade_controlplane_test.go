@@ -51,7 +51,7 @@ func (h *hostedCluster) setRolloutStatus(t *testing.T, status v1alpha1.NodeRollo
 
 func (h *hostedCluster) testUpgrade(t *testing.T) {
 	h.enroll(t, "upgraded", nil)
-	// Neither a look nor a setting nor a typing error starts an upgrade.
+	// Neither the state nor a setting nor a typing error starts an upgrade.
 	for _, args := range [][]string{
 		{"workers"}, {"workers", "--stop"}, {"workers", "--output", "json"}, {"workers", "--pause"},
 		{"workers", "--max-unavailable", "10%"}, {"wokers"}, {"wokers", "--start"}, {"worker-1.example.com", "--start"},

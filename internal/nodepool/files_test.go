@@ -45,7 +45,7 @@ func TestFormatsWithoutRepository(t *testing.T) {
 	}
 }
 
-// A file names what it does not install, so that nobody waits for hosts that cannot join.
+// A file names what it does not install, because its host could otherwise not join.
 func TestMissingInFirstBootFiles(t *testing.T) {
 	const repository, software = "the files contain no package repository: ", "the files register no subscription"
 	for name, test := range map[string]struct {

@@ -34,7 +34,7 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// The API server sets spec.management.replace in every NodePool, so only the upgrade type says which limit counts.
+// The API server sets spec.management.replace in every NodePool, so only the limit of the upgrade type counts.
 func TestMaxUnavailable(t *testing.T) {
 	const replace = `"replace": {"strategy": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": %s}}`
 	for management, want := range map[string]string{
