@@ -34,7 +34,7 @@ func (d *Description) next(now time.Time) []report.Problem {
 	case d.isUpgrading():
 		all = append(all, report.Problem{
 			Message: "the agent upgrades the node: it has cordoned the Node, and uncordons it at the end",
-			Remedy:  "# wait; the progress is on the host:\njournalctl -f -u hcp-node-agent",
+			Remedy:  "journalctl -u hcp-node-agent # on the host: the progress; wait until it has ended",
 		})
 	case d.Node.IsUnschedulable:
 		all = append(all, report.Problem{
