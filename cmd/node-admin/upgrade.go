@@ -111,7 +111,7 @@ func upgradePermissions() []permission {
 		{verbs: "list", resource: enrollmentResource, purpose: "without a NodeRollout"},
 		{
 			verbs: "get", resource: "secrets", namespace: v1alpha1.Namespace,
-			purpose: "for a NodePool without nodes",
+			purpose: "for a new NodePool",
 		},
 		{verbs: "create", resource: resource, purpose: "for --start"},
 		{verbs: "update", resource: resource, purpose: "for settings"},

@@ -71,17 +71,18 @@ func (h *hostedCluster) testUpgrade(t *testing.T) {
 	if err != nil || strings.Contains(string(body), `"name"`) {
 		t.Fatalf("a NodeRollout exists: %s, %v", body, err)
 	}
-	got := h.exec(t, "upgrade", "workers")
-	if want := "upgrade workers --start --kubeconfig " + kubetest.Plane.Kubeconfig; !strings.Contains(got.Out, want) {
+	got := runCommandLine(t, "upgrade", "workers", "--kubeconfig", kubetest.Plane.Kubeconfig)
+	if want := "upgrade workers --start --kubeconfig " + kubetest.Plane.Kubeconfig + "\n"; !strings.Contains(got.Out, want) {
 		t.Errorf("how it is started: %+v", got)
 	}
 	if got := h.exec(t, "upgrade", "workers", "--start"); got.Code != report.Success || got.Out !=
 		"the controller has not reported about NodePool workers yet\nlimits: max-unavailable that of the NodePool, else 1, "+
-			"max-failures 0\n\noc --kubeconfig "+kubetest.Plane.Kubeconfig+" get noderollout workers --watch\n" {
+			"max-failures 0\n\noc get noderollout workers --watch\n" {
 		t.Errorf("new: %+v", got)
 	}
 	h.testRolloutSpec(t)
 	h.testRolloutStatus(t)
+	h.createNamespace(t)
 	h.grant(t, "upgrader", upgradePermissions())
 	h.await(t, "upgrader", "upgrade", "workers", "--pause")
 	h.await(t, "upgrader", "upgrade", "workers", "--retry", "worker-1")
@@ -185,9 +186,10 @@ worker-1 failed: no space \x1b[2J
 worker-2 failed: no network
 
 # when the cause is removed:
-hcp-node-admin upgrade workers --retry worker-1 --kubeconfig `
+hcp-node-admin upgrade workers --retry worker-1
+`
 	got := h.exec(t, "upgrade", "workers")
-	if diff := cmp.Diff(want+kubetest.Plane.Kubeconfig+"\n", got.Out); diff != "" {
+	if diff := cmp.Diff(want, got.Out); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 	if got := h.exec(t, "upgrade", "workers", "--output", "name"); got.Out != "noderollout.hcp-node-agent.io/workers\n" {
