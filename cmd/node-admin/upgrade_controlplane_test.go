@@ -53,8 +53,14 @@ func (h *hostedCluster) testUpgrade(t *testing.T) {
 	h.enroll(t, "upgraded", nil)
 	// Neither the state nor a setting nor a typing error starts an upgrade.
 	for _, args := range [][]string{
-		{"workers"}, {"workers", "--stop"}, {"workers", "--output", "json"}, {"workers", "--pause"},
-		{"workers", "--max-unavailable", "10%"}, {"wokers"}, {"wokers", "--start"}, {"worker-1.example.com", "--start"},
+		{"workers"},
+		{"workers", "--stop"},
+		{"workers", "--output", "json"},
+		{"workers", "--pause"},
+		{"workers", "--max-unavailable", "10%"},
+		{"wokers"},
+		{"wokers", "--start"},
+		{"worker-1.example.com", "--start"},
 	} {
 		isShown := args[0] == "workers" && (len(args) == 1 || args[1] == "--stop")
 		got := h.exec(t, append([]string{"upgrade"}, args...)...)
@@ -72,7 +78,8 @@ func (h *hostedCluster) testUpgrade(t *testing.T) {
 		t.Fatalf("a NodeRollout exists: %s, %v", body, err)
 	}
 	got := runCommandLine(t, "upgrade", "workers", "--kubeconfig", kubetest.Plane.Kubeconfig)
-	if want := "upgrade workers --start --kubeconfig " + kubetest.Plane.Kubeconfig + "\n"; !strings.Contains(got.Out, want) {
+	want := "upgrade workers --start --kubeconfig " + kubetest.Plane.Kubeconfig + "\n"
+	if !strings.Contains(got.Out, want) {
 		t.Errorf("how it is started: %+v", got)
 	}
 	if got := h.exec(t, "upgrade", "workers", "--start"); got.Code != report.Success || got.Out !=
@@ -86,8 +93,10 @@ func (h *hostedCluster) testUpgrade(t *testing.T) {
 	h.grant(t, "upgrader", upgradePermissions())
 	h.await(t, "upgrader", "upgrade", "workers", "--pause")
 	h.await(t, "upgrader", "upgrade", "workers", "--retry", "worker-1")
-	for _, want := range []string{"the nodes of NodePool workers are upgraded by hand again\n",
-		"NodePool workers has no NodeRollout: its nodes are upgraded by hand\n"} {
+	for _, want := range []string{
+		"the nodes of NodePool workers are upgraded by hand again\n",
+		"NodePool workers has no NodeRollout: its nodes are upgraded by hand\n",
+	} {
 		if got := h.await(t, "upgrader", "upgrade", "workers", "--stop"); got.Out != want || h.rollout(t) != nil {
 			t.Errorf("--stop: %+v", got)
 		}

@@ -80,7 +80,10 @@ func TestSectionsWithoutAPIServer(t *testing.T) {
 
 // The cause in the log of a unit replaces the advice to search the log. A normal start logs errors too.
 func TestUnitFindingsHaveTheCause(t *testing.T) {
-	known := cause{": it cannot use its configuration /etc/kubernetes/kubelet.conf: yaml: line 66", "hcp-node-agent status"}
+	known := cause{
+		text:   ": it cannot use its configuration /etc/kubernetes/kubelet.conf: yaml: line 66",
+		remedy: "hcp-node-agent status",
+	}
 	required := map[string]bool{kubelet.UnitName: true}
 	for name, test := range map[string]struct {
 		state systemd.UnitState
@@ -88,21 +91,25 @@ func TestUnitFindingsHaveTheCause(t *testing.T) {
 		want  string
 	}{
 		"restarted": {
-			systemd.UnitState{Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"}, known,
+			systemd.UnitState{Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"},
+			known,
 			"problem: kubelet.service exits soon after each start (exit-code): it cannot use its configuration " +
 				"/etc/kubernetes/kubelet.conf: yaml: line 66 => hcp-node-agent status",
 		},
 		"failed": {
-			systemd.UnitState{Load: "loaded", Active: "failed", Result: "exit-code"}, known,
+			systemd.UnitState{Load: "loaded", Active: "failed", Result: "exit-code"},
+			known,
 			"problem: kubelet.service is not running (failed, exit-code): it cannot use its configuration " +
 				"/etc/kubernetes/kubelet.conf: yaml: line 66 => hcp-node-agent status",
 		},
 		"unknown cause": {
-			systemd.UnitState{Load: "loaded", Active: "activating", Sub: "start"}, cause{"; last error: any", ""},
+			systemd.UnitState{Load: "loaded", Active: "activating", Sub: "start"},
+			cause{text: "; last error: any"},
 			"warning: kubelet.service is starting (start) => systemctl status kubelet",
 		},
 		"masked": {
-			systemd.UnitState{Load: "masked", Active: "inactive"}, known,
+			systemd.UnitState{Load: "masked", Active: "inactive"},
+			known,
 			"problem: kubelet.service is not running: its load state in systemd is masked => systemctl cat kubelet.service",
 		},
 	} {

@@ -38,7 +38,7 @@ func Run(ctx context.Context, options inputs.Options) (Report, error) {
 		Phase:    d.phase(),
 	}
 	run := func(part section) []report.Finding { return part.run(ctx, d) }
-	findings := append(opened, runSections(sections(), run)...)
+	findings := slices.Concat(opened, runSections(sections(), run))
 	if !d.run.State.Exists() && d.stateErr == nil {
 		options.CompleteFindings(findings)
 	}

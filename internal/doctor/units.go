@@ -53,7 +53,7 @@ func inspectUnits(ctx context.Context, d *diagnostics) ([]report.Finding, error)
 		states[u.name], required[u.name] = state, d.run.State.HasCompleted(u.step)
 		if required[u.name] && state.Active != "active" {
 			text, remedy := servicelog.Explain(servicelog.LastErrors(ctx, u.name, 60, "--since=-6min"))
-			causes[u.name] = cause{text, remedy}
+			causes[u.name] = cause{text: text, remedy: remedy}
 		}
 	}
 	return unitFindings(states, required, causes), nil

@@ -34,7 +34,8 @@ func TestNodePoolLabel(t *testing.T) {
 		}
 	}
 	for _, object := range []*metav1.ObjectMeta{
-		{Name: "user-data-workers"}, {Name: "workers", Labels: map[string]string{LabelNodePool: "workers"}},
+		{Name: "user-data-workers"},
+		{Name: "workers", Labels: map[string]string{LabelNodePool: "workers"}},
 		{Name: "user-data-", Labels: map[string]string{LabelNodePool: ""}},
 	} {
 		if got := PublishedNodePool(object); got != "" {
