@@ -13,6 +13,7 @@ needs=(
   "dnsmasq dnsmasq-base"
   "ip iproute2"
   "tinyproxy tinyproxy-bin"
+  "haproxy haproxy"
   # building the machine's image
   "mmdebstrap mmdebstrap"
   "/usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring"
@@ -108,7 +109,7 @@ echo "deps: installing ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
 # The tests use only the binaries of these packages. Their services must not run on
 # this host, now or after the next boot. systemctl may not be installed yet.
-for package in openvswitch-switch prometheus prometheus-node-exporter; do
+for package in haproxy openvswitch-switch prometheus prometheus-node-exporter; do
   case " ${missing[*]} " in
     *" $package "*)
       install -d /etc/systemd/system

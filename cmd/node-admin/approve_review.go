@@ -46,9 +46,6 @@ func reviewCSRs(ctx context.Context, p *cli.Printer, a *approver.Approver, name 
 	}
 	var commands []string
 	for _, one := range reviews {
-		for i := range one.Findings {
-			one.Findings[i].Remedy = report.Remedy(p.Program.Rename(string(one.Findings[i].Remedy)))
-		}
 		document := reviewDocument{report.Meta("CSRReview"), one}
 		if err := p.Document(document, func(w *report.Page) { printReview(w, one) }); err != nil {
 			return err

@@ -70,6 +70,7 @@ the Lease ` + controller.LeaseName + ` works.`,
 }
 
 func (o controllerOptions) run(ctx context.Context, p *cli.Printer) error {
+	p.Program.Cluster = "" // the files are those of a pod, and some remedies are for the management cluster
 	if err := o.publish.check(); err != nil {
 		return err
 	}

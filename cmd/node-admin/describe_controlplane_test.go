@@ -59,7 +59,8 @@ func (h *hostedCluster) testDescribe(t *testing.T) {
 		"\nAgent, as the node itself reports:\n  State:            Degraded\n  Reason:           [2J]0;title  ok 31m",
 		"\nCSRs:\n", "\nEvents:\n", "  9d     Warning  Rebooted: [2J]0;title  ok 31m\n",
 		"  8d     Warning  NodeFailed: kubelet stopped\n",
-		"\nNext:\n  - the node is Failed: kubelet stopped\n# remedy: on the host\nhcp-node-agent doctor\n",
+		"\nNext:\n  - the agent reports: [2J]0;title  ok 31m", "\n# remedy: on the host\nhcp-node-agent doctor\n",
+		"\n  - the node is Failed: kubelet stopped\n# remedy: on the host\nhcp-node-agent doctor\n",
 		"\nhcp-node-admin approve described\n", "\noc adm uncordon described\n",
 	} {
 		found := strings.Index(got.Out[at:], want)

@@ -170,6 +170,10 @@ func (o *enrollOptions) enroll(ctx context.Context, p *cli.Printer, nodes []stri
 		err = o.enrollInCluster(ctx, p.In, options, &document.Result)
 	}
 	document.Findings = append(findings, document.Findings...)
+	if len(document.Enrolled) > 0 {
+		missing := nodepool.Format(*o.format).Missing(o.firstBoot.repository)
+		document.Findings = append(document.Findings, missing...)
+	}
 	return err
 }
 

@@ -248,7 +248,9 @@ func (e *enrollTest) checkFirstBoot(t *testing.T) {
 	got := e.enroll(t, "workers", "boot-1", "boot-6", "--format", "cloud-init")
 	content := string(mustReadFile(t, filepath.Join(e.dir, "tokens/boot-1.cloud-init.yaml")))
 	if got.Code != report.Success || !strings.Contains(content, "secret: user-data-workers") ||
-		!strings.Contains(got.Out, "boot-6: created, ") {
+		!strings.Contains(got.Out, "boot-6: created, ") ||
+		!strings.Contains(unwrap(got.Out), "the files contain no package repository: ") ||
+		!strings.Contains(unwrap(got.Out), "do not install kubelet, CRI-O and Open vSwitch") {
 		t.Errorf("%+v", got)
 	}
 	e.unpublish(t)

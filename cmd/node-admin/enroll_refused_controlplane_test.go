@@ -205,7 +205,7 @@ func (e *enrollTest) checkRevoke(t *testing.T) {
 	e.hosted.run(t, "apiVersion: v1\nkind: Node\nmetadata: {name: revoked-5}\n", "create", "-f", "-")
 	got := runCommandLine(t, "token", "revoke", "revoked-1", "revoked-5", "none", "--kubeconfig", kubeconfig)
 	if got.Code != report.Usage || !strings.Contains(got.Out, "revoked-1: join token revoked") ||
-		!strings.Contains(got.Out, "\nhcp-node-admin remove revoked-5 --kubeconfig hosted.kubeconfig\n") ||
+		!strings.Contains(got.Out, "\nhcp-node-admin remove revoked-5 --kubeconfig "+kubeconfig+"\n") ||
 		strings.Contains(got.Out, "remove revoked-1") || !strings.Contains(got.Err, "no NodeEnrollment exists for none") {
 		t.Errorf("%+v", got)
 	}

@@ -119,10 +119,13 @@ func (h *hostedCluster) grant(t *testing.T, user string, permissions []permissio
 	}
 }
 
-// exec runs a command as an administrator.
+// exec runs a command as an administrator. Commands in its output are without the kubeconfig, which they have.
 func (*hostedCluster) exec(t *testing.T, args ...string) clitest.Result {
 	t.Helper()
-	return runCommandLine(t, append(args, "--kubeconfig", kubetest.Plane.Kubeconfig)...)
+	flag := " --kubeconfig " + kubetest.Plane.Kubeconfig
+	got := runCommandLine(t, append(args, "--kubeconfig", kubetest.Plane.Kubeconfig)...)
+	got.Out, got.Err = strings.ReplaceAll(got.Out, flag, ""), strings.ReplaceAll(got.Err, flag, "")
+	return got
 }
 
 // await runs a command as a user until it succeeds. The authorizer of the API server needs a moment for new rights.

@@ -115,5 +115,6 @@ func (m *managementCluster) userDataCommand(t *testing.T, kubeconfig string, arg
 // variable replaces what differs between runs.
 func variable(text string) string {
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(10h5\dm\)`).ReplaceAllString(text, "TIME (10h59m)")
+	text = regexp.MustCompile(` --kubeconfig /\S+`).ReplaceAllString(text, " --kubeconfig FILE")
 	return regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(text, "ADDRESS")
 }

@@ -88,10 +88,10 @@ func (o *migrateOptions) run(ctx context.Context, p *cli.Printer) error {
 		TypeMeta: report.Meta("MigrateResult"), Enrollments: all, DryRun: o.migration.DryRun,
 		CommandResult: report.ResultOf(err),
 	}
-	return p.FinishPartly(err, document, func(w *report.Page) { o.print(w, document) })
+	return p.FinishPartly(err, document, func(w *report.Page) { o.print(w, document, p.Program) })
 }
 
-func (o *migrateOptions) print(w *report.Page, document migrateDocument) {
+func (o *migrateOptions) print(w *report.Page, document migrateDocument, program cli.Program) {
 	for _, one := range document.Enrollments {
 		text := string(one.State)
 		if one.BoundKey != "" {
@@ -106,11 +106,9 @@ func (o *migrateOptions) print(w *report.Page, document migrateDocument) {
 		w.Printf("# nothing was changed, because of --dry-run\n")
 		return
 	}
-	w.Printf("# when all enrollments are migrated, delete the records and the former permissions:\n"+
-		"oc --kubeconfig hosted.kubeconfig -n %[1]s delete configmap %[2]s\n"+
-		"oc --kubeconfig hosted.kubeconfig -n %[3]s delete role,rolebinding,serviceaccount \\\n"+
-		"    hcp-node-admin-approver\n"+
-		"oc --kubeconfig hosted.kubeconfig delete clusterrole,clusterrolebinding \\\n"+
-		"    hcp-node-admin-approver\n",
-		report.ShellWord(o.migration.Namespace), report.ShellWord(o.migration.ConfigMap), enroll.DefaultRecordsNamespace)
+	w.Printf("%s\n", program.Remedy(report.Remedyf("# when all enrollments are migrated, delete the records and the "+
+		"former permissions:\noc -n %[1]s delete configmap %[2]s\n"+
+		"oc -n %[3]s delete role,rolebinding,serviceaccount hcp-node-admin-approver\n"+
+		"oc delete clusterrole,clusterrolebinding hcp-node-admin-approver",
+		report.ShellWord(o.migration.Namespace), report.ShellWord(o.migration.ConfigMap), enroll.DefaultRecordsNamespace)))
 }

@@ -62,7 +62,7 @@ func (h *hostedCluster) testFailures(t *testing.T) {
 	for _, args := range fleetCommands("worker-1") {
 		forbidden := runCommandLine(t, append(args, "--kubeconfig", h.as(t, "without-rights"))...)
 		if forbidden.Code != report.CredentialRefused || !strings.Contains(forbidden.Err, ": no permission: ") ||
-			!strings.Contains(forbidden.Err, "\noc create clusterrole hcp-node-") {
+			!strings.Contains(forbidden.Err, " create clusterrole hcp-node-") {
 			t.Errorf("%q, forbidden: %+v", args, forbidden)
 		}
 		unreachable := runCommandLine(t, append(args, "--kubeconfig", h.unreachable(t))...)

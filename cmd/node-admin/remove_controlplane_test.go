@@ -27,12 +27,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
-func (h *hostedCluster) testRemove(t *testing.T) {
+// createNamespace creates the namespace of the controller, unless another test has created it.
+func (h *hostedCluster) createNamespace(t *testing.T) {
+	t.Helper()
 	_, err := h.admin.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Namespace}}, metav1.CreateOptions{})
-	if err != nil {
+	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
+}
+
+func (h *hostedCluster) testRemove(t *testing.T) {
+	h.createNamespace(t)
 	t.Run("ready", h.checkReadyIsKept)
 	t.Run("success", h.checkRemoval)
 	t.Run("permissions", h.checkRemovePermissions)

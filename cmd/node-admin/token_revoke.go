@@ -81,7 +81,7 @@ func revoke(ctx context.Context, p *cli.Printer, flags clusterFlags, nodes []str
 		}
 	}
 	if len(missing) > 0 {
-		return report.Fail(report.Usage, "oc --kubeconfig hosted.kubeconfig get nodeenrollments",
+		return report.Fail(report.Usage, "oc get nodeenrollments",
 			"no NodeEnrollment exists for %s", strings.Join(missing, ", "))
 	}
 	return nil
@@ -95,7 +95,7 @@ func printRevoked(w *report.Page, document revokeDocument, program cli.Program) 
 		if node.NodeExists {
 			w.Item("  ", fmt.Sprintf("Node %s has joined and remains; to remove it, run hcp-node-agent leave on the host, then:",
 				node.NodeName))
-			w.Printf("%s", program.Rename("hcp-node-admin remove "+node.NodeName+" --kubeconfig hosted.kubeconfig\n"))
+			w.Printf("%s\n", program.Remedy(report.Remedy("hcp-node-admin remove "+node.NodeName)))
 		}
 	}
 }

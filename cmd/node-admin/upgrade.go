@@ -5,13 +5,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -25,7 +23,8 @@ import (
 // upgradeOptions are the flags of upgrade.
 type upgradeOptions struct {
 	cluster                clusterFlags
-	pause, resume, stop    bool
+	start, stop            bool
+	pause, resume          bool
 	maxUnavailable, canary string
 	window, timeZone       string
 	windowDuration         time.Duration
@@ -41,12 +40,14 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:         "upgrade NODEPOOL",
 		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.Interrupted),
-		Short:       "Let the controller upgrade the nodes of a NodePool",
-		Long: `Upgrade creates or changes the NodeRollout of a NodePool in the hosted cluster,
-and prints its state. From then on, the controller gives nodes whose
-configuration differs from that of the NodePool a slot, one after the other, and
-the agent of a node with a slot upgrades the node: also after a change of the
-NodePool in the future, and back to a former release.
+		Short:       "Show, start and control the upgrade of the nodes of a NodePool",
+		Long: `Upgrade prints the state of the NodeRollout of a NodePool in the hosted cluster,
+and changes nothing without a flag that names a change.
+
+With --start, it creates the NodeRollout. From then on, the controller gives
+nodes whose configuration differs from that of the NodePool a slot, one after
+the other, and the agent of a node with a slot upgrades the node: also after a
+change of the NodePool in the future, and back to a former release.
 
 A node is drained before its upgrade. If the upgrade fails, the agent restores
 the node, and the rollout stops after --max-failures nodes. A failed upgrade is
@@ -54,7 +55,8 @@ repeated only with --retry.
 
 The user data of the NodePool must be published in the hosted cluster.` + describePermissions(upgradePermissions()),
 		Example: "  hcp-node-admin upgrade workers\n" +
-			"  hcp-node-admin upgrade workers --max-unavailable 10% \\\n" +
+			"  hcp-node-admin upgrade workers --start\n" +
+			"  hcp-node-admin upgrade workers --start --max-unavailable 10% \\\n" +
 			"      --window '0 1 * * SAT' --window-duration 4h\n" +
 			"  hcp-node-admin upgrade workers --pause\n" +
 			"  hcp-node-admin upgrade workers --retry worker-7.example.com",
@@ -71,6 +73,7 @@ The user data of the NodePool must be published in the hosted cluster.` + descri
 	o.output = p.BindOutput(c, "output `FORMAT`: text; json or yaml, the NodeRollout; or name", "text", "json", "yaml",
 		"name")
 	c.MarkFlagsMutuallyExclusive("pause", "resume", "stop")
+	c.MarkFlagsMutuallyExclusive("start", "stop")
 	c.ValidArgsFunction = completeOne(completeFrom(&o.cluster, fleet.Client.NodePools))
 	cli.CompleteFlag(c, "retry", completeFrom(&o.cluster, fleet.Client.NodeNames))
 	cli.CompleteFlag(c, "end-slot", completeFrom(&o.cluster, fleet.Client.NodeNames))
@@ -81,6 +84,8 @@ The user data of the NodePool must be published in the hosted cluster.` + descri
 
 func (o *upgradeOptions) addFlags(flags *pflag.FlagSet) {
 	o.cluster.add(flags, ", or - for standard input")
+	flags.BoolVar(&o.start, "start", false,
+		"create the NodeRollout if it does not exist: the controller then drains and upgrades the nodes")
 	flags.StringVar(&o.maxUnavailable, "max-unavailable", "",
 		"`NUMBER` or percentage of nodes that may be unavailable at a time (default that of the NodePool, else 1)")
 	flags.BoolVar(&o.pause, "pause", false, "give no more slots; upgrades in progress are completed")
@@ -102,13 +107,20 @@ func (o *upgradeOptions) addFlags(flags *pflag.FlagSet) {
 func upgradePermissions() []permission {
 	const resource = "noderollouts.hcp-node-agent.io"
 	return []permission{
-		{verbs: "get,create,update", resource: resource},
+		{verbs: "get", resource: resource},
+		{verbs: "list", resource: enrollmentResource, purpose: "without a NodeRollout"},
+		{
+			verbs: "get", resource: "secrets", namespace: v1alpha1.Namespace,
+			purpose: "for a new NodePool",
+		},
+		{verbs: "create", resource: resource, purpose: "for --start"},
+		{verbs: "update", resource: resource, purpose: "for settings"},
 		{verbs: "update", resource: "noderollouts/status.hcp-node-agent.io", purpose: "for --retry and --end-slot"},
 		{verbs: "delete", resource: resource, purpose: "for --stop"},
 	}
 }
 
-// change returns the change of the specification. It fails if a flag is not valid.
+// change returns the change of the specification, nil for none. It fails if a flag is not valid.
 func (o *upgradeOptions) change() (func(*v1alpha1.NodeRolloutSpec), error) {
 	var changes []func(*v1alpha1.NodeRolloutSpec)
 	add := func(flag string, change func(*v1alpha1.NodeRolloutSpec)) {
@@ -155,6 +167,9 @@ func (o *upgradeOptions) change() (func(*v1alpha1.NodeRolloutSpec), error) {
 			spec.SlotTimeout = &metav1.Duration{Duration: o.slotTimeout}
 		}
 	})
+	if len(changes) == 0 && !o.start {
+		return nil, nil
+	}
 	return func(spec *v1alpha1.NodeRolloutSpec) {
 		for _, change := range changes {
 			change(spec)
@@ -172,50 +187,40 @@ func (o *upgradeOptions) run(ctx context.Context, p *cli.Printer, nodePool strin
 		return err
 	}
 	if o.stop {
-		if _, err := client.StopRollout(ctx, nodePool); err != nil {
+		existed, err := client.StopRollout(ctx, nodePool)
+		if err != nil {
 			return err
 		}
-		return p.Document(nil, func(w *report.Page) {
-			w.Item("", "the nodes of NodePool "+nodePool+" are upgraded by hand again")
-		})
+		text := "NodePool " + nodePool + " has no NodeRollout: its nodes are upgraded by hand"
+		if existed {
+			text = "the nodes of NodePool " + nodePool + " are upgraded by hand again"
+		}
+		return p.Document(nil, func(w *report.Page) { w.Item("", text) })
 	}
 	if len(o.retried)+len(o.ended) > 0 {
 		if err := client.Release(ctx, nodePool, o.retried, o.ended); err != nil {
 			return err
 		}
 	}
-	object, err := client.ChangeRollout(ctx, nodePool, change)
-	if err != nil {
-		return err
+	var object *v1alpha1.NodeRollout
+	if change == nil {
+		object, err = client.Rollout(ctx, nodePool)
+	} else {
+		object, err = client.ChangeRollout(ctx, nodePool, o.start, change)
 	}
-	if *o.output != "text" {
+	switch {
+	case err != nil:
+		return err
+	case object == nil && *o.output != "text":
+		return fleet.WithoutRollout(nodePool)
+	case *o.output != "text":
 		return objectPrinter(*o.output).PrintObj(object, p.Out)
 	}
-	return p.Document(object, func(w *report.Page) { printRollout(w, object) })
-}
-
-// printRollout prints the state of a rollout, and how its failures are continued.
-func printRollout(w *report.Page, object *v1alpha1.NodeRollout) {
-	status := object.Status
-	if status.Config == "" && status.Waiting == "" {
-		w.Item("", "the controller has not reported about NodePool "+object.Name+" yet")
-		w.Printf("\noc get noderollout %s --watch\n", object.Name)
-		return
-	}
-	w.Item("", fmt.Sprintf("NodePool %s: release %s, configuration %s", object.Name, status.Release, status.Config))
-	w.Item("", fmt.Sprintf("%d nodes: %d updated, %d unavailable, %d failed", status.Nodes, status.Updated,
-		status.Unavailable, status.Failed))
-	for _, slot := range status.Slots {
-		w.Item("", fmt.Sprintf("%s may upgrade since %s", slot.Node, duration.HumanDuration(time.Since(slot.Given.Time))))
-	}
-	if status.Waiting != "" {
-		w.Item("", "waiting: "+report.EscapeLine(status.Waiting))
-	}
-	for _, failure := range status.Failures {
-		w.Item("", fmt.Sprintf("%s failed: %s", failure.Node, report.EscapeLine(failure.Reason)))
-	}
-	if len(status.Failures) > 0 {
-		w.Printf("\n# when the cause is removed:\nhcp-node-admin upgrade %s --retry %s\n", object.Name,
-			report.ShellWord(status.Failures[0].Node))
-	}
+	return p.Document(nil, func(w *report.Page) {
+		if object == nil {
+			printNoRollout(w, nodePool, p.Program)
+			return
+		}
+		printRollout(w, object, p.Program)
+	})
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 const rolloutPath = "/apis/hcp-node-agent.io/v1alpha1/noderollouts/workers"
@@ -49,23 +50,61 @@ func (h *hostedCluster) setRolloutStatus(t *testing.T, status v1alpha1.NodeRollo
 }
 
 func (h *hostedCluster) testUpgrade(t *testing.T) {
-	if got := h.exec(t, "upgrade", "workers"); got.Code != report.Success ||
-		got.Out != "the controller has not reported about NodePool workers yet\n\noc get noderollout workers --watch\n" {
+	h.enroll(t, "upgraded", nil)
+	// Neither the state nor a setting nor a typing error starts an upgrade.
+	for _, args := range [][]string{
+		{"workers"},
+		{"workers", "--stop"},
+		{"workers", "--output", "json"},
+		{"workers", "--pause"},
+		{"workers", "--max-unavailable", "10%"},
+		{"wokers"},
+		{"wokers", "--start"},
+		{"worker-1.example.com", "--start"},
+	} {
+		isShown := args[0] == "workers" && (len(args) == 1 || args[1] == "--stop")
+		got := h.exec(t, append([]string{"upgrade"}, args...)...)
+		if want := map[bool]report.Code{true: report.Success, false: report.Usage}[isShown]; got.Code != want {
+			t.Errorf("%q: %+v", args, got)
+		}
+		if shown := got.Out; isShown &&
+			!strings.HasPrefix(shown, "NodePool workers has no NodeRollout: its nodes are upgraded by hand\n") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	body, err := h.admin.Discovery().RESTClient().Get().AbsPath("/apis/hcp-node-agent.io/v1alpha1/noderollouts").
+		Do(t.Context()).Raw()
+	if err != nil || strings.Contains(string(body), `"name"`) {
+		t.Fatalf("a NodeRollout exists: %s, %v", body, err)
+	}
+	got := runCommandLine(t, "upgrade", "workers", "--kubeconfig", kubetest.Plane.Kubeconfig)
+	want := "upgrade workers --start --kubeconfig " + kubetest.Plane.Kubeconfig + "\n"
+	if !strings.Contains(got.Out, want) {
+		t.Errorf("how it is started: %+v", got)
+	}
+	if got := h.exec(t, "upgrade", "workers", "--start"); got.Code != report.Success || got.Out !=
+		"the controller has not reported about NodePool workers yet\nlimits: max-unavailable that of the NodePool, else 1, "+
+			"max-failures 0\n\noc get noderollout workers --watch\n" {
 		t.Errorf("new: %+v", got)
 	}
 	h.testRolloutSpec(t)
 	h.testRolloutStatus(t)
+	h.createNamespace(t)
 	h.grant(t, "upgrader", upgradePermissions())
 	h.await(t, "upgrader", "upgrade", "workers", "--pause")
 	h.await(t, "upgrader", "upgrade", "workers", "--retry", "worker-1")
-	for range 2 { // the second time, there is none
-		got := h.await(t, "upgrader", "upgrade", "workers", "--stop")
-		if got.Out != "the nodes of NodePool workers are upgraded by hand again\n" || h.rollout(t) != nil {
+	for _, want := range []string{
+		"the nodes of NodePool workers are upgraded by hand again\n",
+		"NodePool workers has no NodeRollout: its nodes are upgraded by hand\n",
+	} {
+		if got := h.await(t, "upgrader", "upgrade", "workers", "--stop"); got.Out != want || h.rollout(t) != nil {
 			t.Errorf("--stop: %+v", got)
 		}
 	}
+	h.await(t, "upgrader", "upgrade", "workers", "--start")
+	h.await(t, "upgrader", "upgrade", "workers", "--stop")
 	if got := h.exec(t, "upgrade", "workers", "--retry", "worker-1"); got.Code != report.Usage ||
-		!strings.Contains(got.Err, "no NodeRollout workers exists") {
+		!strings.Contains(got.Err, "NodePool workers has no NodeRollout") {
 		t.Errorf("--retry without a NodeRollout: %+v", got)
 	}
 }
@@ -139,7 +178,16 @@ func (h *hostedCluster) testRolloutStatus(t *testing.T) {
 			{Node: "worker-2", Config: "844282c1", Reason: "no network", At: metav1.Now()},
 		},
 	})
+	if got := h.exec(t, "upgrade", "workers", "--pause", "--canary", "site=a", "--window", "0 1 * * SAT",
+		"--window-duration", "4h", "--slot-timeout", "90m"); got.Code != report.Success {
+		t.Error(got)
+	}
 	const want = `NodePool workers: release 4.21.3, configuration 844282c1
+paused: no upgrade begins before --resume; upgrades in progress, which are completed: 1
+limits: max-unavailable 3, max-failures 2
+slot-timeout: 1h30m0s
+canary: nodes with site=a first
+window: opens at 0 1 * * SAT (UTC) for 4h0m0s
 4 nodes: 1 updated, 1 unavailable, 2 failed
 worker-3 may upgrade since 10m
 waiting: the window is closed

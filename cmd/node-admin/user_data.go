@@ -153,6 +153,7 @@ func (o *userDataOptions) write(
 		return err
 	}
 	document.File = o.file
+	document.Findings = append(document.Findings, nodepool.Format(*o.format).Missing(o.repository)...)
 	if expires := facts.Expires(); !expires.IsZero() {
 		document.Expires = &expires
 	}

@@ -27,7 +27,7 @@ func TestControlPlaneUserData(t *testing.T) {
 	hosted := m.userDataCommand(t, m.kubeconfig(t, "", nil), "workers")
 	const noManagement = "hcp-node-admin user-data: https://ADDRESS is not a management cluster: it does not serve " +
 		"nodepools.hypershift.openshift.io; the kubeconfig may be that of the hosted cluster\n# remedy: select the " +
-		"management cluster with --context or --kubeconfig\noc config get-contexts\n"
+		"management cluster with --context or --kubeconfig\noc --kubeconfig FILE config get-contexts\n"
 	if hosted.Code != report.Refused || variable(hosted.Err) != noManagement {
 		t.Errorf("code %d, %s", hosted.Code, variable(hosted.Err))
 	}
@@ -148,15 +148,15 @@ func (m *managementCluster) checkFailures(t *testing.T, reader, lister string) {
 		want       string
 	}{
 		"no such NodePool": {lister, "none", report.Usage, "NodePool none does not exist in namespace clusters, which has: " +
-			"aws, workers\n# remedy: select the namespace with --namespace\noc get nodepools -A\n"},
+			"aws, workers\n# remedy: select the namespace with --namespace\noc --kubeconfig FILE get nodepools -A\n"},
 		"no such NodePool, without the right to list": {reader, "none", report.Usage, "NodePool none does not exist in " +
 			"namespace clusters\n"},
 		"no NodePools": {m.kubeconfig(t, "", nil), "workers -n default", report.Usage, "NodePool workers does not exist: " +
 			"namespace default has no NodePools\n"},
 		"no right for NodePools": {reader, "workers -n default", report.CredentialRefused, "getting " +
 			"nodepools.hypershift.openshift.io in namespace default of https://ADDRESS: no permission: "},
-		"no right for Secrets": {lister, "workers", report.CredentialRefused, "\noc -n clusters-hosted-a create role " +
-			"hcp-node-user-data --verb=get --resource=secrets\noc -n clusters-hosted-a create rolebinding "},
+		"no right for Secrets": {lister, "workers", report.CredentialRefused, "\noc --kubeconfig FILE -n clusters-hosted-a " +
+			"create role hcp-node-user-data --verb=get --resource=secrets\noc --kubeconfig FILE -n clusters-hosted-a create "},
 		"rejected credential": {rejected, "workers", report.CredentialRefused, "the credential of the kubeconfig is " +
 			"rejected (HTTP 401)\n# remedy: log in to the management cluster again"},
 		"unreachable": {unreachable, "workers", report.Failed, "ADDRESS refused the connection"},

@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"strings"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
@@ -62,9 +64,20 @@ func (a *Approver) ApproveManually(ctx context.Context, node ManualApproval) err
 	if len(node.Addresses) == 0 {
 		return nil
 	}
-	return a.awaitApproval(ctx, node, certificatesv1.KubeletServingSignerName, func(all []*kube.CSR) (string, error) {
+	err := a.awaitApproval(ctx, node, certificatesv1.KubeletServingSignerName, func(all []*kube.CSR) (string, error) {
 		return a.approveServingManually(ctx, node, since, all)
 	})
+	if err == nil || node.Fingerprint == "" {
+		return err
+	}
+	remedy := report.RemedyOf(err)
+	if ctx.Err() != nil {
+		remedy = report.Remedyf("# when kubelet has submitted the serving CSR; --timeout DURATION waits longer:\n"+
+			"hcp-node-admin approve %s --fingerprint %s --address %s", node.NodeName, node.Fingerprint,
+			strings.Join(enrollment.FormatAddresses(node.Addresses), ","))
+	}
+	return report.Fail(report.CodeOf(err), remedy, "the client CSR of %s is approved, its serving CSR is not: %w",
+		node.NodeName, err)
 }
 
 // awaitApproval calls approve with the node's CSRs every two seconds until approve has approved one of
@@ -98,7 +111,7 @@ func (a *Approver) awaitApproval(
 func waitError(ctx context.Context, awaited string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return report.Fail(report.ApprovalMissing, "# use --timeout DURATION to wait longer",
-			"no CSR was approved: timed out %s", cmp.Or(awaited, "waiting for the API server"))
+			"timed out %s", cmp.Or(awaited, "waiting for the API server"))
 	}
 	return report.Fail(report.Interrupted, "", "interrupted: %w", ctx.Err())
 }

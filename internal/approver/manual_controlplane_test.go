@@ -13,6 +13,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
@@ -44,6 +45,15 @@ func TestControlPlaneManualApproval(t *testing.T) {
 			csrtest.Conditions(t, csr) != approvedByAgent {
 			t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrtest.Conditions(t, csr))
 		}
+	}
+	late, waited := node, &reporttest.Recorder{}
+	late.Addresses, late.Log = []netip.Prefix{netip.MustParsePrefix("192.0.2.60/32")}, waited.Log()
+	err = a.ApproveManually(waited.DeadlineAt(t, awaitingServing), late)
+	remedy := "hcp-node-admin approve hand --fingerprint " + node.Fingerprint + " --address 192.0.2.60"
+	if err == nil || !strings.HasPrefix(err.Error(), "the client CSR of hand is approved, its serving CSR is not: timed "+
+		"out "+awaitingServing+"hand") || report.CodeOf(err) != report.ApprovalMissing ||
+		report.RemedyOf(err).Command() != remedy {
+		t.Errorf("without a serving CSR: ApproveManually() = %v; remedy %q", err, report.RemedyOf(err))
 	}
 	if csrtest.Conditions(t, foreign) != "" {
 		t.Errorf("the other key's CSR is %q", csrtest.Conditions(t, foreign))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -27,6 +28,7 @@ type Program struct {
 	Command string // how the program was called, if not by its name: "oc hcp-node"
 	Version string
 	Verbose string // usage of --verbose
+	Cluster string // the flags of this run that select its cluster, each after a space
 }
 
 // command returns the words with which users call the program.
@@ -35,6 +37,23 @@ func (p Program) command() string { return cmp.Or(p.Command, p.Name) }
 // Rename returns text in which command lines of the program begin with the words with which users call it.
 func (p Program) Rename(text string) string {
 	return strings.ReplaceAll(text, p.Name+" ", p.command()+" ")
+}
+
+// Remedy returns a remedy as users of this run can paste it: for the same cluster, with the words with which they call
+// the program.
+func (p Program) Remedy(remedy report.Remedy) report.Remedy {
+	return report.Remedy(p.Rename(string(remedy.AddFlags(p.Name, p.Cluster))))
+}
+
+// clusterFlags returns the flags of a command line that select a cluster, each after a space.
+func clusterFlags(flags *pflag.FlagSet) string {
+	words := ""
+	for _, name := range []string{"kubeconfig", "context"} {
+		if flag := flags.Lookup(name); flag != nil && flag.Changed && flag.Value.String() != "-" {
+			words += " --" + name + " " + report.ShellWord(flag.Value.String())
+		}
+	}
+	return words
 }
 
 // Streams holds the standard streams.

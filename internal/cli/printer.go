@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -56,6 +57,7 @@ func (p *Printer) BindFlags(root *cobra.Command) {
 			return err
 		}
 		*p.output = c.Flag("output").Value.String() // of BindOutput, if the command has it
+		p.Program.Cluster = clusterFlags(c.Flags())
 		p.Open()
 		return nil
 	}
@@ -161,9 +163,16 @@ func (p *Printer) stopRewriting() {
 	}
 }
 
-// Document prints a JSON document, or its text with print.
+// Document prints a JSON document, or its text with print. The remedies in slices of the document are changed to the
+// form that users can paste.
 func (p *Printer) Document(document any, print func(*report.Page)) error {
 	p.stopRewriting()
+	if document != nil {
+		copied := reflect.New(reflect.TypeOf(document)).Elem()
+		copied.Set(reflect.ValueOf(document))
+		report.ChangeRemedies(copied, p.Program.Remedy)
+		document = copied.Interface()
+	}
 	if p.JSON {
 		p.Printed = true
 		if p.OneLine {
@@ -206,8 +215,12 @@ func (p *Printer) Event(document any, text string) error {
 // Failure unless the command has printed its own. The remedy of a usage error without another is
 // the help of the command.
 func (p *Printer) Failure(path string, err error) {
-	if own := string(report.RemedyOf(err)); own != p.Program.Rename(own) {
-		err = report.Fail(report.CodeOf(err), report.Remedy(p.Program.Rename(own)), "%w", err)
+	if own := report.RemedyOf(err); own != p.Program.Remedy(own) {
+		err = report.Fail(report.CodeOf(err), p.Program.Remedy(own), "%w", err)
+	}
+	causes := report.CausesOf(err) // those of the error, which are changed
+	for i := range causes {
+		causes[i].Remedy = p.Program.Remedy(causes[i].Remedy)
 	}
 	isUsage := report.CodeOf(err) == report.Usage && report.RemedyOf(err) == ""
 	if isUsage {

@@ -122,8 +122,8 @@ func (s *scrape) addUserDataAndRollouts(ctx context.Context) error {
 	published := map[string]*metav1.PartialObjectMetadata{}
 	for i := range secrets.Items {
 		secret := &secrets.Items[i]
-		pool := secret.Labels[v1alpha1.LabelNodePool]
-		if secret.Name != v1alpha1.UserDataSecret(pool) {
+		pool := v1alpha1.PublishedNodePool(secret)
+		if pool == "" {
 			continue
 		}
 		published[pool] = secret

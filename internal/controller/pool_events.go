@@ -21,7 +21,7 @@ type nodePoolFunc func(ctx context.Context, object client.Object) string
 
 // labeledPool returns the NodePool of a Secret with user data, or of what permits to read it.
 func labeledPool(_ context.Context, object client.Object) string {
-	return object.GetLabels()[v1alpha1.LabelNodePool]
+	return v1alpha1.PublishedNodePool(object)
 }
 
 // enrolledPool returns the NodePool of a NodeEnrollment.

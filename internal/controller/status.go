@@ -51,7 +51,7 @@ func addStatusController(m manager.Manager) error {
 
 // enrollmentsOf returns the NodeEnrollments of the NodePool of a Secret with user data.
 func (r *statusReconciler) enrollmentsOf(ctx context.Context, secret client.Object) []reconcile.Request {
-	records, err := enrollmentsOfPool(ctx, r.client, secret.GetLabels()[v1alpha1.LabelNodePool])
+	records, err := enrollmentsOfPool(ctx, r.client, v1alpha1.PublishedNodePool(secret))
 	if err != nil { // the controller ends: otherwise the cache can be read
 		log.FromContext(ctx).Error(err, "reading the enrollments to update")
 	}

@@ -37,10 +37,8 @@ func Run(ctx context.Context, options inputs.Options) (Report, error) {
 		NodeName: d.run.State.NodeName,
 		Phase:    d.phase(),
 	}
-	findings := opened
-	for _, part := range sections() {
-		findings = append(findings, part.run(ctx, d)...)
-	}
+	run := func(part section) []report.Finding { return part.run(ctx, d) }
+	findings := slices.Concat(opened, runSections(sections(), run))
 	if !d.run.State.Exists() && d.stateErr == nil {
 		options.CompleteFindings(findings)
 	}

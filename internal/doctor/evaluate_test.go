@@ -230,6 +230,6 @@ func TestDoctorReportsTheUnits(t *testing.T) {
 			},
 		},
 	} {
-		t.Run(name, func(t *testing.T) { checkFindings(t, test.want, unitFindings(test.states, test.required)) })
+		t.Run(name, func(t *testing.T) { checkFindings(t, test.want, unitFindings(test.states, test.required, nil)) })
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -19,6 +21,7 @@ type section struct {
 	timeout   time.Duration
 	needsJoin bool // run only if a join was started, and no leave is in progress
 	needsRoot bool // run only as root
+	needsAPI  bool // run only if the API server responds
 	check     func(ctx context.Context, d *diagnostics) ([]report.Finding, error)
 }
 
@@ -26,6 +29,7 @@ type section struct {
 func sections() []section {
 	return []section{
 		{name: "join", timeout: 10 * time.Second, check: inspectJoin},
+		{name: apiServerSection, timeout: 15 * time.Second, needsJoin: true, needsRoot: true, check: inspectAPIServer},
 		{name: "host", timeout: 45 * time.Second, check: inspectHost},
 		{name: steps.Validate, timeout: 30 * time.Second, check: inspectValidation},
 		{name: "units", timeout: 20 * time.Second, check: inspectUnits},
@@ -35,15 +39,45 @@ func sections() []section {
 		{name: "leftovers", timeout: 20 * time.Second, check: inspectLeftovers},
 		{name: "drift", timeout: time.Minute, check: inspectDrift},
 		{name: "certificates", timeout: 10 * time.Second, needsJoin: true, check: inspectCertificates},
-		{name: "request", timeout: 20 * time.Second, needsJoin: true, check: inspectRequest},
+		{name: "request", timeout: 20 * time.Second, needsJoin: true, needsAPI: true, check: inspectRequest},
 		{
 			name: steps.ServingCertificate, timeout: 20 * time.Second,
-			needsJoin: true, needsRoot: true, check: inspectServing,
+			needsJoin: true, needsRoot: true, needsAPI: true, check: inspectServing,
 		},
 		{name: "journal", timeout: 30 * time.Second, needsJoin: true, needsRoot: true, check: inspectJournal},
-		{name: "konnectivity", timeout: 20 * time.Second, needsJoin: true, needsRoot: true, check: inspectKonnectivity},
-		{name: "node", timeout: 30 * time.Second, needsJoin: true, needsRoot: true, check: inspectNode},
+		{
+			name: "konnectivity", timeout: 20 * time.Second,
+			needsJoin: true, needsRoot: true, needsAPI: true, check: inspectKonnectivity,
+		},
+		{
+			name: "node", timeout: 30 * time.Second,
+			needsJoin: true, needsRoot: true, needsAPI: true, check: inspectNode,
+		},
 	}
+}
+
+// runSections returns the findings of sections. If the API server does not respond, those that need it are not run:
+// each would report an effect only, after its own time limit.
+func runSections(all []section, run func(section) []report.Finding) []report.Finding {
+	var findings []report.Finding
+	var skipped []string
+	isUnreachable := false
+	for _, part := range all {
+		if part.needsAPI && isUnreachable {
+			skipped = append(skipped, part.name)
+			continue
+		}
+		found := run(part)
+		findings = append(findings, found...)
+		isUnreachable = isUnreachable || part.name == apiServerSection && slices.ContainsFunc(found,
+			func(one report.Finding) bool { return one.Severity == report.SeverityProblem })
+	}
+	if len(skipped) > 0 {
+		skippedNote := note("", "not checked, because the API server does not respond: %s", strings.Join(skipped, ", "))
+		skippedNote.Check = apiServerSection
+		findings = append(findings, skippedNote)
+	}
+	return findings
 }
 
 // run runs the section. A failure or timeout becomes a finding.

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/servicelog"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -43,19 +44,31 @@ func inspectUnits(ctx context.Context, d *diagnostics) ([]report.Finding, error)
 	if d.host.Units == nil {
 		return nil, nil // a check of the host reports the reason
 	}
-	states, required := map[string]systemd.UnitState{}, map[string]bool{}
+	states, required, causes := map[string]systemd.UnitState{}, map[string]bool{}, map[string]cause{}
 	for _, u := range units() {
 		state, err := d.host.Units.UnitState(ctx, u.name)
 		if err != nil {
-			return unitFindings(states, required), err
+			return unitFindings(states, required, causes), err
 		}
 		states[u.name], required[u.name] = state, d.run.State.HasCompleted(u.step)
+		if required[u.name] && state.Active != "active" {
+			text, remedy := servicelog.Explain(servicelog.LastErrors(ctx, u.name, 60, "--since=-6min"))
+			causes[u.name] = cause{text: text, remedy: remedy}
+		}
 	}
-	return unitFindings(states, required), nil
+	return unitFindings(states, required, causes), nil
+}
+
+// cause is the cause of a unit's failure in its log: the continuation of a sentence, and a remedy if it is known.
+type cause struct {
+	text   string
+	remedy report.Remedy
 }
 
 // unitFindings returns the findings about services. required are those that must be running.
-func unitFindings(states map[string]systemd.UnitState, required map[string]bool) []report.Finding {
+func unitFindings(
+	states map[string]systemd.UnitState, required map[string]bool, causes map[string]cause,
+) []report.Finding {
 	var findings []report.Finding
 	var run []string
 	for _, u := range units() {
@@ -68,7 +81,12 @@ func unitFindings(states map[string]systemd.UnitState, required map[string]bool)
 		case state.Active == "active":
 			run = append(run, u.name)
 		case known && required[u.name]:
-			findings = append(findings, notRunningFinding(u.name, state))
+			finding, why := notRunningFinding(u.name, state), causes[u.name]
+			if state.Load == "loaded" && why.remedy != "" { // also a healthy start logs errors
+				finding.Message += why.text
+				finding.Remedy = why.remedy
+			}
+			findings = append(findings, finding)
 		}
 	}
 	if len(run) > 0 {

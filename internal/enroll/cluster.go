@@ -163,13 +163,14 @@ func (f content) checkNode(node Node, replacesNodes bool) []report.Finding {
 	for _, address := range node.Addresses {
 		if owner := f.owners[address.Addr()]; owner != "" && address.IsSingleIP() {
 			findings = append(findings, warning("address", fmt.Sprintf("%s has the address %s of %s", owner, address.Addr(),
-				node.Name), report.Remedyf("oc get nodeenrollments,nodes -o wide | grep -w %s", address.Addr())))
+				node.Name), report.Remedyf("oc --kubeconfig hosted.kubeconfig get nodeenrollments,nodes -o wide | grep -w %s",
+				address.Addr())))
 		}
 	}
 	if f.nodes[node.Name] && !replacesNodes {
 		findings = append(findings, warning("node", fmt.Sprintf("Node %s exists already: the controller admits no other "+
 			"host with this name", node.Name),
-			report.Remedyf("oc delete node %s # or enroll it with --reinstall allow", node.Name)))
+			report.Remedyf("oc --kubeconfig hosted.kubeconfig delete node %s # or enroll it with --reinstall allow", node.Name)))
 	}
 	return findings
 }

@@ -90,6 +90,7 @@ func (r *run) createAccount(ctx context.Context, object *v1alpha1.NodeEnrollment
 			return account, nil
 		}
 	}
-	return nil, report.Fail(report.Refused, report.Remedyf("oc -n %s delete serviceaccount %s # then run the same "+
-		"command again", account.Namespace, account.Name), "%s: it exists, and is not that of this NodeEnrollment", doing)
+	return nil, report.Fail(report.Refused, report.Remedyf("oc --kubeconfig hosted.kubeconfig -n %s delete "+
+		"serviceaccount %s # then run the same command again", account.Namespace, account.Name),
+		"%s: it exists, and is not that of this NodeEnrollment", doing)
 }

@@ -183,12 +183,12 @@ func (r *run) checkKept(node Node, object *v1alpha1.NodeEnrollment, enrolled Enr
 	if !sameAddresses(wanted, object.Spec.Addresses) {
 		r.result.Findings = append(r.result.Findings, warning("address", fmt.Sprintf("the addresses of NodeEnrollment %s "+
 			"are %v and were not changed to %v", node.Name, object.Spec.Addresses, wanted),
-			report.Remedyf("oc edit nodeenrollment %s", node.Name)))
+			report.Remedyf("oc --kubeconfig hosted.kubeconfig edit nodeenrollment %s", node.Name)))
 	}
 	if !enrollment.HasSettings(object, r.options.Labels, r.options.Taints) {
 		r.result.Findings = append(r.result.Findings, warning("settings", fmt.Sprintf("NodeEnrollment %s has other labels "+
 			"or taints than requested, and was not changed", node.Name),
-			report.Remedyf("oc edit nodeenrollment %s", node.Name)))
+			report.Remedyf("oc --kubeconfig hosted.kubeconfig edit nodeenrollment %s", node.Name)))
 	}
 	if enrolled.Expired && object.Status.BoundKey == "" {
 		r.result.Findings = append(r.result.Findings, warning("token", fmt.Sprintf("the join token of %s has expired and "+

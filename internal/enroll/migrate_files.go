@@ -36,7 +36,7 @@ func (c *Cluster) usedKeys(ctx context.Context, namespace, name string) (map[str
 	object, err := c.conn.Client.ConfigMaps(namespace).Get(ctx, name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, report.Fail(report.Usage, "oc --kubeconfig hosted.kubeconfig get configmaps -A # then select it with "+
+		return nil, report.Fail(report.Usage, "oc get configmaps -A # then select it with "+
 			"--namespace and --configmap",
 			"ConfigMap %s/%s, which records used join tokens, does not exist in the hosted cluster", namespace, name)
 	case err != nil:

@@ -37,11 +37,13 @@ func nodes() kind {
 	return kind{Name: "Node", resource: "nodes", path: []string{"/api/v1/nodes"}}
 }
 
-func serviceAccounts() kind {
-	return kind{
-		Name: "ServiceAccount", resource: "serviceaccounts",
-		path: []string{"/api/v1/namespaces", v1alpha1.Namespace, "serviceaccounts"},
-	}
+func serviceAccounts() kind { return coreKind("ServiceAccount", "serviceaccounts") }
+
+func secrets() kind { return coreKind("Secret", "secrets") }
+
+// coreKind returns a kind of the core API in the namespace of the controller.
+func coreKind(name, resource string) kind {
+	return kind{Name: name, resource: resource, path: []string{"/api/v1/namespaces", v1alpha1.Namespace, resource}}
 }
 
 // objectPath returns the path of one object.

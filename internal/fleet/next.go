@@ -4,11 +4,15 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -23,14 +27,58 @@ func (d *Description) next(now time.Time) []report.Problem {
 			Remedy:  "# nothing, if its CSRs are approved in another way",
 		})
 	}
+	all = append(d.nextHealth(), all...)
 	all = append(all, d.nextApprovals()...)
-	if d.Node != nil && d.Node.IsUnschedulable {
+	switch {
+	case d.Node == nil:
+	case d.isUpgrading():
+		all = append(all, report.Problem{
+			Message: "the agent upgrades the node: it has cordoned the Node, and uncordons it at the end",
+			Remedy:  "journalctl -u hcp-node-agent # on the host: the progress; wait until it has ended",
+		})
+	case d.Node.IsUnschedulable:
 		all = append(all, report.Problem{
 			Message: "the Node is cordoned: no pods are scheduled on it",
-			Remedy:  report.Remedy("oc adm uncordon " + d.Name + " # after its maintenance or upgrade"),
+			Remedy:  report.Remedy("oc adm uncordon " + d.Name + " # after its maintenance"),
 		})
 	}
 	return all
+}
+
+// isUpgrading reports whether an upgrade is in progress, by the report of the agent or by the controller.
+func (d *Description) isUpgrading() bool {
+	return d.Agent != nil && d.Agent.State == string(v1alpha1.AgentUpgrading) ||
+		d.Enrollment != nil && v1alpha1.Phase(d.Enrollment.Phase) == v1alpha1.PhaseUpgrading
+}
+
+// nextHealth returns why an existing Node is not healthy: what the agent has found on the host, before what kubelet and
+// the controller report, which is often an effect of it.
+func (d *Description) nextHealth() []report.Problem {
+	if d.Node == nil {
+		return nil
+	}
+	var causes []string
+	if a := d.Agent; a != nil && a.Reason != "" &&
+		(a.State == string(v1alpha1.AgentDegraded) || a.State == string(v1alpha1.AgentDrifted)) {
+		causes = append(causes, "the agent reports: "+a.Reason)
+	}
+	var phase v1alpha1.Phase
+	if d.Enrollment != nil {
+		phase = v1alpha1.Phase(d.Enrollment.Phase)
+	}
+	ready := slices.IndexFunc(d.Node.Conditions, func(c Condition) bool { return c.Type == string(corev1.NodeReady) })
+	switch {
+	case phase == v1alpha1.PhaseFailed, phase == v1alpha1.PhaseLost, phase == v1alpha1.PhaseDrifted:
+		causes = append(causes, fmt.Sprintf("the node is %s: %s", phase, d.Enrollment.Reason))
+	case d.isUpgrading():
+	case ready < 0 && phase == v1alpha1.PhaseJoined:
+		causes = append(causes, "the Node has not reported yet whether it is Ready")
+	case ready >= 0 && d.Node.Conditions[ready].Status != string(corev1.ConditionTrue):
+		causes = append(causes, "the Node is not Ready: "+d.Node.Conditions[ready].Message)
+	}
+	return lists.Map(causes, func(cause string) report.Problem {
+		return report.Problem{Message: cause, Remedy: "hcp-node-agent doctor # on the host"}
+	})
 }
 
 // next returns what an enrollment waits for.
@@ -50,19 +98,13 @@ func (e *Enrollment) next(now time.Time, exists bool) []report.Problem {
 	case !isUsed && !exists:
 		return []report.Problem{{
 			Message: "no host has used the join token, which is valid until " + report.Timestamp(e.TokenExpires),
-			Remedy:  "# copy the join token to the host, which joins with it",
+			Remedy: "# copy the join token to the host, which joins with it; if the host has booted with a file that contains " +
+				"it, on the host:\njournalctl -b -u cloud-init -u cloud-final -u hcp-node-agent",
 		}}
 	case !exists:
 		return []report.Problem{{
 			Message: "a host has used the join token, but its Node does not exist",
 			Remedy:  "journalctl -u hcp-node-agent # on the host",
-		}}
-	}
-	switch v1alpha1.Phase(e.Phase) {
-	case v1alpha1.PhaseFailed, v1alpha1.PhaseLost, v1alpha1.PhaseDrifted:
-		return []report.Problem{{
-			Message: fmt.Sprintf("the node is %s: %s", e.Phase, e.Reason),
-			Remedy:  "hcp-node-agent doctor # on the host",
 		}}
 	}
 	return nil

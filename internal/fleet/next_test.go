@@ -24,6 +24,7 @@ func TestNext(t *testing.T) {
 	}
 	issued := approver.CSRSummary{Name: "csr-3", State: approver.CSRIssued, Key: "SHA256:00"}
 	node := &Node{}
+	notReady := &Node{Conditions: []Condition{{Type: "Ready", Status: "False", Message: "no network"}}}
 	for name, test := range map[string]struct {
 		in   Description
 		want []string
@@ -46,6 +47,47 @@ func TestNext(t *testing.T) {
 			Description{Enrollment: &Enrollment{Invalid: "publicKey: wrong"}},
 			[]string{"the NodeEnrollment is invalid: publicKey: wrong"},
 		},
+		"not Ready, with the agent's diagnosis": {
+			Description{
+				Enrollment: &Enrollment{BoundKey: "a", Phase: "Failed", Reason: "container runtime network not ready"},
+				Node:       notReady, Agent: &Agent{State: "Degraded", Reason: "the network plugin is not running"},
+			},
+			[]string{
+				"the agent reports: the network plugin is not running",
+				"the node is Failed: container runtime network not ready",
+			},
+		},
+		"Ready, with a problem on the host": {
+			Description{
+				Enrollment: &Enrollment{BoundKey: "a", Phase: "Ready"}, Node: node,
+				Agent: &Agent{State: "Degraded", Reason: "registry r rejects the pull secret"},
+			},
+			[]string{"the agent reports: registry r rejects the pull secret"},
+		},
+		"joined, not Ready yet": {
+			Description{Enrollment: &Enrollment{BoundKey: "a", Phase: "Joined"}, Node: notReady},
+			[]string{"the Node is not Ready: no network"},
+		},
+		"joined, nothing reported": {
+			Description{Enrollment: &Enrollment{BoundKey: "a", Phase: "Joined"}, Node: node},
+			[]string{"the Node has not reported yet whether it is Ready"},
+		},
+		"healthy": {
+			Description{
+				Enrollment: &Enrollment{BoundKey: "a", Phase: "Ready"}, Node: node, Agent: &Agent{State: "Healthy", Reason: "old"},
+			}, nil,
+		},
+		"cordoned in its upgrade": {
+			Description{
+				Enrollment: &Enrollment{BoundKey: "a", Phase: "Joined"}, Node: &Node{IsUnschedulable: true},
+				Agent: &Agent{State: "Upgrading", Reason: "an upgrade is in progress"},
+			},
+			[]string{"the agent upgrades the node: it has cordoned the Node, and uncordons it at the end"},
+		},
+		"cordoned in its upgrade, by the phase": {
+			Description{Enrollment: &Enrollment{BoundKey: "a", Phase: "Upgrading"}, Node: &Node{IsUnschedulable: true}},
+			[]string{"the agent upgrades the node: it has cordoned the Node, and uncordons it at the end"},
+		},
 		"deleted": {
 			Description{Enrollment: &Enrollment{IsDeleted: true, Invalid: "a"}}, []string{"the NodeEnrollment is being deleted"},
 		},
@@ -58,7 +100,7 @@ func TestNext(t *testing.T) {
 		},
 		"CSRs": {
 			Description{
-				Enrollment: &Enrollment{Phase: "Joined", BoundKey: "a"}, Node: node,
+				Enrollment: &Enrollment{Phase: "Ready", BoundKey: "a"}, Node: node,
 				CSRs: []approver.CSRSummary{issued, client, serving, {Name: "unusable", State: approver.CSRPending}},
 			},
 			[]string{"the client CSR csr-1 is pending", `the serving CSR "csr-2\x1b" is pending, for 192.0.2.1`},
@@ -68,6 +110,11 @@ func TestNext(t *testing.T) {
 			got := lists.Map(test.in.next(now), func(one report.Problem) string { return one.Message })
 			if strings.Join(got, "\n") != strings.Join(test.want, "\n") {
 				t.Errorf("got %q, want %q", got, test.want)
+			}
+			for _, one := range test.in.next(now) {
+				if test.in.isUpgrading() && strings.Contains(string(one.Remedy), "uncordon") {
+					t.Errorf("a remedy interferes with the upgrade: %s", one.Remedy)
+				}
 			}
 		})
 	}

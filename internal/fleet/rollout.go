@@ -3,10 +3,12 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,9 +28,46 @@ func nodeRollouts() kind {
 	}
 }
 
-// ChangeRollout changes the specification of a NodePool's NodeRollout, and creates it if it does not exist.
+// Rollout returns the NodeRollout of a NodePool, nil if it does not exist. It fails for an unknown NodePool.
+func (c Client) Rollout(ctx context.Context, nodePool string) (*v1alpha1.NodeRollout, error) {
+	object := &v1alpha1.NodeRollout{}
+	exists, err := c.find(ctx, nodeRollouts(), nodePool, object)
+	if err != nil || exists {
+		return object, err
+	}
+	return nil, c.checkNodePool(ctx, nodePool)
+}
+
+// checkNodePool fails if no node of a NodePool is enrolled, and its user data is not published.
+func (c Client) checkNodePool(ctx context.Context, nodePool string) error {
+	known, err := c.NodePools(ctx)
+	if err != nil || slices.Contains(known, nodePool) {
+		return err
+	}
+	// Only the metadata: the user data is a secret.
+	var published metav1.PartialObjectMetadata
+	exists, err := c.find(ctx, secrets(), v1alpha1.UserDataSecret(nodePool), &published)
+	if err != nil || exists {
+		return err
+	}
+	message := "the hosted cluster has no NodePool " + nodePool + ": no node of it is enrolled, and its user data is " +
+		"not published"
+	if len(known) > 0 {
+		message += "; NodePools with enrolled nodes: " + strings.Join(known, ", ")
+	}
+	return report.Fail(report.Usage, "oc get nodeenrollments # lists the nodes with their NodePools", "%s", message)
+}
+
+// WithoutRollout returns the failure for a NodePool without a NodeRollout.
+func WithoutRollout(nodePool string) error {
+	return report.Fail(report.Usage, "# --start creates it: the controller then drains and upgrades nodes, one after the "+
+		"other", "NodePool %s has no NodeRollout: its nodes are upgraded by hand", nodePool)
+}
+
+// ChangeRollout changes the specification of a NodePool's NodeRollout. If it does not exist, start permits to
+// create it.
 func (c Client) ChangeRollout(
-	ctx context.Context, nodePool string, change func(*v1alpha1.NodeRolloutSpec),
+	ctx context.Context, nodePool string, start bool, change func(*v1alpha1.NodeRolloutSpec),
 ) (*v1alpha1.NodeRollout, error) {
 	var object *v1alpha1.NodeRollout
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -40,6 +79,12 @@ func (c Client) ChangeRollout(
 		before := object.DeepCopy()
 		change(&object.Spec)
 		if !exists {
+			if err := c.checkNodePool(ctx, nodePool); err != nil {
+				return err
+			}
+			if !start {
+				return WithoutRollout(nodePool)
+			}
 			object.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: nodeRollouts().Name}
 			object.Name = nodePool
 			return c.write(ctx, "create", "", object)
@@ -62,7 +107,7 @@ func (c Client) Release(ctx context.Context, nodePool string, retried, ended []s
 			return err
 		}
 		if !exists {
-			return report.Fail(report.Usage, "oc get noderollouts # lists all", "no NodeRollout %s exists", nodePool)
+			return cmp.Or(c.checkNodePool(ctx, nodePool), WithoutRollout(nodePool))
 		}
 		status := &object.Status
 		for _, node := range retried {
@@ -90,9 +135,14 @@ func (c Client) Release(ctx context.Context, nodePool string, retried, ended []s
 	})
 }
 
-// StopRollout deletes the NodeRollout of a NodePool. It returns false if it does not exist.
+// StopRollout deletes the NodeRollout of a NodePool. It returns false if it does not exist, and fails for an unknown
+// NodePool.
 func (c Client) StopRollout(ctx context.Context, nodePool string) (existed bool, err error) {
-	return c.delete(ctx, nodeRollouts(), nodePool, metav1.Preconditions{})
+	existed, err = c.delete(ctx, nodeRollouts(), nodePool, metav1.Preconditions{})
+	if err == nil && !existed {
+		err = c.checkNodePool(ctx, nodePool)
+	}
+	return existed, err
 }
 
 // write creates or updates a NodeRollout, or a subresource of it. The object gets the response.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
@@ -25,12 +26,21 @@ func (h *hostedCluster) rollout(t *testing.T) *v1alpha1.NodeRollout {
 	return object
 }
 
+// enroll creates the NodeEnrollment of a node of NodePool workers.
+func (h *hostedCluster) enroll(t *testing.T, name string) {
+	t.Helper()
+	object := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	object.Spec.NodePool = "workers"
+	h.Set(t, object)
+}
+
 // Each change keeps the other settings, and also a change of another client meanwhile.
 func TestChangeRollout(t *testing.T) {
 	h := startHostedCluster(t, apitest.Enrollments)
+	h.enroll(t, "a")
 	change := func(change func(*v1alpha1.NodeRolloutSpec)) {
 		t.Helper()
-		if _, err := h.client.ChangeRollout(t.Context(), "workers", change); err != nil {
+		if _, err := h.client.ChangeRollout(t.Context(), "workers", true, change); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,10 +116,44 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// Only a NodePool that is known, by a node or by its user data, gets a NodeRollout, and only to start it.
+func TestRolloutOfUnknownNodePool(t *testing.T) {
+	h := startHostedCluster(t, apitest.Enrollments)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret("published")},
+	}
+	h.enroll(t, "worker-1.example.com")
+	h.Set(t, secret)
+	keep := func(*v1alpha1.NodeRolloutSpec) {}
+	const unknown = "no node of it is enrolled, and its user data is not published; NodePools with enrolled nodes: workers"
+	for _, name := range []string{"wokers", "worker-1.example.com", "Workers"} {
+		for what, do := range map[string]func() error{
+			"show":  func() error { _, err := h.client.Rollout(t.Context(), name); return err },
+			"start": func() error { _, err := h.client.ChangeRollout(t.Context(), name, true, keep); return err },
+			"stop":  func() error { _, err := h.client.StopRollout(t.Context(), name); return err },
+			"retry": func() error { return h.client.Release(t.Context(), name, []string{"a"}, nil) },
+		} {
+			t.Run(what+" "+name, func(t *testing.T) { reporttest.CheckFailure(t, do(), report.Usage, unknown) })
+		}
+	}
+	if object, err := h.client.Rollout(t.Context(), "workers"); object != nil || err != nil {
+		t.Errorf("without a NodeRollout: %+v, %v", object, err)
+	}
+	_, err := h.client.ChangeRollout(t.Context(), "workers", false, keep)
+	reporttest.CheckFailure(t, err, report.Usage, "NodePool workers has no NodeRollout")
+	if h.rollout(t) != nil {
+		t.Error("a setting has started a rollout")
+	}
+	if _, err := h.client.ChangeRollout(t.Context(), "published", true, keep); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestStopRollout(t *testing.T) {
 	h := startHostedCluster(t, apitest.Enrollments)
+	h.enroll(t, "a")
 	reporttest.CheckFailure(t, h.client.Release(t.Context(), "workers", []string{"a"}, nil), report.Usage,
-		"no NodeRollout workers exists")
+		"NodePool workers has no NodeRollout")
 	h.Set(t, &v1alpha1.NodeRollout{ObjectMeta: metav1.ObjectMeta{Name: "workers"}})
 	for _, want := range []bool{true, false} {
 		if existed, err := h.client.StopRollout(t.Context(), "workers"); existed != want || err != nil {
@@ -117,6 +161,6 @@ func TestStopRollout(t *testing.T) {
 		}
 	}
 	h.Before = apitest.Reject(http.MethodPost, "/noderollouts", apitest.Forbidden())
-	_, err := h.client.ChangeRollout(t.Context(), "workers", func(*v1alpha1.NodeRolloutSpec) {})
+	_, err := h.client.ChangeRollout(t.Context(), "workers", true, func(*v1alpha1.NodeRolloutSpec) {})
 	reporttest.CheckFailure(t, err, report.CredentialRefused, "creating noderollouts.hcp-node-agent.io of ")
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -183,13 +184,25 @@ func (i *Identity) checkCertificate(content []byte) (State, error) {
 		return Missing, i.foreignIdentityError("its client certificate cannot be read: %w", err)
 	}
 	if !isNodeCertificate(leaf, i.NodeName) {
-		return Missing, i.foreignIdentityError("its certificate is for %q, but this node is %q",
-			leaf.Subject.CommonName, nodeUser(i.NodeName))
+		return Missing, i.otherNameError(leaf.Subject.CommonName)
 	}
 	if time.Now().After(leaf.NotAfter) {
 		return Expired, nil
 	}
 	return Valid, nil
+}
+
+// otherNameError returns the error for a certificate of another user. If it is a node, the host was probably renamed.
+// The remedy then does not leave the cluster.
+func (i *Identity) otherNameError(user string) error {
+	err := i.foreignIdentityError("its certificate is for %q, but this node is %q", user, nodeUser(i.NodeName))
+	former, isNode := strings.CutPrefix(user, nodeUser(""))
+	if !isNode {
+		return err
+	}
+	return report.Fail(report.CodeOf(err), report.Remedyf("hostnamectl set-hostname %s # or, if the host is to have the "+
+		"new name, or the disk is a copy of another machine's, leave the cluster first: hcp-node-agent leave",
+		report.ShellWord(former)), "%w", err)
 }
 
 // foreignIdentityError returns the error for an existing identity of another cluster or

@@ -118,6 +118,12 @@ func TestIdentityCheck(t *testing.T) {
 					t.Errorf("Check() error = %v (code %d), want a refusal with %q", err, report.CodeOf(err),
 						test.refused)
 				}
+				// Nothing that removes the node is to be pasted if the host was only renamed.
+				command := report.RemedyOf(err).Command()
+				if isRenamed := name == "other node"; isRenamed != (command == "hostnamectl set-hostname worker-2") ||
+					isRenamed == strings.Contains(command, "leave") {
+					t.Errorf("the command of the remedy is %q", command)
+				}
 				return
 			}
 			if err != nil || got != test.want {

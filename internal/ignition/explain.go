@@ -81,7 +81,8 @@ var hostedExplanations = map[transport.Kind]explanation{
 	transport.UnknownAuthority: explainHostedIssuer,
 	transport.Status:           explainStatus,
 	fetch.Truncated: func(_ *UserData, e *transport.Error) {
-		e.Remedy = "# check the network connection: the server closes transfers that take more than 10 seconds"
+		e.Remedy = "# check the network connection; without the proxy of HyperShift in front of it, the ignition server " +
+			"closes transfers that take more than 10 seconds, and with it those of large payloads on slow links"
 	},
 }
 
@@ -114,8 +115,10 @@ func explainStatus(userData *UserData, e *transport.Error) {
 	case apply != nil:
 		apply(userData, e)
 	case e.Status == http.StatusInternalServerError && strings.Contains(e.FirstLine, "Invalid ignition payload"):
-		e.Temporary, e.Message = false, "the server's payload for this token is not valid (HTTP 500)"
-		e.Remedy = report.Remedy("# check the reason on the management cluster:\n" + pool.conditionsCommand())
+		e.Temporary, e.Message = false, "the ignition server has a payload for this token that is not an Ignition config "+
+			"(HTTP 500)"
+		e.Remedy = report.Remedy("# the reason is only in the log of the ignition server, ValidGeneratedPayload remains " +
+			"True; on the management cluster:\n" + pool.serverLogsCommands())
 	case e.Temporary:
 		e.Remedy = report.Remedy("# check on the management cluster whether the server is running:\n" +
 			pool.serverPodsCommands())

@@ -216,8 +216,8 @@ func (f Fetcher) explain(userData *UserData, e *transport.Error) {
 }
 
 // checkPayload distinguishes a truncated payload from a body that is no payload, and reports a
-// spec version that was not requested. The server truncates responses to slow readers after ten
-// seconds.
+// spec version that was not requested. A server without HAProxy in front of it truncates responses to slow
+// readers after ten seconds.
 func checkPayload(userData *UserData, got *fetch.Response) *transport.Error {
 	var whole json.RawMessage
 	err := json.NewDecoder(bytes.NewReader(got.Body)).Decode(&whole)

@@ -121,7 +121,7 @@ func TestFetchReportsPermanentFailures(t *testing.T) {
 		},
 		{
 			"invalid payload", respond(http.StatusInternalServerError, "text/plain", "Invalid ignition payload\n"),
-			report.Failed, "payload for this token is not valid", "status.conditions",
+			report.Failed, "a payload for this token that is not an Ignition config", "logs deployment/ignition-server",
 		},
 		{
 			"web page", respond(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "(a web page) is not JSON",

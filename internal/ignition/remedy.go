@@ -71,6 +71,11 @@ func (p nodePool) conditionsCommand() string {
 		`-o jsonpath='{range .status.conditions[*]}{.type}={.status} {.message}{"\n"}{end}'`, p.namespace, p.name)
 }
 
+// serverLogsCommands returns the commands that print the log of the ignition server.
+func (p nodePool) serverLogsCommands() string {
+	return p.hostedClusterCommand() + fmt.Sprintf("\noc -n %s-$HC logs deployment/ignition-server --tail=50", p.namespace)
+}
+
 // serverPodsCommands returns the commands that list the pods that serve the payload.
 func (p nodePool) serverPodsCommands() string {
 	return p.hostedClusterCommand() + fmt.Sprintf("\noc -n %s-$HC get pods | grep ignition-server", p.namespace)

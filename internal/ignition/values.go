@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
 	"strings"
 
@@ -91,7 +92,12 @@ func parseEndpoint(text string) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	if source.Path == "" || source.Path == "/" {
+	// The server would redirect to the clean path, and the token is not sent again after a redirect.
+	slash := strings.HasSuffix(source.Path, "/")
+	if source.Path = path.Clean("/" + source.Path); slash && source.Path != "/" {
+		source.Path += "/"
+	}
+	if source.Path == "/" {
 		source.Path = "/ignition"
 		if source.Port() == machineConfigPort {
 			source.Path = machineConfigPath + "worker"

@@ -131,8 +131,8 @@ type MismatchError struct {
 func (e MismatchError) Error() string { return e.text }
 
 // AdminKubeconfigCommand writes the administrator's kubeconfig of a hosted cluster, on its management cluster.
-const AdminKubeconfigCommand = "oc -n NAMESPACE get secret HC-admin-kubeconfig -o jsonpath='{.data.kubeconfig}' | " +
-	"base64 -d >hosted.kubeconfig"
+const AdminKubeconfigCommand = "oc --kubeconfig management.kubeconfig -n NAMESPACE get secret HC-admin-kubeconfig " +
+	"-o jsonpath='{.data.kubeconfig}' | base64 -d >hosted.kubeconfig"
 
 // ParseKubeconfig returns the client configuration of an administrator's kubeconfig. It refuses a
 // kubeconfig that runs a command to obtain its credential, or that does not verify the server.

@@ -130,14 +130,42 @@ func (f *Facts) checkConditions(all *findings) {
 	require := func(name, check, meaning string, remedy report.Remedy) {
 		all.addUnlessTrue(pool.Status.Conditions, name, check, meaning, remedy)
 	}
-	require("ValidReleaseImage", "release-image", "the release image is not valid", f.releaseRemedy())
+	if updating := f.HostedCluster.updating(); updating != "" {
+		require("ValidReleaseImage", "release-image", "the control plane is still updated to "+updating+", before which "+
+			"HyperShift accepts no newer release of the NodePool", f.updateRemedy())
+	} else {
+		require("ValidReleaseImage", "release-image", "the release image is not valid", f.releaseRemedy())
+	}
+	require("ValidArchPlatform", "architecture", "the architecture of the NodePool is not that of the payload of the "+
+		"HostedCluster", report.Remedyf("# create a NodePool with an architecture that the release image of the "+
+		"HostedCluster contains, or use a multi-architecture release image:\n"+
+		"oc -n %[1]s get nodepool %[2]s -o jsonpath='{.spec.arch}{\"\\n\"}'\n"+
+		"oc -n %[1]s get hostedcluster %[3]s -o jsonpath='{.status.payloadArch}{\"\\n\"}'", pool.Namespace, pool.Name,
+		pool.Spec.ClusterName))
 	require("ValidMachineConfig", "machine-config", "the configuration is not valid", report.Remedyf(
 		"oc -n %s get nodepool %s -o jsonpath='{.spec.config[*].name}' # prints the ConfigMaps to correct",
 		pool.Namespace, pool.Name))
-	require("ValidGeneratedPayload", "payload", "the payload is not generated", f.logsRemedy())
+	if !f.isPausedBeforeChange() {
+		require("ValidGeneratedPayload", "payload", "the payload is not generated", f.logsRemedy())
+	}
 	if f.HostedCluster.Status.IgnitionEndpoint != "" {
 		require("IgnitionEndpointAvailable", "ignition-server", "the NodePool has no ignition server", f.logsRemedy())
 	}
+}
+
+// isPausedBeforeChange reports whether the NodePool is paused, and its configuration has changed since. HyperShift then
+// reports the payload of the new configuration as missing, and still serves that of the former one.
+func (f *Facts) isPausedBeforeChange() bool {
+	generated := meta.FindStatusCondition(f.NodePool.Status.Conditions, "ValidGeneratedPayload")
+	return f.Paused() != "" && generated != nil && generated.Reason == "NotFound"
+}
+
+// updateRemedy returns the command that prints the progress of the update of the control plane.
+func (f *Facts) updateRemedy() report.Remedy {
+	return report.Remedyf("# wait until the newest entry is Completed, and run this command again; setting a release "+
+		"image does not help before:\noc -n %s get hostedcluster %s "+
+		`-o jsonpath='{range .status.version.history[*]}{.version}={.state}{"\n"}{end}'`,
+		f.NodePool.Namespace, f.NodePool.Spec.ClusterName)
 }
 
 func (f *Facts) releaseRemedy() report.Remedy {
@@ -181,6 +209,13 @@ func (f *Facts) checkUserData(all *findings, now time.Time) {
 	switch {
 	case len(f.UserData) == 0 && report.Refusal(*all) != nil:
 		return
+	case len(f.UserData) == 0 && f.HostedCluster.Status.Kubeconfig == nil:
+		problem("user-data", "HyperShift creates no user data before the HostedCluster has a kubeconfig: "+
+			"status.kubeconfig of HostedCluster "+f.HostedCluster.Name+" is not set", report.Remedyf(
+			"# its API server is not ready, or is not published:\noc -n %s get pods -l app=kube-apiserver\n"+
+				`oc -n %s get hostedcluster %s -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.message}{"\n"}{end}'`,
+			f.controlPlaneNamespace(), f.HostedCluster.Namespace, f.HostedCluster.Name))
+		return
 	case name == "":
 		problem("user-data", "HyperShift has not created the user data yet", f.resumeRemedy())
 		return
@@ -215,6 +250,10 @@ func (f *Facts) checkUserData(all *findings, now time.Time) {
 func (f *Facts) addNotes(all *findings) {
 	pool := &f.NodePool
 	if message := f.Paused(); message != "" {
+		if f.isPausedBeforeChange() {
+			message += "; the user data is that of the former configuration, because the NodePool was changed after it was " +
+				"paused"
+		}
 		all.add(report.SeverityWarning, "paused", "HyperShift does not update the user data: "+message, f.resumeRemedy())
 	}
 	reached := meta.FindStatusCondition(pool.Status.Conditions, "ReachedIgnitionEndpoint")

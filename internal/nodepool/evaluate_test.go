@@ -144,6 +144,59 @@ func TestEvaluate(t *testing.T) {
 				"ValidationFailed: Failed to " +
 				"get release image: unauthorized | " + printImage,
 		},
+		"control plane is still updated": {
+			func(f *Facts) {
+				history := &f.HostedCluster.Status.Version.History
+				*history = append([]Update{{State: "Partial", Version: "4.21.0"}}, *history...)
+				f.set("ValidReleaseImage", "False", "ValidationFailed", "the latest version supported is 4.20.3")
+			},
+			"problem release-image: the control plane is still updated to 4.21.0, before which HyperShift accepts no newer " +
+				"release of the NodePool (ValidReleaseImage is not True): ValidationFailed: the latest version supported is " +
+				`4.20.3 | oc -n clusters get hostedcluster hosted.a -o jsonpath='{range .status.version.history[*]}{.version}=` +
+				`{.state}{"\n"}{end}'`,
+		},
+		"architecture does not match": {
+			func(f *Facts) {
+				f.set("ValidArchPlatform", "False", "InvalidArchPlatform", "payload is arm64")
+				f.UserData, f.Token, f.NodePool.Annotations = nil, nil, nil
+			},
+			"problem architecture: the architecture of the NodePool is not that of the payload of the HostedCluster " +
+				"(ValidArchPlatform is not True): InvalidArchPlatform: payload is arm64 | oc -n clusters get nodepool workers -o " +
+				`jsonpath='{.spec.arch}{"\n"}'`,
+		},
+		"HostedCluster has no kubeconfig": {
+			func(f *Facts) {
+				f.HostedCluster.Status.Kubeconfig = nil
+				f.UserData, f.Token, f.NodePool.Annotations = nil, nil, nil
+			},
+			"problem user-data: HyperShift creates no user data before the HostedCluster has a kubeconfig: status.kubeconfig " +
+				"of HostedCluster hosted.a is not set | oc -n clusters-hosted-a get pods -l app=kube-apiserver",
+		},
+		"HostedCluster has no kubeconfig, and the user data exists": {
+			func(f *Facts) { f.HostedCluster.Status.Kubeconfig = nil }, "",
+		},
+		"paused, and then changed": {
+			func(f *Facts) {
+				pause(f)
+				f.set("ValidGeneratedPayload", "False", "NotFound", "Secret token-workers-11111111 not found")
+				f.set("ReachedIgnitionEndpoint", "False", "NotFound", "Secret token-workers-11111111 not found")
+			},
+			strings.TrimSuffix(isPaused, " | ") + "; the user data is that of the former configuration, because the NodePool " +
+				"was changed after it was paused | " + resume,
+		},
+		"paused, and the payload is not valid": {
+			func(f *Facts) {
+				pause(f)
+				f.set("ValidGeneratedPayload", "", "InvalidConfig", "failed")
+			},
+			"problem payload: the payload is not generated (ValidGeneratedPayload is not True): InvalidConfig: failed | " +
+				printLogs + "\n" + isPaused + resume,
+		},
+		"not paused, and the token Secret is missing": {
+			func(f *Facts) { f.set("ValidGeneratedPayload", "False", "NotFound", "not found") },
+			"problem payload: the payload is not generated (ValidGeneratedPayload is not True): NotFound: not found | " +
+				printLogs,
+		},
 		"configuration is not valid, and no user data": {
 			func(f *Facts) {
 				f.set("ValidMachineConfig", "False", "ValidationFailed", "no ConfigMap")

@@ -46,10 +46,11 @@ func newFacts(t *testing.T) *Facts {
 		"spec": {"services": [
 			{"service": "APIServer", "servicePublishingStrategy": {"type": "LoadBalancer"}},
 			{"service": "Ignition", "servicePublishingStrategy": {"type": "Route"}}]},
-		"status": {"ignitionEndpoint": "ignition.example.com", "conditions": [
+		"status": {"kubeconfig": {"name": "hosted.a-admin-kubeconfig"}, "ignitionEndpoint": "ignition.example.com",
+			"conditions": [
 				{"type": "Available", "status": "True"}, {"type": "IgnitionEndpointAvailable", "status": "True"}],
 			"version": {"desired": {"version": "4.21.0"}, "history": [
-				{"state": "Partial", "version": "4.21.0"}, {"state": "Completed", "version": "4.20.3"}]}}}`, f.HostedCluster)
+				{"state": "Completed", "version": "4.20.3"}]}}}`, f.HostedCluster)
 	f.setUserData(t, currentToken)
 	f.Token = &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{

@@ -45,6 +45,37 @@ func TestFormatsWithoutRepository(t *testing.T) {
 	}
 }
 
+// A file names what it does not install, because its host could otherwise not join.
+func TestMissingInFirstBootFiles(t *testing.T) {
+	const repository, software = "the files contain no package repository: ", "the files register no subscription"
+	for name, test := range map[string]struct {
+		format     Format
+		repository string
+		want       []string
+	}{
+		"cloud-init":                    {CloudInit, "", []string{repository, software}},
+		"cloud-init, with a repository": {CloudInit, "https://a", []string{software}},
+		"kickstart":                     {Kickstart, "", []string{repository, software}},
+		"kickstart, with a repository":  {Kickstart, "https://a", []string{software}},
+		"ignition":                      {Ignition, "", nil},
+		"join tokens":                   {"dir", "", nil},
+		"ansible":                       {"ansible", "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			findings := test.format.Missing(test.repository)
+			if len(findings) != len(test.want) {
+				t.Fatalf("%+v", findings)
+			}
+			for i, want := range test.want {
+				if one := findings[i]; one.Severity != report.SeverityWarning || !strings.HasPrefix(one.Message, want) ||
+					one.Remedy.Command() != "" || one.RefusesJoin {
+					t.Errorf("%+v does not begin with %q", one, want)
+				}
+			}
+		})
+	}
+}
+
 func TestCloudInitKeepsTheUserData(t *testing.T) {
 	for _, userData := range []string{`{"a":"#: URL"}`, "{\n  \"a\": 1\n}\n"} {
 		var document struct {

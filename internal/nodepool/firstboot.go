@@ -2,7 +2,11 @@
 
 package nodepool
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
 
 // A Format is the form in which a host gets the user data.
 type Format string
@@ -36,6 +40,34 @@ func (f Format) RenderToken(token []byte, node, repository string) []byte {
 	return f.render(string(token), repository, strings.NewReplacer("NAME_OF_THE_HOST",
 		"hostname: "+node+"\nfqdn: "+node+"\n", "SECRET_OF_THE_HOST", "the join token of the host", "FILE_NAME",
 		"node.token", "END_OF_FILE", "JOIN_TOKEN"))
+}
+
+// Missing returns findings about what a file in the format does not install, so that its host does not join without it.
+// repository is that of the agent's packages, "" if the file has none.
+func (f Format) Missing(repository string) []report.Finding {
+	if f != CloudInit && f != Kickstart {
+		return nil
+	}
+	var findings []report.Finding
+	if repository == "" {
+		effect := "cloud-init cannot install the package hcp-node-agent"
+		if f == Kickstart {
+			effect = "the installation fails at the package hcp-node-agent"
+		}
+		findings = append(findings, report.Finding{
+			Severity: report.SeverityWarning, Check: "first-boot",
+			Message: "the files contain no package repository: on a host whose image has neither the agent nor a " +
+				"repository with it, " + effect + ", and the host does not join",
+			Remedy: "# delete the files of the hosts, and run the same command with --repository-url URL",
+		})
+	}
+	return append(findings, report.Finding{
+		Severity: report.SeverityWarning, Check: "first-boot",
+		Message: "the files register no subscription and do not install kubelet, CRI-O and Open vSwitch: the host does " +
+			"not join unless its image contains them",
+		Remedy: "# else add the subscription, the repositories and the setting installPackages to each file, as in " +
+			"examples/cloud-init/install-packages.yaml",
+	})
 }
 
 // render returns the template of the format with a secret.

@@ -3,6 +3,8 @@
 package nodepool
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -28,6 +30,27 @@ func TestSkew(t *testing.T) {
 		got, _, _ := strings.Cut(summarize(f.Evaluate(now)), " ")
 		if got != test.want {
 			t.Errorf("NodePool %q, control plane %q: %q, want %q", test.pool, test.cluster, got, test.want)
+		}
+	}
+}
+
+// The API server sets spec.management.replace in every NodePool, so only the limit of the upgrade type counts.
+func TestMaxUnavailable(t *testing.T) {
+	const replace = `"replace": {"strategy": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": %s}}`
+	for management, want := range map[string]string{
+		`{"upgradeType": "Replace", ` + fmt.Sprintf(replace, "0") + `}`:                                       "0",
+		`{"upgradeType": "Replace", ` + fmt.Sprintf(replace, `"10%"`) + `, "inPlace": {"maxUnavailable": 5}}`: "10%",
+		`{"upgradeType": "InPlace", ` + fmt.Sprintf(replace, "0") + `}`:                                       "",
+		`{"upgradeType": "InPlace", ` + fmt.Sprintf(replace, "0") + `, "inPlace": {}}`:                        "",
+		`{"upgradeType": "InPlace", ` + fmt.Sprintf(replace, "0") + `, "inPlace": {"maxUnavailable": "25%"}}`: "25%",
+		`{"upgradeType": "Replace", "replace": {"strategy": "OnDelete"}}`:                                     "",
+	} {
+		var m Management
+		if err := json.Unmarshal([]byte(management), &m); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.MaxUnavailable(); got != want {
+			t.Errorf("%s: %q, want %q", management, got, want)
 		}
 	}
 }

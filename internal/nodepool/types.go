@@ -86,6 +86,8 @@ type Platform struct {
 
 // Management describes how HyperShift upgrades the nodes of a NodePool, on platforms where it does.
 type Management struct {
+	UpgradeType string `json:"upgradeType"` // Replace or InPlace
+
 	InPlace *struct {
 		MaxUnavailable *intstr.IntOrString `json:"maxUnavailable"`
 	} `json:"inPlace"`
@@ -96,11 +98,14 @@ type Management struct {
 	} `json:"replace"`
 }
 
-// MaxUnavailable returns the number or percentage of nodes that may be unavailable at a time, "" for the default.
+// MaxUnavailable returns the number or percentage of nodes that may be unavailable at a time, "" for the default. Only
+// the settings of the upgrade type have a meaning: the API server adds the default of replace to each NodePool.
 func (m Management) MaxUnavailable() string {
 	switch {
-	case m.InPlace != nil && m.InPlace.MaxUnavailable != nil:
-		return m.InPlace.MaxUnavailable.String()
+	case m.UpgradeType == "InPlace":
+		if m.InPlace != nil && m.InPlace.MaxUnavailable != nil {
+			return m.InPlace.MaxUnavailable.String()
+		}
 	case m.Replace != nil && m.Replace.RollingUpdate != nil && m.Replace.RollingUpdate.MaxUnavailable != nil:
 		return m.Replace.RollingUpdate.MaxUnavailable.String()
 	}
@@ -134,6 +139,14 @@ func (h *HostedCluster) version() string {
 		return history[0].Version
 	}
 	return h.Status.Version.Desired.Version
+}
+
+// updating returns the release to which the control plane is updated now, "" if its last update is complete.
+func (h *HostedCluster) updating() string {
+	if history := h.Status.Version.History; len(history) > 0 && history[0].State != "Completed" {
+		return history[0].Version
+	}
+	return ""
 }
 
 // ignitionStrategy returns how the ignition server is published, "" if it is not.

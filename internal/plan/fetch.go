@@ -40,10 +40,10 @@ func (b *Builder) PayloadServer() payload.Server {
 	return payload.Server{Fetcher: b.Fetcher(report.Log{}), UserData: b.Run.Inputs.UserData, Dir: b.Run.Dir}
 }
 
-// attendedTokenTimeout is the time for retries of a token that is not accepted while a person waits. The
-// usual cause, an expired token, is permanent. A restarted ignition server needs longer until it has the
-// payload again, which the service awaits.
-const attendedTokenTimeout = 20 * time.Second
+// attendedTokenTimeout is the time for retries of a token that is not accepted while a person waits. A restarted
+// ignition server rejects each token until it has generated its payload again, one NodePool after the other: with ten
+// NodePools for two minutes. An expired token cannot be distinguished from that, so each retry prints both causes.
+const attendedTokenTimeout = 3 * time.Minute
 
 // Fetcher returns the client of the ignition server.
 func (b *Builder) Fetcher(log report.Log) ignition.Fetcher {

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -73,11 +74,13 @@ func TestRecordInKeepsTheCluster(t *testing.T) {
 	}
 }
 
-// Only a run that a person awaits retries a rejected token for less time than other failures.
+// A run that a person awaits retries a rejected token for as long as a restarted ignition server generates payloads, of
+// ten NodePools with 12 s each.
 func TestFetcherLimitsRetriesOfAttendedRun(t *testing.T) {
 	for _, isAttended := range []bool{false, true} {
 		b := &Builder{Run: &Run{Attended: isAttended}}
-		if limit := b.Fetcher(report.Log{}).TokenRetryTimeout; (limit > 0) != isAttended {
+		limit := b.Fetcher(report.Log{}).TokenRetryTimeout
+		if (limit > 0) != isAttended || isAttended && limit < 10*12*time.Second {
 			t.Errorf("attended %t: the limit is %s", isAttended, limit)
 		}
 	}

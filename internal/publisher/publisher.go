@@ -241,7 +241,7 @@ func describe(secret *corev1.Secret, facts *nodepool.Facts) {
 		}
 	}
 	secret.Annotations = annotations
-	metav1.SetMetaDataLabel(&secret.ObjectMeta, v1alpha1.LabelNodePool, facts.NodePool.Name)
+	metav1.SetMetaDataLabel(&secret.ObjectMeta, v1alpha1.LabelNodePool, v1alpha1.NodePoolLabel(facts.NodePool.Name))
 	metav1.SetMetaDataLabel(&secret.ObjectMeta, v1alpha1.LabelManagedBy, v1alpha1.ManagedByPublisher)
 	secret.Data = map[string][]byte{v1alpha1.UserDataKey: facts.UserData}
 }
@@ -257,8 +257,8 @@ func (p *Publisher) deleteOthers(ctx context.Context, published sets.Set[string]
 	var failures []error
 	for i := range all.Items {
 		secret := &all.Items[i]
-		pool := secret.Labels[v1alpha1.LabelNodePool]
-		if pool == "" || published.Has(pool) || secret.Name != v1alpha1.UserDataSecret(pool) {
+		pool := v1alpha1.PublishedNodePool(secret)
+		if pool == "" || published.Has(pool) {
 			continue
 		}
 		err := p.Hosted.Delete(ctx, secret, client.Preconditions{UID: &secret.UID})

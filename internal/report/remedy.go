@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 )
 
@@ -106,3 +107,50 @@ const RebootRemedy = "# drain the node if it runs pods, then reboot this host: s
 
 // Remedyf returns a remedy; format and args are those of fmt.Sprintf.
 func Remedyf(format string, args ...any) Remedy { return Remedy(fmt.Sprintf(format, args...)) }
+
+// ocCommand matches oc at the beginning of a command.
+var ocCommand = regexp.MustCompile(`(^|; |&& |\| |\$\()oc `)
+
+// AddFlags returns a remedy whose commands of oc and of a program connect to the cluster that flags select. A command
+// that selects a cluster itself is unchanged.
+func (r Remedy) AddFlags(program, flags string) Remedy {
+	if flags == "" {
+		return r
+	}
+	var lines []string
+	for line := range strings.SplitSeq(string(r), "\n") {
+		command, note := cutNote(line)
+		if !strings.Contains(command, "--kubeconfig ") && !strings.Contains(command, "--context ") {
+			command = ocCommand.ReplaceAllStringFunc(command, func(oc string) string { return oc[:len(oc)-1] + flags + " " })
+			if strings.HasPrefix(command, program+" ") {
+				command += flags
+			}
+			if note != "" {
+				note = "# " + note
+			}
+			line = strings.TrimSpace(command + " " + note)
+		}
+		lines = append(lines, line)
+	}
+	return Remedy(strings.Join(lines, "\n"))
+}
+
+// ChangeRemedies changes all remedies in an addressable value, and those in its slices and behind its pointers.
+func ChangeRemedies(value reflect.Value, change func(Remedy) Remedy) {
+	switch value.Kind() {
+	case reflect.String:
+		if value.Type() == reflect.TypeFor[Remedy]() && value.CanSet() {
+			value.SetString(string(change(Remedy(value.String()))))
+		}
+	case reflect.Struct:
+		for i := range value.NumField() {
+			ChangeRemedies(value.Field(i), change)
+		}
+	case reflect.Slice:
+		for i := range value.Len() {
+			ChangeRemedies(value.Index(i), change)
+		}
+	case reflect.Pointer, reflect.Interface:
+		ChangeRemedies(value.Elem(), change)
+	}
+}

@@ -4,6 +4,7 @@ package report
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,5 +63,50 @@ func TestRemedyForImageMode(t *testing.T) {
 		if got := remedy.ForImageMode(); got != want {
 			t.Errorf("%q becomes %q, want %q", remedy, got, want)
 		}
+	}
+}
+
+// A command for a cluster selects that of the run; one that selects a cluster itself, or needs none, is unchanged.
+func TestRemedyAddFlags(t *testing.T) {
+	const flags = " --kubeconfig '/tmp/a b' --context c"
+	for remedy, want := range map[Remedy]Remedy{
+		"oc get nodepools -A # it":                             "oc" + flags + " get nodepools -A # it",
+		"oc get csr; oc adm uncordon a":                        "oc" + flags + " get csr; oc" + flags + " adm uncordon a",
+		"oc get nodes | grep -w a":                             "oc" + flags + " get nodes | grep -w a",
+		"hcp-node-admin nodes # lists":                         "hcp-node-admin nodes" + flags + " # lists",
+		"# the note of:\noc get csr":                           "# the note of:\noc" + flags + " get csr",
+		"# with oc login":                                      "# with oc login",
+		"hcp-node-agent leave # on the host":                   "hcp-node-agent leave # on the host",
+		"journalctl -u hcp-node-agent":                         "journalctl -u hcp-node-agent",
+		"oc --kubeconfig hosted.kubeconfig get nodes":          "oc --kubeconfig hosted.kubeconfig get nodes",
+		"hcp-node-admin user-data a --kubeconfig m.kubeconfig": "hcp-node-admin user-data a --kubeconfig m.kubeconfig",
+		"": "",
+	} {
+		got := remedy.AddFlags("hcp-node-admin", flags)
+		if again := got.AddFlags("hcp-node-admin", flags); got != want || again != want {
+			t.Errorf("%q becomes %q and then %q, want %q", remedy, got, again, want)
+		}
+		if got := remedy.AddFlags("hcp-node-admin", ""); got != remedy {
+			t.Errorf("without flags, %q becomes %q", remedy, got)
+		}
+	}
+}
+
+func TestChangeRemedies(t *testing.T) {
+	document := struct {
+		Findings []Finding
+		CommandResult
+		unexported Remedy
+		None       *Finding
+		Any        any
+	}{
+		Findings:      []Finding{{Remedy: "a", Message: "a"}},
+		CommandResult: CommandResult{Remedy: "b", Causes: []Problem{{Remedy: "c"}}},
+		unexported:    "d",
+	}
+	ChangeRemedies(reflect.ValueOf(&document), func(remedy Remedy) Remedy { return remedy + "!" })
+	if got := document.Findings[0].Remedy + document.Remedy + document.Causes[0].Remedy; got != "a!b!c!" ||
+		document.Findings[0].Message != "a" || document.unexported != "d" {
+		t.Errorf("%+v", document)
 	}
 }

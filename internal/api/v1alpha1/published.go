@@ -2,6 +2,14 @@
 
 package v1alpha1
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // Namespace is the namespace of a hosted cluster with the controller, the published user data, and the ServiceAccounts
 // of enrollments.
 const Namespace = "hcp-node-admin"
@@ -9,7 +17,7 @@ const Namespace = "hcp-node-admin"
 // UserDataKey is the key of a published Secret with the user data.
 const UserDataKey = "user-data.ign"
 
-// LabelNodePool is the label of a published Secret with the name of its NodePool.
+// LabelNodePool is the label of a published Secret, and of what permits to get it, with NodePoolLabel of its NodePool.
 const LabelNodePool = "hcp-node-agent.io/nodepool"
 
 // Label of a Secret that a publisher has created. A publisher does not change other Secrets.
@@ -21,6 +29,30 @@ const (
 // UserDataSecret returns the name of the Secret with the published user data of a NodePool. A Role and a RoleBinding of
 // this name permit its nodes to get the Secret.
 func UserDataSecret(nodePool string) string { return "user-data-" + nodePool }
+
+// maxLabelLength is the limit of label values, which names of NodePools can exceed.
+const maxLabelLength = 63
+
+// NodePoolLabel returns the value of LabelNodePool: the name of the NodePool, or its beginning and a hash if it is too
+// long for a label.
+func NodePoolLabel(nodePool string) string {
+	if len(nodePool) <= maxLabelLength {
+		return nodePool
+	}
+	sum := sha256.Sum256([]byte(nodePool))
+	hash := hex.EncodeToString(sum[:8])
+	return strings.TrimRight(nodePool[:maxLabelLength-1-len(hash)], ".-") + "-" + hash
+}
+
+// PublishedNodePool returns the NodePool of a published Secret, or of what permits to get it. It returns "" for an
+// object without the label, or whose name is that of another NodePool.
+func PublishedNodePool(object metav1.Object) string {
+	nodePool, hasPrefix := strings.CutPrefix(object.GetName(), UserDataSecret(""))
+	if label := object.GetLabels()[LabelNodePool]; !hasPrefix || label == "" || label != NodePoolLabel(nodePool) {
+		return ""
+	}
+	return nodePool
+}
 
 // ServiceAccount returns the name of the ServiceAccount with which the host of an enrollment gets the user data before
 // it has joined.

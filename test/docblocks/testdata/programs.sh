@@ -64,9 +64,12 @@ hcp-node-admin() {
     'token revoke '*)
       check_options hcp-node-admin "$@"
       not_run 'no NodeEnrollment exists' ;;
-    'approve '* | 'describe '* | 'upgrade '*--retry* | 'upgrade '*--end-slot*)
+    'approve '* | 'describe '*)
       check_options hcp-node-admin "$@"
       not_run 'the node is an example' ;;
+    'upgrade '*)
+      check_options hcp-node-admin "$@"
+      not_run 'no node of the NodePool is enrolled; TestControlPlaneFleet runs it' ;;
     # It refuses one API server that plays both clusters. The part of the hosted cluster is the same.
     'controller install '*)
       check_options hcp-node-admin "$@"

@@ -54,7 +54,7 @@ func TestRollout(t *testing.T) {
 	must(t, err)
 	payload.SetFile(kubeletConfig, strings.Replace(content, "containerLogMaxSize: 50Mi", "containerLogMaxSize: 40Mi", 1))
 	m.setPayload(ctx, t, payload, "22")
-	admin(ctx, t, "upgrade", hypershift.NodePool)
+	admin(ctx, t, "upgrade", hypershift.NodePool, "--start")
 	watch := startObserver(ctx, t)
 	awaitOutput(ctx, t, waittest.Timeout, []string{"nodes", "--output", "wide"}, "Upgrading")
 	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", hypershift.NodePool}, "configuration 22\n", updated)

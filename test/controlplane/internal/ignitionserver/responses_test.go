@@ -9,7 +9,8 @@ import (
 )
 
 func TestResponses(t *testing.T) {
-	const plain = "text/plain; charset=utf-8"
+	const plain, html = "text/plain; charset=utf-8", "text/html; charset=utf-8"
+	const redirected = "<a href=\"/ignition\">Temporary Redirect</a>.\n\n"
 	s := start(t, payload)
 	encode := func(token string) string { return base64.StdEncoding.EncodeToString([]byte(token)) }
 	for _, test := range []struct {
@@ -25,6 +26,9 @@ func TestResponses(t *testing.T) {
 			"HEAD with an unknown token", "HEAD", "/ignition", "Bearer " + encode("0e2e5f3c-0000-4000-8000-000000000000"), 511,
 			plain, "",
 		},
+		{"path with two slashes", "GET", "//ignition", s.bearer(), 307, html, redirected},
+		{"path with a parent", "GET", "/x/../ignition", s.bearer(), 307, html, redirected},
+		{"path with a dot, without a token", "GET", "/./ignition", "", 307, html, redirected},
 		{"path with a slash", "GET", "/ignition/", s.bearer(), 404, plain, "404 page not found\n"},
 		{"standalone's path", "GET", "/config/worker", s.bearer(), 404, plain, "404 page not found\n"},
 		{"wrong path is reported before the token is checked", "GET", "/", "", 404, plain, "404 page not found\n"},
@@ -50,6 +54,9 @@ func TestResponses(t *testing.T) {
 			}
 			if contentType := got.header.Get("Content-Type"); contentType != test.contentType {
 				t.Errorf("Content-Type is %q, want %q", contentType, test.contentType)
+			}
+			if location := got.header.Get("Location"); (got.status == 307) != (location == "/ignition") {
+				t.Errorf("Location is %q", location)
 			}
 			if got.protocol != "HTTP/1.1" {
 				t.Errorf("the answer is %s, want HTTP/1.1", got.protocol)

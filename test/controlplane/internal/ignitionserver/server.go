@@ -70,8 +70,10 @@ func New(config Config) (*Server, error) {
 		payload:      config.Payload,
 		tokens:       newTokens(),
 	}
+	mux := http.NewServeMux() // redirects paths that are not clean, with status 307, before the handler gets them
+	mux.Handle("/", s)
 	s.http = &http.Server{
-		Handler:      s,
+		Handler:      mux,
 		ReadTimeout:  5 * time.Second,
 		WriteTimeout: 10 * time.Second,
 		TLSConfig:    s.tlsConfig(),
