@@ -82,18 +82,23 @@ func refuseForeignBridge(facts Facts) error {
 
 func refuseProfile(uplink string, original networkmanager.Profile) error {
 	settings := original.Settings
-	switch {
-	case original.External:
+	if original.External {
 		return Refuse(report.Remedyf("nmcli connection add type ethernet ifname %s con-name %s && nmcli connection up %s",
 			uplink, uplink, uplink),
 			"%s is configured by another program and only monitored by NetworkManager; create a NetworkManager profile for it",
 			uplink)
-	case settings["802-1x"] != nil:
-		return Refuse(report.Remedy("nmcli connection show uuid "+original.UUID()),
-			"the uplink %s uses 802.1X, which cannot be migrated to br-ex; create br-ex manually, then rerun the command",
-			uplink)
 	}
-	return nil
+	return refuseSecrets("the uplink "+uplink, settings)
+}
+
+// refuseSecrets refuses a profile with 802.1X: NetworkManager does not return its passwords, and a copy without them
+// would not be authenticated.
+func refuseSecrets(name string, settings networkmanager.Settings) error {
+	if _, ok := settings["802-1x"]; !ok {
+		return nil
+	}
+	return Refuse(report.Remedy("nmcli connection show uuid "+settings.Text("connection", "uuid")),
+		"%s uses 802.1X, which cannot be migrated to br-ex; create br-ex manually, then rerun the command", name)
 }
 
 // refuseFamilies refuses addressing that br-ex cannot have.
