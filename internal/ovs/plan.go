@@ -48,7 +48,7 @@ type StagedProfiles struct {
 // Plan decides what to do about br-ex: nothing, a migration, or a refusal that
 // names the command which fixes the cause. It changes nothing.
 func Plan(facts Facts, options Options) (Migration, error) {
-	if err := refuseSoftware(facts); err != nil {
+	if err := refuseSoftware(facts, options); err != nil {
 		return Migration{}, err
 	}
 	if uplink, ok := BridgedUplink(facts); ok {
@@ -118,8 +118,8 @@ func newProfileInputs(facts Facts, uplink string) (profileInputs, error) {
 	p.now = IPStateOf(facts, p.link, p.device)
 	for _, check := range []func() error{
 		func() error { return refuseDevice(facts, p.link, p.device) },
-		func() error { return refuseProfile(uplink, p.original) },
-		func() error { return refuseFamilies(p.link, p.original, p.now) },
+		func() error { return refuseProfile(facts, p.link, p.device, p.original) },
+		func() error { return refuseFamilies(facts, p.link, p.original, p.now) },
 		func() error { return refuseWithoutDefaultRoute(facts, uplink, p.original, p.now) },
 		func() (err error) { p.identity, err = identify(p.link, p.device, p.original.Settings); return err },
 		func() (err error) {

@@ -46,7 +46,7 @@ func TestRefuseDevice(t *testing.T) {
 			link:    plain,
 			device:  ofType(networkmanager.Team),
 			message: "convert it to a bond first",
-			remedy:  "nmcli connection add type bond",
+			remedy:  "team2bond",
 		},
 		"macvlan": {
 			link:    plain,
@@ -101,7 +101,7 @@ func TestRefuseDevice(t *testing.T) {
 				Managed: true,
 				Active:  networkmanager.Active{UUID: "u", State: networkmanager.Activating},
 			},
-			message: "still being activated", remedy: "nmcli device reapply up0",
+			message: "still being activated", remedy: "grep -q ip_address && nmcli device reapply up0",
 		},
 		"no profile": {
 			link: plain, device: networkmanager.Device{Type: networkmanager.Ethernet, Managed: true},
