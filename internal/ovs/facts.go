@@ -32,6 +32,7 @@ type Facts struct {
 	SavedUplink     string                   `json:"savedUplink,omitempty"`     // /var/lib/ovnk/iface_default_hint
 	PrimaryIP       string                   `json:"primaryIP,omitempty"`       // /run/nodeip-configuration/primary-ip
 	NodeIPHint      string                   `json:"nodeIPHint,omitempty"`      // /etc/default/nodeip-configuration
+	NodeIPv6First   bool                     `json:"nodeIPv6First,omitempty"`   // IPv6 is the first family of the cluster
 
 	// For remedies: the routes of all tables, and the name servers.
 	TableRoutes []hostnet.TableRoute `json:"tableRoutes,omitempty"`
@@ -144,7 +145,10 @@ func (f *Facts) gatherFiles() error {
 		return err
 	}
 	f.BridgeHintEmpty = there && f.BridgeHint == ""
-	f.NodeIPHint, err = nodeip.ReadHint()
+	if f.NodeIPHint, err = nodeip.ReadHint(); err != nil {
+		return err
+	}
+	f.NodeIPv6First, err = nodeip.PrefersIPv6()
 	return err
 }
 

@@ -105,7 +105,8 @@ func TestBondMembers(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, m := range bondMembers(Facts{Profiles: test.profiles, Devices: test.devices, Links: links}, "bond0", "uuid of bond") {
+			facts := Facts{Profiles: test.profiles, Devices: test.devices, Links: links}
+			for _, m := range bondMembers(facts, "bond0", "uuid of bond") {
 				got = append(got, m.Name+"="+m.ID)
 			}
 			if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -84,6 +85,10 @@ func planMigration(facts Facts, choice uplinkChoice) (Migration, error) {
 		notes = append(notes, fmt.Sprintf("%s is kept as a static address: its interface identifier differs from that of "+
 			"the first autoconfigured address and depends on the interface name", prefix))
 	}
+	if facts.NodeIPHint != "" && !nodeip.HasHinted(facts.Links, facts.NodeIPHint) {
+		notes = append(notes, fmt.Sprintf("NODEIP_HINT %q is in no subnet of this host and has no effect: the node IP is "+
+			"that of the default route", facts.NodeIPHint))
+	}
 	profiles, state := newProfiles(p), AddressStateOf(facts, choice.name)
 	return Migration{
 		Uplink:       choice.name,
@@ -121,6 +126,7 @@ func newProfileInputs(facts Facts, uplink string) (profileInputs, error) {
 		func() error { return refuseProfile(facts, p.link, p.device, p.original) },
 		func() error { return refuseFamilies(facts, p.link, p.original, p.now) },
 		func() error { return refuseWithoutDefaultRoute(facts, uplink, p.original, p.now) },
+		func() error { _, err := nodeAddresses(facts); return err },
 		func() (err error) { p.identity, err = identify(p.link, p.device, p.original.Settings); return err },
 		func() (err error) {
 			p.priority, err = chooseAutoconnectPriority(facts, uplink, p.original.Settings.Text("connection", "type"))

@@ -94,9 +94,9 @@ func keepRemedy(facts Facts, link hostnet.Link, device networkmanager.Device, pr
 	isEthernet := link.Kind == "device" || link.Kind == "veth" ||
 		device.Type == networkmanager.Ethernet || device.Type == networkmanager.Veth
 	if !isEthernet {
-		return report.Remedyf("ip -d address show %s; ip route show table all dev %s # create NetworkManager profiles for %s "+
-			"and the interfaces below it, with these addresses and routes, before NetworkManager manages or activates any of "+
-			"them", link.Name, link.Name, link.Name)
+		return report.Remedyf("ip -d address show %s; ip route show table all dev %s # create NetworkManager profiles for "+
+			"%s and the interfaces below it, with these addresses and routes, before NetworkManager manages or activates any "+
+			"of them", link.Name, link.Name, link.Name)
 	}
 	name := "static-" + link.Name
 	uuid := ProfileUUID(facts.MachineID, "keyfile "+name) // not one that stands for a profile of br-ex
@@ -108,8 +108,8 @@ func keepRemedy(facts Facts, link hostnet.Link, device networkmanager.Device, pr
 	}
 	first := link.Stable()[0]
 	section := networkmanager.FamilyOf(first.Addr()).Section()
-	check := fmt.Sprintf("nmcli connection load %s && nmcli -g %s.addresses connection show uuid %s | tr -d '\\\\' | grep -F %s",
-		file, section, uuid, first.Addr())
+	check := fmt.Sprintf("nmcli connection load %s && nmcli -g %s.addresses connection show uuid %s | tr -d '\\\\' | "+
+		"grep -F %s", file, section, uuid, first.Addr())
 	if !device.Managed {
 		// At the next boot, too: the exception precedes what excludes the interface by name, MAC or ifcfg file.
 		remedy += writeFile("/etc/NetworkManager/conf.d/zz-"+name+".conf", "644", []string{

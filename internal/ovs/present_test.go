@@ -107,7 +107,8 @@ managed=1
 				"nmcli connection up uuid UUID ifname eth0",
 		},
 		"disconnected": {
-			func(f *Facts) { f.Devices[0].Managed = true }, "", "grep -F 192.0.2.50 && nmcli connection up uuid UUID ifname eth0",
+			func(f *Facts) { f.Devices[0].Managed = true }, "",
+			"grep -F 192.0.2.50 && nmcli connection up uuid UUID ifname eth0",
 		},
 		"external": {
 			func(f *Facts) {
@@ -203,8 +204,10 @@ func TestNoRemedyCutsTheHostOff(t *testing.T) {
 				t.Fatalf("not refused: %v", err)
 			}
 			commands := report.RemedyOf(err).Command()
-			for _, harmful := range []string{"device connect", "device disconnect", "connection down", "connection add",
-				"connection delete", "link set", "address delete", "address flush"} {
+			for _, harmful := range []string{
+				"device connect", "device disconnect", "connection down", "connection add", "connection delete", "link set",
+				"address delete", "address flush",
+			} {
 				if strings.Contains(commands, harmful) {
 					t.Errorf("%v: %s", err, commands)
 				}

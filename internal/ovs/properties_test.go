@@ -4,6 +4,7 @@ package ovs
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,7 +112,7 @@ func isCopiedOfPort(section, name string) bool {
 	case "ipv4", "ipv6", "proxy", "hostname", "bond", "vlan":
 		return false
 	case "connection":
-		return strings.Contains(" lldp permissions wait-device-timeout wait-activation-delay auth-retries ", " "+name+" ")
+		return slices.Contains(nicProperties, name)
 	}
 	return true
 }

@@ -55,7 +55,9 @@ func atLeast(version string, major, minor int) bool {
 func refuseForeignBridge(facts Facts) error {
 	managed := ProfileUUIDs(facts.MachineID)
 	isActive := func(profile networkmanager.Profile) bool {
-		return slices.ContainsFunc(facts.Devices, func(d networkmanager.Device) bool { return d.Active.UUID == profile.UUID() })
+		return slices.ContainsFunc(facts.Devices, func(device networkmanager.Device) bool {
+			return device.Active.UUID == profile.UUID()
+		})
 	}
 	if bridge, ok := facts.bridge(); ok && bridge.ExternalIDs["NM.connection.uuid"] != managed[BridgeProfile] {
 		return Refuse("ovs-vsctl show",
@@ -81,7 +83,8 @@ func refuseForeignBridge(facts Facts) error {
 		named = named || strings.HasSuffix(profile.ID(), cloneSuffix)
 		if named && profile.UUID() != ProfileUUID(facts.MachineID, profile.ID()) {
 			if isActive(profile) {
-				return Refuse(report.Remedyf("nmcli connection modify uuid %s connection.id %s-foreign", profile.UUID(), profile.ID()),
+				return Refuse(report.Remedyf("nmcli connection modify uuid %s connection.id %s-foreign", profile.UUID(),
+					profile.ID()),
 					"br-ex is not active, and a foreign NetworkManager profile has the name %s; rename that profile", profile.ID())
 			}
 			return Refuse(report.Remedy("nmcli connection delete uuid "+profile.UUID()),

@@ -5,6 +5,7 @@ package ovs
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
@@ -82,6 +83,9 @@ func refuseMember(facts Facts, link hostnet.Link) error {
 // otherInterfaceRemedy is the remedy when the interface itself cannot be used.
 const otherInterfaceRemedy = "hcp-node-agent join --bridge-interface NAME"
 
+const infiniBand = "an InfiniBand interface, or above one, which carries no Ethernet frames and cannot be a port of " +
+	"a bridge; select an Ethernet interface"
+
 // refuseKind refuses the types of interface that cannot be a port of a bridge,
 // or whose migration is not supported.
 func refuseKind(link hostnet.Link, device networkmanager.Device) error {
@@ -92,8 +96,7 @@ func refuseKind(link hostnet.Link, device networkmanager.Device) error {
 		why = "a wireless interface, which cannot be a port of a bridge because access points drop frames of other MAC " +
 			"addresses; select a wired interface"
 	case networkmanager.InfiniBand:
-		why = "an InfiniBand interface, which carries no Ethernet frames and cannot be a port of a bridge; select an " +
-			"Ethernet interface"
+		why = infiniBand
 	case networkmanager.Bridge:
 		why, remedy = "a Linux bridge, which cannot be a port of Open vSwitch; configure its addresses on the lower "+
 			"interface instead", "bridge link show"
@@ -117,6 +120,9 @@ func refuseKind(link hostnet.Link, device networkmanager.Device) error {
 		} else if link.Kind == "ppp" { // NetworkManager reports it under the name of the modem or of the NIC below
 			why = "a point-to-point link, which carries no Ethernet frames; select an Ethernet interface"
 		}
+	}
+	if mac, err := net.ParseMAC(link.MAC); why == "" && err == nil && len(mac) != 6 {
+		why = infiniBand // such as a bond of InfiniBand interfaces, or a VLAN over one
 	}
 	if why == "" {
 		return nil

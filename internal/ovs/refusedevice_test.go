@@ -18,6 +18,8 @@ func TestRefuseDevice(t *testing.T) {
 	}
 	plain := hostnet.Link{Name: "up0", Index: 2, Kind: "device"}
 	inside := hostnet.Link{Name: "up0", Index: 2, Master: 9}
+	infiniBand := plain
+	infiniBand.MAC = "80:00:01:de:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:e7:0f:8f"
 	tests := map[string]struct {
 		facts   Facts
 		link    hostnet.Link
@@ -35,6 +37,12 @@ func TestRefuseDevice(t *testing.T) {
 			device:  ofType(networkmanager.InfiniBand),
 			message: "InfiniBand",
 			remedy:  "--bridge-interface",
+		},
+		"bond of InfiniBand ports": {
+			link: infiniBand, device: ofType(networkmanager.Bond), message: "InfiniBand", remedy: "--bridge-interface",
+		},
+		"VLAN over InfiniBand": {
+			link: infiniBand, device: ofType(networkmanager.VLAN), message: "InfiniBand", remedy: "--bridge-interface",
 		},
 		"bridge": {
 			link:    plain,

@@ -89,7 +89,8 @@ func TestRemediesKeepTheNetwork(t *testing.T) {
 			must(t, machine.Await(ctx, routed))
 			runAgent(ctx, t, migration)
 			must(t, machine.Reboot(ctx))
-			must(t, machine.Await(ctx, "ip -4 address show br-ex | grep -q 192.0.2.50/24 && ip route show default | grep -q br-ex"))
+			const bridged = "ip -4 address show br-ex | grep -q 192.0.2.50/24 && ip route show default | grep -q br-ex"
+			must(t, machine.Await(ctx, bridged))
 			h.checkReachable(ctx, t)
 		})
 	}
