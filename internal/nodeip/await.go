@@ -38,7 +38,12 @@ func Current() (Addresses, error) {
 		return Addresses{}, err
 	}
 	hint, err := ReadHint()
-	return Choose(links, routes, hint), err
+	if err != nil {
+		return Addresses{}, err
+	}
+	chosen := Choose(links, routes, hint)
+	chosen.IPv6First, err = PrefersIPv6()
+	return chosen, err
 }
 
 // covers reports whether there is an address, and one of every family that

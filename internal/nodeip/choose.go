@@ -16,20 +16,25 @@ import (
 // Addresses holds the addresses of a node, at most one of each family.
 type Addresses struct {
 	IPv4, IPv6 netip.Addr // invalid: none
+	IPv6First  bool       // the primary address is the IPv6 address, if there is one
 }
 
-// Primary returns the IPv4 address if there is one, else the IPv6 address, as
-// nodeip-configuration does without --prefer-ipv6.
+// Primary returns the IPv4 address if there is one, else the IPv6 address. With
+// IPv6First, it is the reverse.
 func (a Addresses) Primary() netip.Addr {
-	if a.IPv4.IsValid() {
-		return a.IPv4
+	if all := a.All(); len(all) > 0 {
+		return all[0]
 	}
-	return a.IPv6
+	return netip.Addr{}
 }
 
 // All returns the valid addresses, the primary first.
 func (a Addresses) All() []netip.Addr {
-	return slices.DeleteFunc([]netip.Addr{a.IPv4, a.IPv6}, func(address netip.Addr) bool { return !address.IsValid() })
+	all := []netip.Addr{a.IPv4, a.IPv6}
+	if a.IPv6First {
+		slices.Reverse(all)
+	}
+	return slices.DeleteFunc(all, func(address netip.Addr) bool { return !address.IsValid() })
 }
 
 // Format returns addresses for messages, separated by commas, or "none" if there are none.
@@ -43,10 +48,14 @@ func Format[T fmt.Stringer](addresses []T) string {
 
 // Choose returns the addresses that nodeip-configuration.service would choose
 // (baremetal-runtimecfg, pkg/utils/addresses_linux.go). With a hint it considers
-// the addresses whose subnet contains the hint, else those on links with a
+// the addresses whose subnet contains the hint, else, or if there are none, those on links with a
 // default route. It prefers the lower route metric, then the lower link index, a
-// gateway on the address's subnet, and public before private addresses.
+// gateway on the address's subnet, and public before private addresses. It never
+// sets IPv6First.
 func Choose(links []hostnet.Link, routes []hostnet.Route, hint string) Addresses {
+	if hint != "" && !HasHinted(links, hint) {
+		hint = ""
+	}
 	var candidates []candidate
 	for _, link := range links {
 		for _, prefix := range link.Stable() {
@@ -70,6 +79,15 @@ func (a *Addresses) set(address netip.Addr) {
 	} else {
 		a.IPv6 = address
 	}
+}
+
+// HasHinted reports whether a subnet of the host contains one of the hint's addresses.
+func HasHinted(links []hostnet.Link, hint string) bool {
+	return slices.ContainsFunc(links, func(link hostnet.Link) bool {
+		return slices.ContainsFunc(link.Stable(), func(prefix netip.Prefix) bool {
+			return !openvswitch.IsMasquerade(prefix) && MatchesHint(link.Subnet(prefix), hint)
+		})
+	})
 }
 
 type candidate struct {

@@ -94,6 +94,15 @@ func TestChoose(t *testing.T) {
 		},
 		"hint for nothing": {
 			links: []hostnet.Link{br}, routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "203.0.113.1",
+			want: []string{"192.0.2.7"},
+		},
+		"hint of another family": {
+			links: []hostnet.Link{br, other}, hint: "2001:db8::99,172.31.0.1",
+			routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")}, want: []string{"192.0.2.7"},
+		},
+		"hint with an address of /32": {
+			links: []hostnet.Link{link("br-ex", 9, "192.0.2.7/32")}, hint: "192.0.2.1",
+			routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")}, want: []string{"192.0.2.7"},
 		},
 		"no default route": {links: []hostnet.Link{br}},
 	}
@@ -112,7 +121,11 @@ func TestChoose(t *testing.T) {
 
 func TestParseDropIn(t *testing.T) {
 	four, six := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")
-	for name, node := range map[string]Addresses{"IPv4": {IPv4: four}, "IPv6": {IPv6: six}, "both": {four, six}} {
+	for name, node := range map[string]Addresses{
+		"IPv4": {IPv4: four}, "IPv6": {IPv6: six}, "both": {IPv4: four, IPv6: six},
+		"IPv6 first": {IPv4: four, IPv6: six, IPv6First: true},
+	} {
+		node.IPv6First = node.IPv6First || !node.IPv4.IsValid()
 		written := Files(node)[0]
 		if written.Target != KubeletDropIn {
 			t.Fatalf("the first file is %s", written.Target)
@@ -130,7 +143,7 @@ func TestParseDropIn(t *testing.T) {
 
 func TestCovers(t *testing.T) {
 	four, six := Addresses{IPv4: netip.MustParseAddr("192.0.2.7")}, Addresses{IPv6: netip.MustParseAddr("2001:db8::7")}
-	both := Addresses{four.IPv4, six.IPv6}
+	both := Addresses{IPv4: four.IPv4, IPv6: six.IPv6}
 	for name, test := range map[string]struct {
 		now, had Addresses
 		want     bool
@@ -155,4 +168,33 @@ func route(link string, family, metric int, gateway string) hostnet.Route {
 		r.Gateway = netip.MustParseAddr(gateway)
 	}
 	return r
+}
+
+// The order is that of --prefer-ipv6 in the payload's unit.
+func TestIPv6First(t *testing.T) {
+	four, six := netip.MustParseAddr("192.0.2.177"), netip.MustParseAddr("2001:db8:1::17")
+	want := map[string]string{
+		KubeletDropIn: "[Service]\nEnvironment=\"KUBELET_NODE_IP=2001:db8:1::17\" " +
+			"\"KUBELET_NODE_IPS=2001:db8:1::17,192.0.2.177\"\n",
+		crioDropIn:  "[Service]\nEnvironment=\"CONTAINER_STREAM_ADDRESS=2001:db8:1::17\"\n",
+		PrimaryFile: "2001:db8:1::17", runtimeDir + "/ipv4": "192.0.2.177", runtimeDir + "/ipv6": "2001:db8:1::17",
+	}
+	got := map[string]string{}
+	for _, change := range Files(Addresses{IPv4: four, IPv6: six, IPv6First: true}) {
+		got[change.Target] = string(change.Desired.Content)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if primary := (Addresses{IPv4: four, IPv6First: true}).Primary(); primary != four {
+		t.Errorf("without an IPv6 address, the primary address is %s", primary)
+	}
+	for unit, want := range map[string]bool{
+		"ExecStart=/bin/podman run IMAGE \\\n    node-ip \\\n    set --prefer-ipv6 --retry-on-failure \\\n": true,
+		"ExecStart=/bin/podman run IMAGE node-ip set --retry-on-failure\n#    --prefer-ipv6\n":              false, "": false,
+	} {
+		if prefersIPv6(unit) != want {
+			t.Errorf("%q: %t", unit, !want)
+		}
+	}
 }

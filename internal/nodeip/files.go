@@ -61,6 +61,7 @@ func parseList(list string) Addresses {
 	var addresses Addresses
 	for text := range strings.SplitSeq(list, ",") {
 		if address, err := netip.ParseAddr(text); err == nil {
+			addresses.IPv6First = addresses.IPv6First || (address.Is6() && !addresses.IPv4.IsValid())
 			addresses.set(address)
 		}
 	}

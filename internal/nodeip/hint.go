@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
@@ -27,6 +28,28 @@ func ReadHint() (string, error) {
 		return hint, nil
 	}
 	return values["KUBELET_NODEIP_HINT"], nil
+}
+
+// unitFile is the unit of the payload that the agent replaces. Its option states which family of the cluster is the
+// first one (machine-config-operator, templates/common/_base/units/nodeip-configuration.service.yaml).
+const unitFile = "/etc/systemd/system/nodeip-configuration.service"
+
+// PrefersIPv6 reports whether IPv6 is the first family of the payload's cluster.
+func PrefersIPv6() (bool, error) {
+	content, err := os.ReadFile(unitFile)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("reading the unit of the payload: %w", err)
+	}
+	return prefersIPv6(string(content)), nil
+}
+
+func prefersIPv6(unit string) bool {
+	for line := range strings.Lines(unit) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") && slices.Contains(strings.Fields(line), "--prefer-ipv6") {
+			return true
+		}
+	}
+	return false
 }
 
 // MatchesHint reports whether a subnet contains one of the hint's addresses,

@@ -18,6 +18,8 @@ const (
 	// activate a profile, with the default DHCP timeout of 45 seconds for each one.
 	activationTimeout  = 3 * time.Minute
 	activationInterval = time.Second
+	// leaseTimeout is the default DHCP timeout of NetworkManager.
+	leaseTimeout = 45 * time.Second
 
 	activationRemedy = "nmcli device status # prints what NetworkManager is activating"
 )
@@ -30,12 +32,16 @@ func AwaitActivation(
 ) error {
 	limited, cancel := context.WithTimeout(ctx, activationTimeout)
 	defer cancel()
+	lateUntil := time.Now().Add(leaseTimeout)
 	for {
 		facts, err := current(ctx)
 		if err != nil {
 			return err
 		}
 		awaited := awaitedActivation(facts, options)
+		if awaited == "" && time.Now().Before(lateUntil) {
+			awaited = awaitedLease(facts, options)
+		}
 		if awaited == "" || limited.Err() != nil {
 			return nil
 		}
@@ -64,6 +70,22 @@ func awaitedActivation(facts Facts, options Options) string {
 		return "NetworkManager to activate " + choice.name
 	case err != nil && choice.name == "" && !facts.BridgeHintEmpty && facts.isAnyActivating():
 		return "a default route"
+	}
+	return ""
+}
+
+// awaitedLease returns that the uplink waits for a DHCPv4 server, or "". NetworkManager reports a profile as activated
+// as soon as one family has an address: a router usually responds before a DHCP server, and the node would be
+// configured with the IPv6 address alone.
+func awaitedLease(facts Facts, options Options) string {
+	if _, attached := BridgedUplink(facts); attached {
+		return ""
+	}
+	choice, err := chooseUplink(facts, options)
+	device, _ := facts.Device(choice.name)
+	profile, _ := facts.Profile(device.Active.UUID)
+	if err == nil && IsDynamic(profile.Settings, networkmanager.IPv4) && len(device.IPv4.Addresses) == 0 {
+		return "a DHCP server to assign an IPv4 address to " + choice.name
 	}
 	return ""
 }

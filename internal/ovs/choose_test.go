@@ -5,6 +5,7 @@ package ovs
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
@@ -226,5 +227,20 @@ func TestOverriddenRouteNotes(t *testing.T) {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// The node IP is decided before br-ex is made. A hint for another site has no effect.
+func TestNodeIPIsDecidedBeforeTheMigration(t *testing.T) {
+	f := facts(t, "dhcp")
+	f.NodeIPHint = "10.40.0.1"
+	migration, err := Plan(f, Options{})
+	if err != nil || !strings.Contains(strings.Join(migration.Notes, "\n"), `NODEIP_HINT "10.40.0.1" is in no subnet`) {
+		t.Errorf("%v: %q", err, migration.Notes)
+	}
+	f.NodeIPHint = f.Links[slices.IndexFunc(f.Links, func(l hostnet.Link) bool { return l.Name == "eth0" })].
+		Addresses[0].Addr().String()
+	if migration, err = Plan(f, Options{}); err != nil || len(migration.Notes) > 0 {
+		t.Errorf("%v: %q", err, migration.Notes)
 	}
 }

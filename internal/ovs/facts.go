@@ -32,6 +32,11 @@ type Facts struct {
 	SavedUplink     string                   `json:"savedUplink,omitempty"`     // /var/lib/ovnk/iface_default_hint
 	PrimaryIP       string                   `json:"primaryIP,omitempty"`       // /run/nodeip-configuration/primary-ip
 	NodeIPHint      string                   `json:"nodeIPHint,omitempty"`      // /etc/default/nodeip-configuration
+	NodeIPv6First   bool                     `json:"nodeIPv6First,omitempty"`   // IPv6 is the first family of the cluster
+
+	// For remedies: the routes of all tables, and the name servers.
+	TableRoutes []hostnet.TableRoute `json:"tableRoutes,omitempty"`
+	Resolver    hostnet.Resolver     `json:"resolver"`
 }
 
 // OpenVSwitch is the state of Open vSwitch.
@@ -49,6 +54,12 @@ const bridgeHintFile = "/etc/ovnk/default_bridge"
 func Gather(ctx context.Context, nm networkmanager.Reader) (Facts, error) {
 	facts, err := gatherConfiguration(ctx, nm)
 	if err != nil {
+		return facts, err
+	}
+	if facts.TableRoutes, err = hostnet.TableRoutes(); err != nil {
+		return facts, err
+	}
+	if facts.Resolver, err = hostnet.ReadResolver(); err != nil {
 		return facts, err
 	}
 	return facts, facts.Refresh(ctx, nm)
@@ -134,7 +145,10 @@ func (f *Facts) gatherFiles() error {
 		return err
 	}
 	f.BridgeHintEmpty = there && f.BridgeHint == ""
-	f.NodeIPHint, err = nodeip.ReadHint()
+	if f.NodeIPHint, err = nodeip.ReadHint(); err != nil {
+		return err
+	}
+	f.NodeIPv6First, err = nodeip.PrefersIPv6()
 	return err
 }
 

@@ -34,10 +34,9 @@ func Files(facts Facts) ([]ledger.Change, error) {
 	if !ok {
 		return nil, errors.New("br-ex does not exist or has no default route of the host")
 	}
-	node := nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint)
-	if !node.Primary().IsValid() {
-		return nil, Refuse("ip -br address # and NODEIP_HINT in /etc/default/nodeip-configuration",
-			"no address of this host is suitable as the node IP (NODEIP_HINT: %q)", facts.NodeIPHint)
+	node, err := nodeAddresses(facts)
+	if err != nil {
+		return nil, err
 	}
 	changes := []ledger.Change{
 		ledger.FileChange(appliedFile, "ovs-configuration.service must not change br-ex",
@@ -48,6 +47,17 @@ func Files(facts Facts) ([]ledger.Change, error) {
 		changes = append(changes, sysctlFiles(profile.Settings)...)
 	}
 	return append(changes, nodeip.Files(node)...), nil
+}
+
+// nodeAddresses returns the node's addresses.
+func nodeAddresses(facts Facts) (nodeip.Addresses, error) {
+	node := nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint)
+	node.IPv6First = facts.NodeIPv6First
+	if !node.Primary().IsValid() {
+		return node, Refuse("ip -br address # and NODEIP_HINT in /etc/default/nodeip-configuration",
+			"no address of this host is suitable as the node IP (NODEIP_HINT: %q)", facts.NodeIPHint)
+	}
+	return node, nil
 }
 
 // FilesBeforeMigration returns the files that must exist before br-ex does.

@@ -4,8 +4,10 @@ package ovs
 
 import (
 	"cmp"
+	"net"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -38,12 +40,25 @@ func bondMembers(facts Facts, bond, uuid string) []Member {
 		}
 	}
 	for _, profile := range facts.Profiles {
-		name := profile.Settings.Text("connection", "interface-name")
+		name := boundInterface(facts, profile.Settings)
 		if name != "" && isBondPort(profile.Settings, bond, uuid) && hasAutoconnect(profile.Settings) && !seen(name) {
 			members = append(members, newMember(name, profile))
 		}
 	}
 	return members
+}
+
+// boundInterface returns the interface that a profile names, or the only one that has its permanent MAC, else "".
+func boundInterface(facts Facts, s networkmanager.Settings) string {
+	if name := s.Text("connection", "interface-name"); name != "" {
+		return name
+	}
+	mac, bound := s["802-3-ethernet"]["mac-address"].Value().([]byte)
+	if !bound {
+		return ""
+	}
+	link, _ := hostnet.LinkByPermanentMAC(facts.Links, net.HardwareAddr(mac).String())
+	return link.Name
 }
 
 // planMembers decides about the ports of a bond. It returns none for any other
@@ -54,7 +69,7 @@ func planMembers(facts Facts, device networkmanager.Device, original networkmana
 	}
 	var members []memberInputs
 	for _, m := range bondMembers(facts, device.Name, original.UUID()) {
-		if err := refuseName(m.Name); err != nil {
+		if err := cmp.Or(refuseName(m.Name), refuseSecrets("the port "+m.Name+" of "+device.Name, m.Settings)); err != nil {
 			return nil, err
 		}
 		priority, err := chooseAutoconnectPriority(facts, m.Name, m.Settings.Text("connection", "type"))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -43,6 +44,7 @@ func TestBondMembers(t *testing.T) {
 		s.Set("connection", "controller", "bond0")
 		s.Set("connection", "port-type", "bond")
 	}
+	links := []hostnet.Link{{Name: "eth0"}, {Name: "eth1", PermanentMAC: "fa:16:3e:00:00:0e"}}
 	tests := map[string]struct {
 		profiles []networkmanager.Profile
 		devices  []networkmanager.Device
@@ -92,12 +94,19 @@ func TestBondMembers(t *testing.T) {
 			[]networkmanager.Device{newDeviceUsing("eth0", "a"), newDeviceUsing("eth1", "a")},
 			"eth0=a eth1=a",
 		},
+		"at boot, by MAC": {
+			[]networkmanager.Profile{newBondPort("a", "", "bond0", func(s networkmanager.Settings) {
+				s.Set("802-3-ethernet", "mac-address", []byte{0xfa, 0x16, 0x3e, 0, 0, 0x0e})
+			})},
+			nil, "eth1=a",
+		},
 		"for a NIC that does not exist": {[]networkmanager.Profile{newBondPort("a", "", "bond0", nil)}, nil, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, m := range bondMembers(Facts{Profiles: test.profiles, Devices: test.devices}, "bond0", "uuid of bond") {
+			facts := Facts{Profiles: test.profiles, Devices: test.devices, Links: links}
+			for _, m := range bondMembers(facts, "bond0", "uuid of bond") {
 				got = append(got, m.Name+"="+m.ID)
 			}
 			if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {

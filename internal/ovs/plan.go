@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -48,7 +49,7 @@ type StagedProfiles struct {
 // Plan decides what to do about br-ex: nothing, a migration, or a refusal that
 // names the command which fixes the cause. It changes nothing.
 func Plan(facts Facts, options Options) (Migration, error) {
-	if err := refuseSoftware(facts); err != nil {
+	if err := refuseSoftware(facts, options); err != nil {
 		return Migration{}, err
 	}
 	if uplink, ok := BridgedUplink(facts); ok {
@@ -84,6 +85,10 @@ func planMigration(facts Facts, choice uplinkChoice) (Migration, error) {
 		notes = append(notes, fmt.Sprintf("%s is kept as a static address: its interface identifier differs from that of "+
 			"the first autoconfigured address and depends on the interface name", prefix))
 	}
+	if facts.NodeIPHint != "" && !nodeip.HasHinted(facts.Links, facts.NodeIPHint) {
+		notes = append(notes, fmt.Sprintf("NODEIP_HINT %q is in no subnet of this host and has no effect: the node IP is "+
+			"that of the default route", facts.NodeIPHint))
+	}
 	profiles, state := newProfiles(p), AddressStateOf(facts, choice.name)
 	return Migration{
 		Uplink:       choice.name,
@@ -118,9 +123,10 @@ func newProfileInputs(facts Facts, uplink string) (profileInputs, error) {
 	p.now = IPStateOf(facts, p.link, p.device)
 	for _, check := range []func() error{
 		func() error { return refuseDevice(facts, p.link, p.device) },
-		func() error { return refuseProfile(uplink, p.original) },
-		func() error { return refuseFamilies(p.link, p.original, p.now) },
+		func() error { return refuseProfile(facts, p.link, p.device, p.original) },
+		func() error { return refuseFamilies(facts, p.link, p.original, p.now) },
 		func() error { return refuseWithoutDefaultRoute(facts, uplink, p.original, p.now) },
+		func() error { _, err := nodeAddresses(facts); return err },
 		func() (err error) { p.identity, err = identify(p.link, p.device, p.original.Settings); return err },
 		func() (err error) {
 			p.priority, err = chooseAutoconnectPriority(facts, uplink, p.original.Settings.Text("connection", "type"))

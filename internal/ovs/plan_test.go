@@ -137,7 +137,7 @@ func TestPlanRefuses(t *testing.T) {
 			change:  func(f *Facts) { f.Routes = []hostnet.Route{{Link: "ctl0", Family: 4, Metric: 100}} },
 			options: Options{BridgeInterface: "eth0"},
 			message: "the uplink eth0 has no default route",
-			remedy:  "+ipv4.routes '0.0.0.0/0 GATEWAY' && nmcli connection up uuid 45713ba7",
+			remedy:  "+ipv4.routes '0.0.0.0/0 GATEWAY' && nmcli device reapply eth0",
 		},
 		"never a route over it": {
 			change: func(f *Facts) {
@@ -146,7 +146,7 @@ func TestPlanRefuses(t *testing.T) {
 				profile(func(p *networkmanager.Profile) { p.Settings.Set("ipv4", "never-default", true) })(f)
 			},
 			message: "the uplink eth0 has no default route",
-			remedy:  "ipv4.never-default no && nmcli connection up uuid 45713ba7",
+			remedy:  "ipv4.never-default no && nmcli device reapply eth0",
 		},
 		"no such interface": {
 			options: Options{BridgeInterface: "eth9"},
@@ -171,12 +171,12 @@ func TestPlanRefuses(t *testing.T) {
 		"no profile": {
 			change:  eth0(func(d *networkmanager.Device) { d.Active = networkmanager.Active{} }),
 			message: "no active NetworkManager profile",
-			remedy:  "nmcli device connect eth0",
+			remedy:  "'address1=192.0.2.177/24'",
 		},
 		"configured elsewhere": {
 			change:  profile(func(p *networkmanager.Profile) { p.External = true }),
 			message: "only monitored by NetworkManager",
-			remedy:  "nmcli connection add",
+			remedy:  "'address1=192.0.2.177/24'",
 		},
 		"802.1X": {
 			change:  profile(func(p *networkmanager.Profile) { p.Settings.Set("802-1x", "identity", "x") }),
@@ -188,7 +188,10 @@ func TestPlanRefuses(t *testing.T) {
 			message: "shares its connection",
 			remedy:  "nmcli connection show uuid 45713ba7",
 		},
-		"left to others": {change: method("ipv4", "ignore"), message: "does not manage", remedy: "ipv4.method auto"},
+		"left to others": {
+			change: method("ipv4", "ignore"), message: "does not manage",
+			remedy: "ipv4.method manual ipv4.addresses 192.0.2.177/24",
+		},
 		"no address": {
 			change: func(f *Facts) {
 				link(func(l *hostnet.Link) { l.Addresses = nil })(f)
@@ -222,7 +225,7 @@ func TestPlanRefuses(t *testing.T) {
 		},
 		"foreign profile": {
 			change:  profile(func(p *networkmanager.Profile) { p.Settings.Set("connection", "id", "ovs-if-phys0") }),
-			message: "a foreign NetworkManager profile ovs-if-phys0 exists", remedy: "nmcli connection delete uuid 45713ba7",
+			message: "a foreign NetworkManager profile has the name ovs-if-phys0", remedy: "connection.id ovs-if-phys0-foreign",
 		},
 		"odd name": {
 			change: func(f *Facts) {

@@ -3,6 +3,7 @@
 package ovs
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,15 +19,14 @@ func Refuse(remedy report.Remedy, format string, args ...any) error {
 
 // refuseSoftware refuses a host that lacks a required package. Open vSwitch may
 // still be stopped: the join starts it before the migration.
-func refuseSoftware(facts Facts) error {
+func refuseSoftware(facts Facts, options Options) error {
 	switch {
 	case !facts.OVS.Installed:
 		return Refuse("# Open vSwitch is in the Fast Datapath repository; print its versions: dnf list 'openvswitch3*'\n"+
 			"dnf install openvswitch3.5 && systemctl enable --now openvswitch",
 			"Open vSwitch is not installed (no ovs-vsctl)")
 	case !facts.NetworkManager.Running:
-		return Refuse("systemctl enable --now NetworkManager",
-			"NetworkManager is not running; it is required to create br-ex")
+		return Refuse(StartRemedy(facts, options), "NetworkManager is not running; it is required to create br-ex")
 	case !facts.NetworkManager.OVS:
 		return Refuse("dnf install NetworkManager-ovs && systemctl restart NetworkManager",
 			"NetworkManager has not loaded its Open vSwitch plugin")
@@ -54,6 +54,11 @@ func atLeast(version string, major, minor int) bool {
 // removed before the migration.
 func refuseForeignBridge(facts Facts) error {
 	managed := ProfileUUIDs(facts.MachineID)
+	isActive := func(profile networkmanager.Profile) bool {
+		return slices.ContainsFunc(facts.Devices, func(device networkmanager.Device) bool {
+			return device.Active.UUID == profile.UUID()
+		})
+	}
 	if bridge, ok := facts.bridge(); ok && bridge.ExternalIDs["NM.connection.uuid"] != managed[BridgeProfile] {
 		return Refuse("ovs-vsctl show",
 			"a foreign Open vSwitch bridge br-ex exists without a default route; complete its configuration, or remove it "+
@@ -66,13 +71,22 @@ func refuseForeignBridge(facts Facts) error {
 		if isBridge && profile.UUID() != managed[BridgeProfile] {
 			// The ports name their bridge br-ex, and NetworkManager could choose this
 			// profile.
-			return Refuse(report.Remedy("nmcli connection delete uuid "+profile.UUID()),
+			remedy := report.Remedy("nmcli connection delete uuid " + profile.UUID())
+			if isActive(profile) {
+				remedy = report.Remedy("nmcli connection show uuid " + profile.UUID())
+			}
+			return Refuse(remedy,
 				"br-ex is not active, and another NetworkManager profile for a bridge %s exists: %s; delete that profile",
 				BridgeName, profile.ID())
 		}
 		_, named := managed[profile.ID()]
 		named = named || strings.HasSuffix(profile.ID(), cloneSuffix)
 		if named && profile.UUID() != ProfileUUID(facts.MachineID, profile.ID()) {
+			if isActive(profile) {
+				return Refuse(report.Remedyf("nmcli connection modify uuid %s connection.id %s-foreign", profile.UUID(),
+					profile.ID()),
+					"br-ex is not active, and a foreign NetworkManager profile has the name %s; rename that profile", profile.ID())
+			}
 			return Refuse(report.Remedy("nmcli connection delete uuid "+profile.UUID()),
 				"br-ex is not active, and a foreign NetworkManager profile %s exists; delete that profile", profile.ID())
 		}
@@ -80,24 +94,30 @@ func refuseForeignBridge(facts Facts) error {
 	return nil
 }
 
-func refuseProfile(uplink string, original networkmanager.Profile) error {
-	settings := original.Settings
-	switch {
-	case original.External:
-		return Refuse(report.Remedyf("nmcli connection add type ethernet ifname %s con-name %s && nmcli connection up %s",
-			uplink, uplink, uplink),
+func refuseProfile(
+	facts Facts, link hostnet.Link, device networkmanager.Device, original networkmanager.Profile,
+) error {
+	settings, uplink := original.Settings, link.Name
+	if original.External {
+		return refuseUnconfigured(facts, link, device, report.Remedy("nmcli device show "+uplink),
 			"%s is configured by another program and only monitored by NetworkManager; create a NetworkManager profile for it",
 			uplink)
-	case settings["802-1x"] != nil:
-		return Refuse(report.Remedy("nmcli connection show uuid "+original.UUID()),
-			"the uplink %s uses 802.1X, which cannot be migrated to br-ex; create br-ex manually, then rerun the command",
-			uplink)
 	}
-	return nil
+	return refuseSecrets("the uplink "+uplink, settings)
+}
+
+// refuseSecrets refuses a profile with 802.1X: NetworkManager does not return its passwords, and a copy without them
+// would not be authenticated.
+func refuseSecrets(name string, settings networkmanager.Settings) error {
+	if _, ok := settings["802-1x"]; !ok {
+		return nil
+	}
+	return Refuse(report.Remedy("nmcli connection show uuid "+settings.Text("connection", "uuid")),
+		"%s uses 802.1X, which cannot be migrated to br-ex; create br-ex manually, then rerun the command", name)
 }
 
 // refuseFamilies refuses addressing that br-ex cannot have.
-func refuseFamilies(link hostnet.Link, original networkmanager.Profile, now IPState) error {
+func refuseFamilies(facts Facts, link hostnet.Link, original networkmanager.Profile, now IPState) error {
 	show := report.Remedy("nmcli connection show uuid " + original.UUID())
 	if len(now[networkmanager.IPv4].Addresses)+len(now[networkmanager.IPv6].Addresses) == 0 {
 		return Refuse("ip -br address", "the uplink %s has no address", link.Name)
@@ -108,8 +128,8 @@ func refuseFamilies(link hostnet.Link, original networkmanager.Profile, now IPSt
 			return Refuse(show, "the uplink %s shares its connection by %s (method \"shared\"), which br-ex does not support",
 				link.Name, family)
 		case method == "ignore" && len(now[family].Addresses) > 0:
-			return Refuse(report.Remedyf("nmcli connection modify uuid %s %s.method auto && nmcli connection up uuid %s",
-				original.UUID(), family.Section(), original.UUID()),
+			return Refuse(report.Remedyf("nmcli connection modify uuid %s %s && nmcli device reapply %s",
+				original.UUID(), staticArguments(facts, link, family), link.Name),
 				"the uplink %s has %s addresses that its NetworkManager profile does not manage (method \"ignore\") and that "+
 					"would be lost", link.Name, family)
 		}
@@ -132,8 +152,8 @@ func refuseWithoutDefaultRoute(facts Facts, uplink string, original networkmanag
 			family = f
 		}
 	}
-	return Refuse(report.Remedyf("nmcli connection modify uuid %s %s && nmcli connection up uuid %s", original.UUID(),
-		addDefaultRouteArguments(original.Settings, family), original.UUID()),
+	return Refuse(report.Remedyf("nmcli connection modify uuid %s %s && nmcli device reapply %s", original.UUID(),
+		addDefaultRouteArguments(original.Settings, family), uplink),
 		"the uplink %s has no default route, and OVN-Kubernetes requires one over br-ex; add one, or select another "+
 			"interface with --bridge-interface", uplink)
 }

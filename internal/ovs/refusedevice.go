@@ -5,6 +5,7 @@ package ovs
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
@@ -18,8 +19,8 @@ func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device) 
 		return err
 	}
 	if !device.Managed {
-		return Refuse(report.Remedyf("nmcli device set %s managed yes", link.Name),
-			"NetworkManager does not manage the uplink %s", link.Name)
+		remedy := report.Remedyf("nmcli device set %s managed yes", link.Name)
+		return refuseUnconfigured(facts, link, device, remedy, "NetworkManager does not manage the uplink %s", link.Name)
 	}
 	if link.Master != 0 {
 		return refuseMember(facts, link)
@@ -31,19 +32,39 @@ func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device) 
 		return refuseUnconfirmedAddresses(link.Name)
 	}
 	if device.Active.UUID == "" || device.Active.State != networkmanager.Activated {
-		return Refuse(report.Remedy("nmcli device connect "+link.Name), "the uplink %s has no active NetworkManager profile",
-			link.Name)
+		return refuseUnconfigured(facts, link, device, report.Remedy("nmcli device connect "+link.Name),
+			"the uplink %s has no active NetworkManager profile", link.Name)
 	}
 	return nil
+}
+
+// refuseUnconfigured refuses an uplink without a profile of its own. The remedy is for an interface without addresses:
+// NetworkManager would replace those of any other interface.
+func refuseUnconfigured(
+	facts Facts, link hostnet.Link, device networkmanager.Device, remedy report.Remedy, format string, args ...any,
+) error {
+	if len(link.Stable()) > 0 {
+		priority, err := chooseAutoconnectPriority(facts, link.Name, "802-3-ethernet")
+		if err != nil {
+			return err
+		}
+		remedy = keepRemedy(facts, link, device, priority)
+	}
+	return Refuse(remedy, format, args...)
 }
 
 // refuseUnconfirmedAddresses refuses an uplink whose addresses are not confirmed: while it is
 // being activated, or after a rollback that has kept them (see
 // Driver.holdAddress in package migrate).
 func refuseUnconfirmedAddresses(uplink string) error {
-	return Refuse(report.Remedyf("nmcli device reapply %s # once its DHCP server or router responds, then rerun the "+
-		"command", uplink),
+	return Refuse(ReapplyWithLease(uplink)+" # once its DHCP server or router responds, then rerun the command",
 		"the uplink %s is still being activated: NetworkManager waits for a response of a DHCP server or router", uplink)
+}
+
+// ReapplyWithLease returns the command that removes the addresses that a rollback has kept, and does nothing before
+// there is a lease, because the host would have no address then.
+func ReapplyWithLease(uplink string) report.Remedy {
+	return report.Remedyf("nmcli -f DHCP4 device show %s | grep -q ip_address && nmcli device reapply %s", uplink, uplink)
 }
 
 // refuseMember refuses an uplink that is a port of another interface.
@@ -62,6 +83,9 @@ func refuseMember(facts Facts, link hostnet.Link) error {
 // otherInterfaceRemedy is the remedy when the interface itself cannot be used.
 const otherInterfaceRemedy = "hcp-node-agent join --bridge-interface NAME"
 
+const infiniBand = "an InfiniBand interface, or above one, which carries no Ethernet frames and cannot be a port of " +
+	"a bridge; select an Ethernet interface"
+
 // refuseKind refuses the types of interface that cannot be a port of a bridge,
 // or whose migration is not supported.
 func refuseKind(link hostnet.Link, device networkmanager.Device) error {
@@ -72,14 +96,14 @@ func refuseKind(link hostnet.Link, device networkmanager.Device) error {
 		why = "a wireless interface, which cannot be a port of a bridge because access points drop frames of other MAC " +
 			"addresses; select a wired interface"
 	case networkmanager.InfiniBand:
-		why = "an InfiniBand interface, which carries no Ethernet frames and cannot be a port of a bridge; select an " +
-			"Ethernet interface"
+		why = infiniBand
 	case networkmanager.Bridge:
 		why, remedy = "a Linux bridge, which cannot be a port of Open vSwitch; configure its addresses on the lower "+
 			"interface instead", "bridge link show"
 	case networkmanager.Team:
 		why, remedy = "a team, which is deprecated in RHEL; convert it to a bond first (for example with team2bond)",
-			"nmcli connection add type bond con-name bond0 ifname bond0 bond.options mode=active-backup,miimon=100"
+			report.Remedyf("teamdctl %s config dump actual >/tmp/team.json && team2bond --config=/tmp/team.json --rename=bond0 "+
+				"# prints commands that create a bond without addresses", link.Name)
 	case networkmanager.MACVLAN:
 		why, remedy = "a macvlan interface, which receives only frames for its own MAC address; select its lower interface",
 			report.Remedy("ip -d link show "+link.Name)
@@ -96,6 +120,9 @@ func refuseKind(link hostnet.Link, device networkmanager.Device) error {
 		} else if link.Kind == "ppp" { // NetworkManager reports it under the name of the modem or of the NIC below
 			why = "a point-to-point link, which carries no Ethernet frames; select an Ethernet interface"
 		}
+	}
+	if mac, err := net.ParseMAC(link.MAC); why == "" && err == nil && len(mac) != 6 {
+		why = infiniBand // such as a bond of InfiniBand interfaces, or a VLAN over one
 	}
 	if why == "" {
 		return nil

@@ -18,6 +18,8 @@ func TestRefuseDevice(t *testing.T) {
 	}
 	plain := hostnet.Link{Name: "up0", Index: 2, Kind: "device"}
 	inside := hostnet.Link{Name: "up0", Index: 2, Master: 9}
+	infiniBand := plain
+	infiniBand.MAC = "80:00:01:de:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:e7:0f:8f"
 	tests := map[string]struct {
 		facts   Facts
 		link    hostnet.Link
@@ -36,6 +38,12 @@ func TestRefuseDevice(t *testing.T) {
 			message: "InfiniBand",
 			remedy:  "--bridge-interface",
 		},
+		"bond of InfiniBand ports": {
+			link: infiniBand, device: ofType(networkmanager.Bond), message: "InfiniBand", remedy: "--bridge-interface",
+		},
+		"VLAN over InfiniBand": {
+			link: infiniBand, device: ofType(networkmanager.VLAN), message: "InfiniBand", remedy: "--bridge-interface",
+		},
 		"bridge": {
 			link:    plain,
 			device:  ofType(networkmanager.Bridge),
@@ -46,7 +54,7 @@ func TestRefuseDevice(t *testing.T) {
 			link:    plain,
 			device:  ofType(networkmanager.Team),
 			message: "convert it to a bond first",
-			remedy:  "nmcli connection add type bond",
+			remedy:  "team2bond",
 		},
 		"macvlan": {
 			link:    plain,
@@ -101,7 +109,7 @@ func TestRefuseDevice(t *testing.T) {
 				Managed: true,
 				Active:  networkmanager.Active{UUID: "u", State: networkmanager.Activating},
 			},
-			message: "still being activated", remedy: "nmcli device reapply up0",
+			message: "still being activated", remedy: "grep -q ip_address && nmcli device reapply up0",
 		},
 		"no profile": {
 			link: plain, device: networkmanager.Device{Type: networkmanager.Ethernet, Managed: true},

@@ -71,7 +71,8 @@ func StatusOf(facts Facts) Status {
 	}
 	link, _ := facts.Link(BridgeName)
 	s.Present, s.Uplink, s.Addresses, s.MTU = true, uplink, link.Stable(), link.MTU
-	s.NodeIPs = nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint).All()
+	node, _ := nodeAddresses(facts)
+	s.NodeIPs = node.All()
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
@@ -74,6 +75,11 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 	if p.Registration, err = b.registrationCheck(p); err != nil {
 		return nil, err
 	}
+	if f.Network != nil {
+		if err := refuseDeclaredBridge(p, f.Host.Hostname); err != nil {
+			return nil, err
+		}
+	}
 	if f.Network != nil && !f.InstallsOpenVSwitch {
 		migration, err := ovs.Plan(*f.Network, migrationOptions(s.Config))
 		if err != nil {
@@ -82,6 +88,22 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 		p.Migration = &migration
 	}
 	return p, nil
+}
+
+// refuseDeclaredBridge refuses a payload that declares br-ex by NMState. The payload's own service applies the file of
+// the host, or else the one of the cluster.
+func refuseDeclaredBridge(p *Plan, hostname string) error {
+	short, _, _ := strings.Cut(hostname, ".")
+	for _, name := range []string{short, "cluster"} {
+		file := "/etc/nmstate/openshift/" + name + ".yml"
+		isDeclared := func(change ledger.Change) bool { return change.Target == file && change.Desired.Present }
+		if slices.ContainsFunc(p.Files, isDeclared) {
+			return report.Fail(report.Refused, report.Remedyf("hcp-node-agent plan --payload-drop %s # shows the br-ex that "+
+				"the agent would create instead, over the uplink of the default route", file),
+				"the payload declares br-ex by NMState in %s, which is not supported: the agent would create another br-ex", file)
+		}
+	}
+	return nil
 }
 
 // planAppliedPayload adds the file that shows a rollback of the image.

@@ -40,6 +40,13 @@ func (b *Builder) HostFacts(ctx context.Context, installsPackages bool) (preflig
 	if facts.Units["firewalld.service"].Active == "active" {
 		facts.Firewall = uplinkZone(ctx)
 	}
+	if b.Host.NetworkManager == nil && b.AttachesUplink() {
+		network, err := b.Network(ctx)
+		if err != nil {
+			return facts, err
+		}
+		facts.StartNetworkManager = ovs.StartRemedy(network, migrationOptions(b.Run.Config))
+	}
 	_, facts.NodeName = kubelet.NodeName(kubelet.UnitFiles{}, b.Host.Facts.Hostname)
 	facts.OtherCluster = b.otherCluster()
 	facts.Uplink = b.checkUplink(ctx, installsPackages)

@@ -3,6 +3,7 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -33,7 +34,10 @@ type HostFacts struct {
 	Sockets             []hostinfo.Socket // of the ports of a node
 	Firewall            *firewalld.Zone   // zone of the uplink; nil if firewalld does not run or is unknown
 	ClockUnsynchronized bool              // no time service keeps the clock synchronized
-	OtherCluster        error             // state of another cluster on this host
+
+	// StartNetworkManager starts NetworkManager without loss of the host\'s addresses. It is "" if that is not known.
+	StartNetworkManager report.Remedy
+	OtherCluster        error // state of another cluster on this host
 
 	Deployments      *deployment.Status // nil in package mode, or if they are unknown
 	DeploymentsError error              // why they are unknown
@@ -125,7 +129,8 @@ func checkSELinux(f HostFacts) []report.Finding {
 }
 
 func checkNetworkManager(f HostFacts) []report.Finding {
-	return errorIf(f.Units[systemd.NetworkManagerUnit].Active != "active", "systemctl enable --now NetworkManager",
+	remedy := cmp.Or(f.StartNetworkManager, "systemctl enable --now NetworkManager")
+	return errorIf(f.Units[systemd.NetworkManagerUnit].Active != "active", remedy,
 		"NetworkManager is not running; it is required for br-ex")
 }
 

@@ -106,13 +106,13 @@ func (c Config) nics() []NIC {
 	return []NIC{{Network: c.Network}}
 }
 
-// mac returns an uplink's MAC address: QEMU's prefix and a hash of the name, so that a machine
-// always gets the same lease.
+// mac returns an uplink's MAC address: a local one from a hash of the name, so that a machine always gets the same
+// lease. Each byte contains the hexadecimal digit e, which parsers of GVariant text can take for an exponent.
 func (c Config) mac(nic int) string {
 	name := c.Name
 	if nic > 0 {
 		name += fmt.Sprintf("/%d", nic)
 	}
 	sum := sha256.Sum256([]byte(name))
-	return fmt.Sprintf("52:54:00:%02x:%02x:%02x", sum[0], sum[1], sum[2])
+	return fmt.Sprintf("5e:%xe:%xe:%xe:%xe:%xe", sum[0]&0xf, sum[1]&0xf, sum[2]&0xf, sum[3]&0xf, sum[4]&0xf)
 }

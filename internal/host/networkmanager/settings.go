@@ -8,11 +8,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/godbus/dbus/v5"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Settings is a profile in NetworkManager's D-Bus form: sections with the
@@ -141,27 +138,4 @@ func convert[From, To any](
 		}
 	}
 	return converted, nil
-}
-
-func encodeVariant(v dbus.Variant) (string, error) {
-	signature := v.Signature().String()
-	text := signature + " " + strings.TrimPrefix(v.String(), "@"+signature+" ")
-	back, err := decodeVariant(text)
-	if err != nil {
-		return "", err
-	}
-	if back.Signature() != v.Signature() || back.String() != v.String() {
-		return "", fmt.Errorf("a value of type %s cannot be saved", signature)
-	}
-	return text, nil
-}
-
-func decodeVariant(text string) (dbus.Variant, error) {
-	signature, value, _ := strings.Cut(text, " ")
-	parsed, err := dbus.ParseSignature(signature)
-	if err != nil {
-		return dbus.Variant{}, fmt.Errorf("reading type %q: %w", signature, err)
-	}
-	v, err := dbus.ParseVariant(value, parsed)
-	return v, wrap.Errorf(err, "reading a value of type %s", signature)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // removeAddresses removes the addresses of an uplink that keeps its profile.
@@ -63,7 +62,7 @@ func (r *restoration) restoreProfileAddresses(ctx context.Context) error {
 		defer cancel()
 		if err := r.awaitLease(limited, name); err != nil {
 			r.Log.Warn("no DHCP server has responded on "+name+"; the interface keeps its address until one responds",
-				report.Remedy("nmcli device reapply "+name))
+				ovs.ReapplyWithLease(name))
 			return nil
 		}
 	}

@@ -142,7 +142,7 @@ func (r *restoration) releaseAddress(ctx context.Context, activation *networkman
 	if len(device.IPv4.LeasedAddresses())+len(device.IPv6.LeasedAddresses()) == 0 {
 		r.Log.Warn("no DHCP server or router has responded on "+uplink+
 			"; the interface keeps its address until one responds",
-			report.Remedy("nmcli device reapply "+uplink))
+			ovs.ReapplyWithLease(uplink))
 		return nil
 	}
 	// There is a lease, but NetworkManager (1.42) continues to wait if the lease

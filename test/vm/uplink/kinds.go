@@ -40,8 +40,8 @@ func Kinds() []Kind {
 // variants returns the names of the kinds that differ little from another kind.
 func variants() []string {
 	return []string{
-		"dhcp4-auto", "dhcp4-identity", "slaac-eui64", "dhcp-both", "static-dual", "jumbo-by-dhcp", "bond-backup-mac",
-		"bridge-interface", "default-bridge",
+		"dhcp4-auto", "dhcp4-identity", "dhcp4-mac", "slaac-eui64", "dhcp-both", "static-dual", "jumbo-by-dhcp",
+		"bond-backup-mac", "bridge-interface", "default-bridge",
 	}
 }
 
@@ -69,6 +69,12 @@ func ethernet() []Kind {
 			Script: addProfile +
 				`ipv4.dhcp-client-id 01:aa:bb:cc:dd:ee:ff ipv4.dns-search corp.example ipv4.route-metric 77 \
 				connection.zone internal +ipv4.addresses 192.0.2.51/24` + up,
+		},
+		{ // as cloud-init writes it; each byte of the MAC contains an e
+			Name: "dhcp4-mac", Lab: onVLAN0(dhcp),
+			Script: deleteProfiles + `mac=$(cat /sys/class/net/eth0/address)
+			nmcli connection add type ethernet con-name uplink ifname '*' ethernet.mac-address "$mac" \
+				ethernet.cloned-mac-address "$mac"` + up,
 		},
 		{
 			Name: "static4", Lab: onVLAN0(silent),

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ovs
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// presentRoute is a route over an interface that its addresses do not imply.
+type presentRoute struct {
+	destination netip.Prefix
+	gateway     netip.Addr // unspecified for a destination on the link
+	metric      int
+	table       int // 0: main
+}
+
+// presentIP returns the addresses of a family that an interface has now, and its routes.
+func presentIP(facts Facts, link hostnet.Link, family networkmanager.Family) ([]netip.Prefix, []presentRoute) {
+	unspecified := netip.IPv4Unspecified()
+	if family == networkmanager.IPv6 {
+		unspecified = netip.IPv6Unspecified()
+	}
+	addresses := slices.DeleteFunc(link.Stable(), func(prefix netip.Prefix) bool {
+		return networkmanager.FamilyOf(prefix.Addr()) != family
+	})
+	table := facts.TableRoutes
+	if len(table) == 0 { // facts of an older version
+		for _, route := range facts.Routes {
+			table = append(table, hostnet.TableRoute{Route: route, Table: unix.RT_TABLE_MAIN})
+		}
+	}
+	var routes []presentRoute
+	for _, route := range table {
+		destination := route.Destination
+		if destination.Bits() <= 0 {
+			destination = netip.PrefixFrom(unspecified, 0)
+		}
+		isSubnet := func(prefix netip.Prefix) bool { return prefix.Masked() == destination }
+		switch {
+		case route.Link != link.Name || route.Family != int(family), destination.Addr().IsLinkLocalUnicast(),
+			destination.Addr().IsMulticast(), !route.Gateway.IsValid() && slices.ContainsFunc(addresses, isSubnet):
+			continue
+		}
+		found := presentRoute{destination: destination, gateway: route.Gateway, metric: route.Metric, table: route.Table}
+		if !found.gateway.IsValid() {
+			found.gateway = unspecified
+		}
+		if route.Table == unix.RT_TABLE_MAIN {
+			found.table = 0
+		}
+		routes = append(routes, found)
+	}
+	return addresses, routes
+}
+
+// staticArguments returns the arguments of nmcli that make the present addresses and routes of a family static.
+func staticArguments(facts Facts, link hostnet.Link, family networkmanager.Family) string {
+	addresses, routes := presentIP(facts, link, family)
+	section := family.Section()
+	texts := make([]string, 0, len(routes))
+	for _, route := range routes {
+		text := fmt.Sprintf("%s %s %d", route.destination, route.gateway, route.metric)
+		if route.table != 0 {
+			text += fmt.Sprintf(" table=%d", route.table)
+		}
+		texts = append(texts, text)
+	}
+	list := joinTexts(addresses, ",")
+	return fmt.Sprintf("%s.method manual %s.addresses %s %s.routes '%s'", section, section, list, section,
+		strings.Join(texts, ", "))
+}
+
+func joinTexts[T fmt.Stringer](items []T, separator string) string {
+	texts := make([]string, 0, len(items))
+	for _, item := range items {
+		texts = append(texts, item.String())
+	}
+	return strings.Join(texts, separator)
+}
+
+// keepRemedy returns commands that create a profile with the present addresses, routes and name servers of an
+// interface, check it, let NetworkManager manage the interface, and activate the profile. For an interface other than
+// an Ethernet interface, the profiles of the interfaces below are required too, and it returns what to create.
+func keepRemedy(facts Facts, link hostnet.Link, device networkmanager.Device, priority int32) report.Remedy {
+	isEthernet := link.Kind == "device" || link.Kind == "veth" ||
+		device.Type == networkmanager.Ethernet || device.Type == networkmanager.Veth
+	if !isEthernet {
+		return report.Remedyf("ip -d address show %s; ip route show table all dev %s # create NetworkManager profiles for "+
+			"%s and the interfaces below it, with these addresses and routes, before NetworkManager manages or activates any "+
+			"of them", link.Name, link.Name, link.Name)
+	}
+	name := "static-" + link.Name
+	uuid := ProfileUUID(facts.MachineID, "keyfile "+name) // not one that stands for a profile of br-ex
+	file := "/etc/NetworkManager/system-connections/" + name + ".nmconnection"
+	remedy := "# the profile has the present addresses as static ones; afterwards, disable the program that configures " +
+		link.Name + " at boot\n" + writeFile(file, "600", keyfile(facts, link, name, uuid, priority)) + "\n"
+	if !facts.NetworkManager.Running {
+		return report.Remedy(remedy + "systemctl enable --now NetworkManager")
+	}
+	first := link.Stable()[0]
+	section := networkmanager.FamilyOf(first.Addr()).Section()
+	check := fmt.Sprintf("nmcli connection load %s && nmcli -g %s.addresses connection show uuid %s | tr -d '\\\\' | "+
+		"grep -F %s", file, section, uuid, first.Addr())
+	if !device.Managed {
+		// At the next boot, too: the exception precedes what excludes the interface by name, MAC or ifcfg file.
+		remedy += writeFile("/etc/NetworkManager/conf.d/zz-"+name+".conf", "644", []string{
+			"[keyfile]", "unmanaged-devices+=except:interface-name:" + link.Name,
+			"[device-" + name + "]", "match-device=interface-name:" + link.Name, "managed=1",
+		}) + "\n"
+		check += " && nmcli general reload conf && nmcli device set " + link.Name + " managed yes"
+	}
+	return report.Remedy(remedy + check + " && nmcli connection up uuid " + uuid + " ifname " + link.Name)
+}
+
+// writeFile returns a command that writes the lines to a file.
+func writeFile(path, mode string, lines []string) string {
+	return "printf '%s\\n' '" + strings.Join(lines, "' '") + "' | install -m 0" + mode + " /dev/stdin " + path
+}
+
+// keyfile returns the lines of a profile with the present configuration of an Ethernet interface.
+func keyfile(facts Facts, link hostnet.Link, name, uuid string, priority int32) []string {
+	lines := []string{
+		"[connection]", "id=" + name, "uuid=" + uuid, "type=ethernet", "interface-name=" + link.Name,
+		fmt.Sprintf("autoconnect-priority=%d", priority), "[ethernet]", fmt.Sprintf("mtu=%d", link.MTU),
+	}
+	if link.PermanentMAC != "" && link.MAC != link.PermanentMAC {
+		lines = append(lines, "cloned-mac-address="+link.MAC)
+	}
+	for _, family := range networkmanager.Families() {
+		lines = append(lines, "["+family.Section()+"]")
+		addresses, routes := presentIP(facts, link, family)
+		switch {
+		case len(addresses) > 0:
+			lines = append(lines, "method=manual")
+		case family == networkmanager.IPv4:
+			lines = append(lines, "method=disabled")
+		default:
+			lines = append(lines, "method=link-local")
+		}
+		for i, address := range addresses {
+			lines = append(lines, fmt.Sprintf("address%d=%s", i+1, address))
+		}
+		for i, route := range routes {
+			lines = append(lines, fmt.Sprintf("route%d=%s,%s,%d", i+1, route.destination, route.gateway, route.metric))
+			if route.table != 0 {
+				lines = append(lines, fmt.Sprintf("route%d_options=table=%d", i+1, route.table))
+			}
+		}
+		if len(addresses) == 0 {
+			continue
+		}
+		servers := slices.DeleteFunc(slices.Clone(facts.Resolver.Nameservers), func(server netip.Addr) bool {
+			return networkmanager.FamilyOf(server) != family
+		})
+		if len(servers) > 0 {
+			lines = append(lines, "dns="+joinTexts(servers, ";")+";")
+		}
+		if len(facts.Resolver.Search) > 0 {
+			lines = append(lines, "dns-search="+strings.Join(facts.Resolver.Search, ";")+";")
+		}
+	}
+	return lines
+}
+
+// StartRemedy returns commands that start NetworkManager on a host whose uplink keeps its addresses.
+func StartRemedy(facts Facts, options Options) report.Remedy {
+	const start = report.Remedy("systemctl enable --now NetworkManager")
+	choice, err := chooseUplink(facts, options)
+	link, found := facts.Link(choice.name)
+	if err != nil || !found || len(link.Stable()) == 0 || choice.name == BridgeName {
+		return start
+	}
+	return keepRemedy(facts, link, networkmanager.Device{}, defaultAutoconnectPriority)
+}
