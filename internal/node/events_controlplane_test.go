@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,7 +31,8 @@ func TestControlPlaneEvent(t *testing.T) {
 		"a taint stays": true, "resolved: a taint stays": false,
 		long: true,
 	} {
-		if err := node.RecordEvent(t.Context(), warning, "NodeTainted", message); err != nil {
+		event := Event{Warning: warning, Reason: "NodeTainted", Message: message, Time: time.Now()}
+		if err := node.RecordEvent(t.Context(), event); err != nil {
 			t.Fatal(err)
 		}
 	}

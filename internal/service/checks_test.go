@@ -46,7 +46,7 @@ func TestCheckServing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			node := nodeOf(t, "127.0.0.1:1")
+			node := nodeOf(t, "127.0.0.1:1", nil)
 			serving := &identity.Serving{
 				Conn:      node.Conn,
 				NodeName:  node.Name,

@@ -4,34 +4,44 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
-// eventsTimeout is the maximum time for all Events of one check. systemd considers
-// the service hung if it sends no notification within WatchdogSec.
-const eventsTimeout = 30 * time.Second
+const (
+	// eventsTimeout is the maximum time for all Events of one check. systemd considers
+	// the service hung if it sends no notification within WatchdogSec.
+	eventsTimeout = 30 * time.Second
+	// eventsRetry is the pause after a failure, so that an unreachable cluster does not delay each check.
+	eventsRetry = time.Minute
+	// maxPendingEvents limits the Events that are kept while the cluster is unreachable. The oldest are dropped:
+	// the journal contains all changes.
+	maxPendingEvents = 100
+)
 
-// event is an Event in the cluster, which "oc describe node" prints.
-type event struct {
-	warning      bool
-	reason, text string
+// pendingEvents are Events that are not in the cluster yet, which "oc describe node" prints.
+type pendingEvents struct {
+	events []node.Event
+	retry  time.Time // of the next attempt after a failure
 }
 
 // publishChanges writes the changes found by a check to the journal, and then to
 // the cluster as Events.
 func (m *nodeMonitor) publishChanges(ctx context.Context, changes []Change) {
-	events := make([]event, 0, len(changes))
+	events := make([]node.Event, 0, len(changes))
 	for _, change := range changes {
-		e := event{change.Severity != report.SeverityNote, string(change.Reason), change.Message}
+		e := node.Event{Warning: change.Severity != report.SeverityNote, Reason: string(change.Reason), Message: change.Message}
 		if change.Resolved {
-			e = event{false, e.reason + "Resolved", "resolved: " + e.text}
-			m.log.Note(e.text)
+			e = node.Event{Reason: e.Reason + "Resolved", Message: "resolved: " + e.Message}
+			m.log.Note(e.Message)
 		} else {
-			m.log.Warn(e.text, change.Remedy)
+			m.log.Warn(e.Message, change.Remedy)
 			if remedy := change.Remedy.Inline(); remedy != "" {
-				e.text += " (" + remedy + ")"
+				e.Message += " (" + remedy + ")"
 			}
 		}
 		events = append(events, e)
@@ -39,17 +49,40 @@ func (m *nodeMonitor) publishChanges(ctx context.Context, changes []Change) {
 	m.recordEvents(ctx, events...)
 }
 
-// recordEvents writes Events until the first failure. If the cluster is unreachable, there is a finding about
-// that already, further Events would fail too, and the journal contains all changes.
-func (m *nodeMonitor) recordEvents(ctx context.Context, events ...event) {
+// recordEvents writes Events that have happened now, after those before that could not be written.
+func (m *nodeMonitor) recordEvents(ctx context.Context, events ...node.Event) {
+	for _, e := range events {
+		e.Time = time.Now()
+		m.pending.events = append(m.pending.events, e)
+	}
+	m.pending.events = m.pending.events[max(0, len(m.pending.events)-maxPendingEvents):]
+	m.writePendingEvents(ctx)
+}
+
+// writePendingEvents writes Events until the first failure, and keeps the others for a later attempt. When the address of
+// the host changes, for example, the requests of the first half minute fail.
+func (m *nodeMonitor) writePendingEvents(ctx context.Context) {
+	p := &m.pending
+	if time.Now().Before(p.retry) {
+		return
+	}
 	bounded, cancel := context.WithTimeout(ctx, eventsTimeout)
 	defer cancel()
-	for _, e := range events {
-		if err := m.node.RecordEvent(bounded, e.warning, e.reason, e.text); err != nil {
-			if ctx.Err() == nil {
-				m.log.Note(err.Error())
-			}
+	for len(p.events) > 0 {
+		err := m.node.RecordEvent(bounded, p.events[0])
+		if ctx.Err() != nil {
 			return
 		}
+		if failure := (*transport.Error)(nil); errors.As(err, &failure) && failure.Temporary {
+			if p.retry.IsZero() { // only the first failure of an outage, about which there is a finding too
+				m.log.Note(err.Error())
+			}
+			p.retry = time.Now().Add(eventsRetry)
+			return
+		}
+		if err != nil { // a repetition would fail too
+			m.log.Note(err.Error())
+		}
+		p.events, p.retry = p.events[1:], time.Time{}
 	}
 }

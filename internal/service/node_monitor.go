@@ -35,6 +35,7 @@ type nodeMonitor struct {
 	wake       chan string // names of checks to run at once
 	repairs    repairHistory
 	nodeReport nodeReport
+	pending    pendingEvents
 	rollout    rollout
 	cas        caObservation
 
@@ -95,6 +96,7 @@ func (m *nodeMonitor) reportAndRepair(ctx context.Context, active []Change, sett
 	if m.hasResult {
 		m.writeReport(ctx, active)
 	}
+	m.writePendingEvents(ctx)
 	if m.repairActive(ctx, active) {
 		m.reportStatus(ctx, active, settled)
 	}

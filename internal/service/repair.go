@@ -17,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -140,12 +141,14 @@ func (m *nodeMonitor) registerAgain(ctx context.Context) (string, error) {
 
 // publishRepair writes the result of a repair to the journal and to the cluster as an Event.
 func (m *nodeMonitor) publishRepair(ctx context.Context, change Change, result string, err error) {
-	e := event{false, string(change.Reason) + "Repaired", "repaired: " + result}
+	e := node.Event{Reason: string(change.Reason) + "Repaired", Message: "repaired: " + result}
 	if err == nil {
-		m.log.Note(e.text)
+		m.log.Note(e.Message)
 	} else {
-		e = event{true, string(change.Reason) + "RepairFailed", "the repair failed: " + err.Error()}
-		m.log.Warn(e.text, report.RemedyOf(err))
+		e = node.Event{
+			Warning: true, Reason: string(change.Reason) + "RepairFailed", Message: "the repair failed: " + err.Error(),
+		}
+		m.log.Warn(e.Message, report.RemedyOf(err))
 	}
 	m.recordEvents(ctx, e)
 }
