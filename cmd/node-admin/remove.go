@@ -43,9 +43,10 @@ run hcp-node-agent leave on the host, which restores the host and ends kubelet,
 and then remove the node. If only one of several Nodes is Ready, nothing is
 deleted.
 
-Remove does not revoke the certificates of the host. Until hcp-node-agent leave
-has deleted them, or they have expired, a kubelet that is started again creates
-its Node again.` + describePermissions(removePermissions()),
+Remove does not revoke the certificates of the host: the cluster cannot. Until
+hcp-node-agent leave has deleted them, a kubelet that is started again renews
+them and creates its Node again, without the labels and taints of its
+enrollment. A thief of the key of a lost host can do the same.` + describePermissions(removePermissions()),
 		Example: "  hcp-node-admin remove worker-7.example.com worker-8.example.com",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -33,7 +33,8 @@ ServiceAccounts with which their hosts get user data. A host can then not join
 with its join token. The controller approves no further certificate of the node.
 
 A node that has joined remains until its Node is deleted. Its client certificate
-remains valid until it expires.`,
+remains valid: the cluster cannot revoke it, and kube-controller-manager renews
+it for the holder of its key, who can create the Node again.`,
 		Example: "  hcp-node-admin token revoke worker-7.example.com \\\n" +
 			"      --kubeconfig hosted.kubeconfig",
 		Args: func(_ *cobra.Command, args []string) error {

@@ -49,6 +49,7 @@ type Facts struct {
 	Now            time.Time
 	CAHashes       []enrollment.Hash       // hashes of the cluster's CAs, from the kubeconfig
 	UsedKeys       map[string]string       // token ID to the fingerprint of the key that it was used with
+	UsedAt         map[string]time.Time    // token ID to the time of the use, if it is recorded
 	Node           *NodeState              // with the name of the CSR's node; nil if unknown
 	NodesByAddress map[netip.Addr][]string // address to the names of the Nodes that report it; nil if unknown
 	ClientCAs      *x509.CertPool          // CAs of client certificates; nil if the decision does not need them

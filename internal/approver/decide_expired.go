@@ -81,6 +81,12 @@ func decideExpired(csr *kube.CSR, request csrContent, enrollments Enrollments, f
 	if d.Reason, d.Remedy = facts.Node.explainAnotherNode(d.Node, certificate); d.Reason != "" {
 		return d
 	}
+	// A Node that "enroll --reinstall allow" keeps is older than its present machine.
+	if used := facts.UsedAt[record.ID]; certificate.NotBefore.Before(used.Add(-maxClockSkew)) {
+		d.Reason = "its client certificate is valid since " + report.Timestamp(certificate.NotBefore) +
+			", before the present machine of node " + d.Node + " used its join token at " + report.Timestamp(used)
+		return d
+	}
 	d.Outcome, d.Enrollment = Approved, record
 	d.Reason = "it has the key of the node's previous client certificate, which was valid until " +
 		report.Timestamp(certificate.NotAfter)

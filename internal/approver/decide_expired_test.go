@@ -82,6 +82,14 @@ func TestDecideExpiredCertificate(t *testing.T) {
 			good, all, gathered(nil), nil, "", Approved,
 			"it has the key of the node's previous client certificate, which was valid until ",
 		},
+		"used by another machine since": {
+			good, all, gathered(func(f *Facts) { f.UsedAt = map[string]time.Time{token.ID: issued.Add(10 * 24 * time.Hour)} }),
+			nil, "", Refused, "before the present machine of node worker-1 used its join token",
+		},
+		"used with the first certificate": {
+			good, all, gathered(func(f *Facts) { f.UsedAt = map[string]time.Time{token.ID: issued.Add(5 * time.Minute)} }),
+			nil, "", Approved, "previous client certificate",
+		},
 		"enrollment expired": {
 			good, all, gathered(func(f *Facts) { f.Now = now.Add(1000 * time.Hour) }), nil, "", Approved,
 			"previous client certificate",

@@ -3,6 +3,8 @@
 package approver
 
 import (
+	"time"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
@@ -10,12 +12,11 @@ import (
 // Enrollments are enrollments by the name of their node.
 type Enrollments map[string]*enrollment.Enrollment
 
-// ReadEnrollments returns the valid enrollments among NodeEnrollments, the fingerprints of the keys with which their
-// join tokens were used, by token ID, and why the others are invalid, by the name of the node.
-func ReadEnrollments(objects []*v1alpha1.NodeEnrollment) (
-	valid Enrollments, usedKeys map[string]string, invalid map[string]error,
-) {
-	valid, usedKeys, invalid = Enrollments{}, map[string]string{}, map[string]error{}
+// ReadEnrollments returns the valid enrollments among NodeEnrollments, and why the others are invalid, by the name of
+// the node. It sets with which keys, and when, their join tokens were used.
+func (f *Facts) ReadEnrollments(objects []*v1alpha1.NodeEnrollment) (valid Enrollments, invalid map[string]error) {
+	valid, invalid = Enrollments{}, map[string]error{}
+	f.UsedKeys, f.UsedAt = map[string]string{}, map[string]time.Time{}
 	for _, object := range objects {
 		record, err := enrollment.FromObject(object)
 		if err != nil {
@@ -24,10 +25,13 @@ func ReadEnrollments(objects []*v1alpha1.NodeEnrollment) (
 		}
 		valid[object.Name] = record
 		if object.Status.BoundKey != "" {
-			usedKeys[record.ID] = object.Status.BoundKey
+			f.UsedKeys[record.ID] = object.Status.BoundKey
+		}
+		if at := object.Status.BoundAt; at != nil {
+			f.UsedAt[record.ID] = at.Time
 		}
 	}
-	return valid, usedKeys, invalid
+	return valid, invalid
 }
 
 // ofToken returns the enrollment of a join token, nil if there is none.

@@ -43,7 +43,7 @@ func (a *Approver) gather(ctx context.Context, node string, csrs []*kube.CSR) (F
 	}
 	objects, unreadable, err := a.enrollmentsOf(ctx, sets.List(nodes))
 	enrolled := enrollmentFacts{unreadable: unreadable}
-	enrolled.Enrollments, facts.UsedKeys, enrolled.invalid = ReadEnrollments(objects)
+	enrolled.Enrollments, enrolled.invalid = facts.ReadEnrollments(objects)
 	return facts, enrolled, err
 }
 

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -106,8 +105,8 @@ func (r *accessReconciler) write(
 	return nil
 }
 
-// subjectsOf returns the identities with which a host gets the user data: that of its node, and until the Node exists,
-// the ServiceAccount whose token is in its join token.
+// subjectsOf returns the identities with which a host gets the user data: that of its node, and until the Node exists for
+// the first time, the ServiceAccount whose token is in its join token.
 func subjectsOf(record *v1alpha1.NodeEnrollment) []rbacv1.Subject {
 	var subjects []rbacv1.Subject
 	isBound := record.Status.BoundKey != ""
@@ -116,7 +115,7 @@ func subjectsOf(record *v1alpha1.NodeEnrollment) []rbacv1.Subject {
 			APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "system:node:" + record.Name,
 		})
 	}
-	if !isBound || !meta.IsStatusConditionTrue(record.Status.Conditions, v1alpha1.ConditionJoined) {
+	if !isBound || !hasJoined(record) {
 		subjects = append(subjects, rbacv1.Subject{
 			Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.Namespace, Name: v1alpha1.ServiceAccount(record.Name),
 		})

@@ -48,7 +48,7 @@ func reportOf(node *corev1.Node) agentReport {
 	}
 	timestamp := func(key string) time.Time {
 		value, err := time.Parse(time.RFC3339, node.Annotations[key])
-		if err != nil {
+		if year := value.UTC().Year(); err != nil || year < 1970 || year > 9999 { // a status needs four digits
 			return time.Time{}
 		}
 		return value

@@ -161,3 +161,18 @@ func TestReportedFacts(t *testing.T) {
 		t.Errorf("the status is %+v", status)
 	}
 }
+
+// A time that the API server does not accept in a status is not copied: it would reject the whole status.
+func TestReportedTimes(t *testing.T) {
+	for text, want := range map[string]bool{
+		"2027-01-01T00:00:00Z": true, "2027-01-01T00:00:00+02:00": true, "9999-12-31T23:59:59-12:00": false,
+		"9999-12-31T23:59:59Z": true, "0000-01-01T00:00:00Z": false, "0000-01-01T00:00:00+12:00": false, "never": false,
+	} {
+		node := &corev1.Node{}
+		node.Annotations = map[string]string{v1alpha1.AnnotationCertificateExpires: text, v1alpha1.AnnotationReported: text}
+		reported := reportOf(node)
+		if reported.certificateExpires.IsZero() == want || reported.at.IsZero() == want {
+			t.Errorf("%s: copied %s and %s, want %t", text, reported.certificateExpires, reported.at, want)
+		}
+	}
+}

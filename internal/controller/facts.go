@@ -56,9 +56,9 @@ func (r *csrReconciler) gather(ctx context.Context, csr *kube.CSR) (gathered, er
 	if concerns.NeedsClientCAs {
 		found.facts.ClientCAs, found.facts.ClientCAsError = r.clientCAs.get(ctx)
 	}
-	var invalid map[string]error
 	objects := slices.Collect(maps.Values(found.objects))
-	found.enrollments, found.facts.UsedKeys, invalid = approver.ReadEnrollments(objects)
+	valid, invalid := found.facts.ReadEnrollments(objects)
+	found.enrollments = valid
 	for node, err := range invalid {
 		log.FromContext(ctx).Info("invalid NodeEnrollment", "node", node, "error", err.Error())
 	}

@@ -47,30 +47,41 @@ func (r *nodeSettingsReconciler) Reconcile(
 	if err := r.client.Get(ctx, request.NamespacedName, node); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	desired := node.DeepCopy()
-	addSettings(desired, record.Spec)
-	if equality.Semantic.DeepEqual(node, desired) {
-		return reconcile.Result{}, nil
+	// The taints come first, in a write of their own: what the API server rejects of the labels must not open the node
+	// to pods.
+	var rejected error
+	for _, add := range []func(*corev1.Node, v1alpha1.NodeEnrollmentSpec){addTaints, addLabels} {
+		desired := node.DeepCopy()
+		add(desired, record.Spec)
+		if equality.Semantic.DeepEqual(node, desired) {
+			continue
+		}
+		err := r.client.Patch(ctx, desired, client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{}))
+		switch {
+		case apierrors.IsConflict(err):
+			return reconcile.Result{RequeueAfter: recheckDelay}, nil
+		case apierrors.IsInvalid(err): // until the NodeEnrollment is changed
+			r.events.Eventf(record, node, corev1.EventTypeWarning, "SettingsRejected", "Label", "%s",
+				report.Shorten("the labels and taints are not set: "+err.Error(), maxNoteLength))
+			rejected = reconcile.TerminalError(err)
+			continue
+		case client.IgnoreNotFound(err) != nil:
+			return reconcile.Result{}, fmt.Errorf("setting the labels and taints of Node %s: %w", node.Name, err)
+		}
+		node = desired
 	}
-	err := r.client.Patch(ctx, desired, client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{}))
-	switch {
-	case apierrors.IsConflict(err):
-		return reconcile.Result{RequeueAfter: recheckDelay}, nil
-	case apierrors.IsInvalid(err): // until the NodeEnrollment is changed
-		r.events.Eventf(record, node, corev1.EventTypeWarning, "SettingsRejected", "Label", "%s",
-			report.Shorten("the labels and taints are not set: "+err.Error(), maxNoteLength))
-		return reconcile.Result{}, reconcile.TerminalError(err)
-	case client.IgnoreNotFound(err) != nil:
-		return reconcile.Result{}, fmt.Errorf("setting the labels and taints of Node %s: %w", node.Name, err)
-	}
-	return reconcile.Result{}, nil
+	return reconcile.Result{}, rejected
 }
 
-// addSettings adds the labels and taints of an enrollment to a Node.
-func addSettings(node *corev1.Node, spec v1alpha1.NodeEnrollmentSpec) {
+// addLabels adds the labels of an enrollment to a Node.
+func addLabels(node *corev1.Node, spec v1alpha1.NodeEnrollmentSpec) {
 	for key, value := range spec.Labels {
 		metav1.SetMetaDataLabel(&node.ObjectMeta, key, value)
 	}
+}
+
+// addTaints adds the taints of an enrollment to a Node.
+func addTaints(node *corev1.Node, spec v1alpha1.NodeEnrollmentSpec) {
 	for _, taint := range spec.Taints {
 		wanted := corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect}
 		isSet := false

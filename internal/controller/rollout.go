@@ -4,6 +4,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rollout"
 )
@@ -30,6 +33,12 @@ import (
 //
 // The status of the NodeRollout contains all slots of the NodePool. It is read from the API server, and written only if
 // it has not changed since, so that neither a restart nor two replicas at work give more slots than are allowed.
+//
+// The same holds for the permissions, the annotations of the Nodes, with caches of any age. A slot is delivered to its
+// Node once, and ends in three writes: the permission is revoked at the Node, where the ID of the slot remains; the slot
+// is removed from the status; the ID is removed from the Node. A replica reads the Node before the status, and writes
+// it only if it has not changed since. So it neither delivers a slot again that another replica has ended, nor revokes
+// that of a node which has begun.
 type rolloutReconciler struct {
 	client client.Client // reads the cache
 	live   client.Reader // reads the API server
@@ -46,14 +55,19 @@ func addRolloutController(m manager.Manager) error {
 		Complete(r)
 }
 
+// leftInterval is the time between two decisions while nodes that have left the NodePool have a slot.
+const leftInterval = time.Minute
+
 // decisionDelay combines the changes of many nodes: each decision reads all nodes of the NodePool.
 const decisionDelay = time.Second
 
-// memberChange selects the changes of a NodeEnrollment that change the members of a NodePool.
+// memberChange selects the changes of a NodeEnrollment that change the members of a NodePool,
+// or which of them are canaries.
 var memberChange = predicate.Funcs{
 	UpdateFunc: func(changed event.UpdateEvent) bool {
 		before, after := changed.ObjectOld.(*v1alpha1.NodeEnrollment), changed.ObjectNew.(*v1alpha1.NodeEnrollment)
-		return before.Spec.NodePool != after.Spec.NodePool || before.Status.BoundKey != after.Status.BoundKey
+		return before.Spec.NodePool != after.Spec.NodePool || before.Status.BoundKey != after.Status.BoundKey ||
+			!maps.Equal(before.Spec.Labels, after.Spec.Labels)
 	},
 }
 
@@ -62,7 +76,7 @@ var memberChange = predicate.Funcs{
 var progressChange = predicate.Funcs{
 	UpdateFunc: func(changed event.UpdateEvent) bool {
 		before, after := changed.ObjectOld.(*corev1.Node), changed.ObjectNew.(*corev1.Node)
-		return isAvailable(before) != isAvailable(after) || !maps.Equal(before.Labels, after.Labels) ||
+		return isAvailable(before) != isAvailable(after) ||
 			slices.ContainsFunc(progressAnnotations, func(key string) bool {
 				return before.Annotations[key] != after.Annotations[key]
 			})
@@ -94,9 +108,13 @@ func (r *rolloutReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	object := &v1alpha1.NodeRollout{}
 	switch err := r.live.Get(ctx, request.NamespacedName, object); {
 	case apierrors.IsNotFound(err):
-		return reconcile.Result{}, r.permit(ctx, members, offer{}, nil)
+		return reconcile.Result{}, r.permit(ctx, members, offer{}, nil, nil)
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("getting the NodeRollout: %w", err)
+	}
+	left, err := r.leftMembers(ctx, object.Status.Slots, members)
+	if err != nil {
+		return reconcile.Result{}, err
 	}
 	secret, err := publishedSecret(ctx, r.client, request.Name)
 	if err != nil {
@@ -104,8 +122,12 @@ func (r *rolloutReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	}
 	c := &clock{now: time.Now()}
 	pool := poolOf(object, secret, c)
+	members = append(members, left...)
 	decision := rollout.Decide(pool, nodesOf(object, members), c.now)
 	c.hasReached(decision.Recheck) // records it, unless it is zero
+	if len(left) > 0 {
+		c.hasReached(c.now.Add(leftInterval)) // their changes request nothing
+	}
 	decision.Waiting = addProblem(decision.Waiting, secret)
 	err = r.apply(ctx, object, pool, decision, members, c.now)
 	switch {
@@ -126,7 +148,8 @@ func (r *rolloutReconciler) apply(
 	updated := object.DeepCopy()
 	updated.Status.Slots = remainingSlots(object.Status.Slots, decision.Ends, members)
 	offered := offer{secret: v1alpha1.UserDataSecret(object.Name), config: pool.Config}
-	if err := r.permit(ctx, members, offered, updated.Status.Slots); err != nil {
+	ended := sets.New(lists.Map(decision.Ends, func(end rollout.Outcome) string { return end.Node })...)
+	if err := r.permit(ctx, members, offered, object.Status.Slots, ended); err != nil {
 		return err
 	}
 	recordDecision(&updated.Status, pool, decision, members, now)
@@ -138,30 +161,41 @@ func (r *rolloutReconciler) apply(
 		return fmt.Errorf("recording the slots of NodePool %s: %w", object.Name, err)
 	}
 	r.report(ctx, updated, decision, members)
-	return r.permit(ctx, members, offered, updated.Status.Slots)
+	return r.permit(ctx, members, offered, updated.Status.Slots, nil)
 }
 
-// permit writes to each Node what it is offered, and whether it may be upgraded now.
+// permit writes to each Node what it is offered, and whether it may be upgraded now. The slots of the ended nodes are
+// revoked. A Node that has changed since it was read is a conflict, which does not prevent the others.
 func (r *rolloutReconciler) permit(
-	ctx context.Context, members []member, offered offer, slots []v1alpha1.UpgradeSlot,
+	ctx context.Context, members []member, offered offer, slots []v1alpha1.UpgradeSlot, ended sets.Set[string],
 ) error {
 	byNode := map[string]v1alpha1.UpgradeSlot{}
 	for _, slot := range slots {
 		byNode[slot.Node] = slot
 	}
+	var failed []error
 	for _, member := range members {
-		annotations := withPermission(member.node.Annotations, offered, byNode[member.node.Name])
-		if maps.Equal(member.node.Annotations, annotations) {
+		node := member.node
+		offered, isEnded := offered, ended.Has(node.Name)
+		if member.record == nil { // it was read after the status, so that its slot may have ended meanwhile
+			offered, isEnded = offer{}, true
+		}
+		annotations := withPermission(node.Annotations, offered, byNode[node.Name], isEnded)
+		if maps.Equal(node.Annotations, annotations) {
 			continue
 		}
-		permitted := member.node.DeepCopy()
+		permitted := node.DeepCopy()
 		permitted.Annotations = annotations
-		if err := r.client.Patch(ctx, permitted, client.MergeFrom(member.node)); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("writing the permission to upgrade to Node %s: %w", permitted.Name, err)
+		patch := client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{})
+		if err := r.client.Patch(ctx, permitted, patch); err != nil {
+			if client.IgnoreNotFound(err) != nil {
+				failed = append(failed, fmt.Errorf("writing the permission to upgrade to Node %s: %w", node.Name, err))
+			}
+			continue
 		}
-		member.node.Annotations = annotations
+		node.Annotations, node.ResourceVersion = annotations, permitted.ResourceVersion
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // report logs the ends and begins of slots, and records Events about them at the NodeEnrollments.
@@ -174,15 +208,21 @@ func (r *rolloutReconciler) report(
 	}
 	emit := func(node, kind, reason, note string) {
 		log.FromContext(ctx).Info(note, "node", node)
-		r.events.Eventf(records[node], object, kind, reason, "Upgrade", "%s", report.Shorten(note, maxNoteLength))
+		if record := records[node]; record != nil {
+			r.events.Eventf(record, object, kind, reason, "Upgrade", "%s", report.Shorten(note, maxNoteLength))
+		}
 	}
 	for _, end := range decision.Ends {
-		if end.Failure == "" {
+		switch {
+		case end.Withdrawn != "":
+			emit(end.Node, corev1.EventTypeNormal, "UpgradeWithdrawn",
+				"the permission to upgrade to configuration "+end.Config+" is withdrawn: "+end.Withdrawn)
+		case end.Failure != "":
+			emit(end.Node, corev1.EventTypeWarning, "UpgradeFailed",
+				"the upgrade to configuration "+end.Config+" failed: "+end.Failure)
+		default:
 			emit(end.Node, corev1.EventTypeNormal, "UpgradeCompleted", "upgraded to configuration "+end.Config)
-			continue
 		}
-		emit(end.Node, corev1.EventTypeWarning, "UpgradeFailed",
-			"the upgrade to configuration "+end.Config+" failed: "+end.Failure)
 	}
 	for _, node := range decision.Give {
 		emit(node, corev1.EventTypeNormal, "UpgradePermitted",

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -140,6 +141,85 @@ func TestControlPlaneRolloutWithLyingNode(t *testing.T) {
 	awaitRollout(t, "lied", "2 nodes, 0 updated, 0 unavailable, 0 failed: the NodeRollout is paused")
 }
 
+// An outage of all nodes, with one that has its slot and has not begun, gives no slots, and withdraws that one.
+func TestControlPlaneRolloutInOutage(t *testing.T) {
+	names := []string{"outage-1", "outage-2", "outage-3"}
+	joinPool(t, "outage", names...)
+	publish(t, "outage", "new")
+	createRollout(t, "outage", v1alpha1.NodeRolloutSpec{})
+	startController(t)
+	permissionOf(t, "outage-1", true)
+	for _, name := range names {
+		setReady(t, name, corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status.")
+	}
+	awaitRollout(t, "outage",
+		"3 nodes, 0 updated, 3 unavailable, 0 failed: 3 of the nodes are unavailable, at most 1 may be")
+	permissionOf(t, "outage-1", false)
+	for _, name := range names {
+		setReady(t, name, corev1.ConditionTrue, "KubeletReady", "")
+	}
+	status := awaitRollout(t, "outage", "3 nodes, 0 updated, 1 unavailable, 0 failed, slot of outage-1: "+
+		"at most 1 of the nodes may be unavailable")
+	if _, slot := permissionOf(t, "outage-1", true); slot != slotID(status.Slots[0]) {
+		t.Errorf("the slot is %s, the NodeRollout has %+v", slot, status.Slots)
+	}
+}
+
+// A node that leaves the NodePool with a slot loses its permission before another node gets one.
+func TestControlPlaneRolloutOfDeletedEnrollment(t *testing.T) {
+	joinPool(t, "left", "left-1", "left-2")
+	publish(t, "left", "new")
+	createRollout(t, "left", v1alpha1.NodeRolloutSpec{})
+	startController(t)
+	permissionOf(t, "left-1", true)
+	reportAs(t, "left-1", map[string]string{v1alpha1.AnnotationState: string(v1alpha1.AgentUpgrading)})
+	awaitPhase(t, "left-1", v1alpha1.PhaseUpgrading, "")
+	deleteEnrollment(t, "left-1")
+	awaitRollout(t, "left", "1 nodes, 0 updated, 1 unavailable, 0 failed, slot of left-1: "+
+		"at most 1 of the nodes may be unavailable")
+	csrtest.DeleteNode(t, "left-1")
+	restarted := getRollout(t, "left")
+	restarted.Spec.MaxFailures = 1
+	if err := adminClient(t).Update(t.Context(), restarted); err != nil { // without this, after leftInterval
+		t.Fatal(err)
+	}
+	permissionOf(t, "left-2", true)
+
+	joinPool(t, "left", "left-0")
+	deleteEnrollment(t, "left-2")
+	awaitRollout(t, "left", "1 nodes, 0 updated, 1 unavailable, 0 failed, slot of left-0")
+	permissionOf(t, "left-2", false)
+}
+
+// The labels of a NodeEnrollment select the canaries, not those that a node sets on itself.
+func TestControlPlaneCanaries(t *testing.T) {
+	joinPool(t, "canary", "canary-1", "canary-2", "canary-3")
+	for _, name := range []string{"canary-1", "canary-2"} {
+		patch := []byte(`{"metadata":{"labels":{"example.com/canary":"true"}}}`)
+		_, err := csrtest.NodeClient(t, name).CoreV1().Nodes().Patch(t.Context(), name, types.MergePatchType, patch,
+			metav1.PatchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	object := getEnrollment(t, "canary-3")
+	object.Spec.Labels = map[string]string{"example.com/canary": "true"}
+	if err := adminClient(t).Update(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, "canary", "new")
+	two := intstr.FromInt32(2)
+	createRollout(t, "canary", v1alpha1.NodeRolloutSpec{
+		MaxUnavailable: &two,
+		Canary:         &metav1.LabelSelector{MatchLabels: map[string]string{"example.com/canary": "true"}},
+	})
+	startController(t)
+	awaitRollout(t, "canary",
+		"3 nodes, 0 updated, 1 unavailable, 0 failed, slot of canary-3: the canary nodes are upgraded first")
+	reportAs(t, "canary-3", map[string]string{v1alpha1.AnnotationCurrentConfig: "new"})
+	awaitRollout(t, "canary", "3 nodes, 1 updated, 2 unavailable, 0 failed, slot of canary-1, slot of canary-2")
+}
+
 // startRollout starts a manager whose only controller is the returned reconciler, which the test calls itself.
 func startRollout(t *testing.T) (*rolloutReconciler, *hookedClient) {
 	t.Helper()
@@ -162,42 +242,54 @@ func startRollout(t *testing.T) (*rolloutReconciler, *hookedClient) {
 	return r, hooked
 }
 
-// Two replicas that both work decide at the same time. Only one slot is given.
+// Two replicas that both work decide at the same time, one of them before and one after nodes were cordoned. The slots
+// are those of one of them. TestRolloutOfTwoReplicas has other orders.
 func TestControlPlaneRolloutWithTwoReplicas(t *testing.T) {
 	names := []string{"twice-1", "twice-2", "twice-3", "twice-4"}
 	joinPool(t, "twice", names...)
 	publish(t, "twice", "new")
 	two := intstr.FromInt32(2)
-	createRollout(t, "twice", v1alpha1.NodeRolloutSpec{MaxUnavailable: &two})
-	var decided, running sync.WaitGroup
-	decided.Add(2)
-	var replicas []*rolloutReconciler
-	for range 2 {
-		r, hooked := startRollout(t)
-		var once sync.Once
-		hooked.beforePatch = func() error {
-			once.Do(func() { decided.Done(); decided.Wait() })
-			return nil
+	createRollout(t, "twice", v1alpha1.NodeRolloutSpec{MaxUnavailable: &two, Paused: true})
+	reconcile := func(r *rolloutReconciler) {
+		if _, err := r.Reconcile(t.Context(), requestFor("twice")); err != nil {
+			t.Error(err)
 		}
-		replicas = append(replicas, r)
 	}
-	for _, r := range replicas {
-		running.Go(func() {
-			if _, err := r.Reconcile(t.Context(), requestFor("twice")); err != nil {
-				t.Error(err)
+	first, hooked := startRollout(t)
+	waittest.Until(t, "waiting until the nodes have what they are offered", func() (any, bool) {
+		result, err := first.Reconcile(t.Context(), requestFor("twice"))
+		return err, err == nil && result.RequeueAfter == 0
+	})
+	second, _ := startRollout(t)
+	object := getRollout(t, "twice")
+	object.Spec.Paused = false
+	if err := adminClient(t).Update(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	hooked.beforePatch = func() error {
+		once.Do(func() {
+			node := &corev1.Node{}
+			key := client.ObjectKey{Name: "twice-1"}
+			if err := adminClient(t).Get(t.Context(), key, node); err != nil {
+				t.Fatal(err)
 			}
+			node.Spec.Unschedulable = true
+			if err := adminClient(t).Update(t.Context(), node); err != nil {
+				t.Fatal(err)
+			}
+			waittest.Until(t, "waiting for the cordoned node in the cache", func() (any, bool) {
+				err := second.client.Get(t.Context(), key, node)
+				return err, err == nil && node.Spec.Unschedulable
+			})
+			reconcile(second)
 		})
+		return nil
 	}
-	running.Wait()
-	for range 3 {
-		for _, r := range replicas {
-			if _, err := r.Reconcile(t.Context(), requestFor("twice")); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	awaitRollout(t, "twice", "4 nodes, 0 updated, 2 unavailable, 0 failed, slot of twice-1, slot of twice-2: "+
+	reconcile(first) // decides, and then the second one decides and writes
+	awaitRollout(t, "twice", "4 nodes, 0 updated, 2 unavailable, 0 failed, slot of twice-2: "+
 		"at most 2 of the nodes may be unavailable")
+	permissionOf(t, "twice-1", false)
 }
 
 // A controller that is stopped after it has recorded a slot has not given it to the node. The next one does.
@@ -213,9 +305,10 @@ func TestControlPlaneRolloutAfterStop(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := r.Reconcile(t.Context(), requestFor("stopped")); !errors.Is(err, errStopped) {
-		t.Fatalf("Reconcile() = %v", err)
-	}
+	waittest.Until(t, "waiting until the cache has the node and the slot is given", func() (any, bool) {
+		_, err := r.Reconcile(t.Context(), requestFor("stopped"))
+		return err, errors.Is(err, errStopped)
+	})
 	slots := awaitRollout(t, "stopped", "1 nodes, 0 updated, 1 unavailable, 0 failed, slot of stopped-1").Slots
 	permissionOf(t, "stopped-1", false)
 	startController(t)

@@ -31,7 +31,7 @@ import (
 // replaced, but no map, slice or pointed-to value changed. Deep copies of all nodes for each decision would take the
 // most time in a large NodePool.
 type member struct {
-	record *v1alpha1.NodeEnrollment
+	record *v1alpha1.NodeEnrollment // nil for a node that has left the NodePool, but has a slot
 	node   *corev1.Node
 }
 
@@ -69,6 +69,29 @@ func (r *rolloutReconciler) members(ctx context.Context, nodePool string) ([]mem
 		members = append(members, member{record: record, node: node})
 	}
 	return members, nil
+}
+
+// leftMembers returns the nodes that have a slot and are not among the members, because their enrollment was deleted or
+// the cache does not have it yet. It reads the API server: the slot of a Node counts as long as the Node exists.
+func (r *rolloutReconciler) leftMembers(
+	ctx context.Context, slots []v1alpha1.UpgradeSlot, members []member,
+) ([]member, error) {
+	known := sets.New(lists.Map(members, func(one member) string { return one.node.Name })...)
+	var left []member
+	for _, slot := range slots {
+		if known.Has(slot.Node) {
+			continue
+		}
+		node := &corev1.Node{}
+		switch err := r.live.Get(ctx, client.ObjectKey{Name: slot.Node}, node); {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return nil, fmt.Errorf("getting Node %s: %w", slot.Node, err)
+		default:
+			left = append(left, member{node: node})
+		}
+	}
+	return left, nil
 }
 
 // publishedSecret returns the metadata of the Secret with the user data of a NodePool, nil if it does not exist.
@@ -174,13 +197,18 @@ func nodesOf(object *v1alpha1.NodeRollout, members []member) []rollout.Node {
 			Config:      annotations[v1alpha1.AnnotationCurrentConfig],
 			IsAvailable: isAvailable(one.node),
 			IsUpgrading: annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading),
-			IsCanary:    canary.Matches(labels.Set(one.node.Labels)),
+			IsCanary:    one.record != nil && canary.Matches(labels.Set(one.record.Spec.Labels)),
+			HasLeft:     one.record == nil,
 		}
 		if config := failed[node.Name]; config != node.Config { // it may have been upgraded by hand
 			node.Failed = config
 		}
 		if slot, has := slots[node.Name]; has {
-			node.Slot = &rollout.Slot{Config: slot.Config, Given: slot.Given.Time}
+			isDelivered := annotations[v1alpha1.AnnotationSlot] == slotID(slot)
+			node.Slot = &rollout.Slot{
+				Config: slot.Config, Given: slot.Given.Time, Delivered: isDelivered,
+				Revoked: isDelivered && annotations[v1alpha1.AnnotationDesiredConfig] == "",
+			}
 			if annotations[v1alpha1.AnnotationFailedSlot] == slotID(slot) {
 				reason := cmp.Or(annotations[v1alpha1.AnnotationFailure], "no reason is reported")
 				node.Failure = report.Shorten(reason, maxMessageLength)
@@ -213,6 +241,9 @@ func recordDecision(
 	status.Config, status.Release = pool.Config, pool.Release
 	status.Waiting = report.Shorten(decision.Waiting, maxMessageLength)
 	for _, end := range decision.Ends {
+		if end.Withdrawn != "" {
+			continue
+		}
 		status.Failures = slices.DeleteFunc(status.Failures, func(one v1alpha1.UpgradeFailure) bool {
 			return one.Node == end.Node
 		})
@@ -231,6 +262,9 @@ func recordDecision(
 	failed := sets.New[string]()
 	status.Nodes, status.Updated, status.Failed = 0, 0, 0
 	for _, node := range nodes {
+		if node.HasLeft {
+			continue
+		}
 		status.Nodes++
 		switch {
 		case pool.Config == "":
@@ -259,17 +293,23 @@ type offer struct {
 }
 
 // withPermission returns the annotations of a Node with what its agent is offered, and with those that permit it to
-// upgrade if the slot is not empty.
-func withPermission(annotations map[string]string, offered offer, slot v1alpha1.UpgradeSlot) map[string]string {
-	id := ""
+// upgrade if the slot is not empty. Of a slot that has ended, and of one that another replica has revoked, only the ID
+// remains.
+func withPermission(
+	annotations map[string]string, offered offer, slot v1alpha1.UpgradeSlot, hasEnded bool,
+) map[string]string {
+	id, config := "", ""
 	if slot.Node != "" {
-		id = slotID(slot)
+		id, config = slotID(slot), slot.Config
+		if hasEnded || annotations[v1alpha1.AnnotationSlot] == id && annotations[v1alpha1.AnnotationDesiredConfig] == "" {
+			config = ""
+		}
 	}
 	permitted := map[string]string{}
 	maps.Copy(permitted, annotations)
 	for key, value := range map[string]string{
 		v1alpha1.AnnotationUserData: offered.secret, v1alpha1.AnnotationNextConfig: offered.config,
-		v1alpha1.AnnotationDesiredConfig: slot.Config, v1alpha1.AnnotationSlot: id,
+		v1alpha1.AnnotationDesiredConfig: config, v1alpha1.AnnotationSlot: id,
 	} {
 		if value == "" {
 			delete(permitted, key)

@@ -92,7 +92,7 @@ func TestProgressChange(t *testing.T) {
 		"cause of the failure": {annotate(v1alpha1.AnnotationFailure), true},
 		"permission":           {annotate(v1alpha1.AnnotationSlot), true},
 		"removed user data":    {func(node *corev1.Node) { delete(node.Annotations, v1alpha1.AnnotationUserData) }, true},
-		"label":                {func(node *corev1.Node) { node.Labels = map[string]string{"canary": "true"} }, true},
+		"label":                {func(node *corev1.Node) { node.Labels = map[string]string{"canary": "true"} }, false},
 		"cordon":               {func(node *corev1.Node) { node.Spec.Unschedulable = true }, true},
 		"not Ready": {
 			func(node *corev1.Node) { node.Status.Conditions[0].Status = corev1.ConditionUnknown }, true,

@@ -60,6 +60,9 @@ func FromObject(object *v1alpha1.NodeEnrollment) (*Enrollment, error) {
 		return nil, err
 	}
 	labels, taints := settingsOf(spec)
+	if err := errors.Join(checkList("labels", labels, checkLabel), checkList("taints", taints, checkTaint)); err != nil {
+		return nil, err
+	}
 	e := &Enrollment{
 		Terms: terms, NodePool: spec.NodePool, ReplacesNode: spec.Reinstall == v1alpha1.ReinstallAllow, Labels: labels,
 		Taints: taints,

@@ -3,6 +3,7 @@
 package enrollment
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +82,42 @@ func TestIsKubeletLabel(t *testing.T) {
 	} {
 		if got := IsKubeletLabel(key); got != want {
 			t.Errorf("%s: %t", key, got)
+		}
+	}
+}
+
+// A NodeEnrollment with labels or taints that the API server does not accept on a Node admits no host, which would run
+// without them.
+func TestInvalidSettingsOfObject(t *testing.T) {
+	_, record, err := New(Options{NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "root").PEM}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("a", 64)
+	for _, spec := range []v1alpha1.NodeEnrollmentSpec{
+		{Labels: map[string]string{"zone": "a b"}},
+		{Labels: map[string]string{"bad key!": ""}},
+		{Labels: map[string]string{"": "x"}},
+		{Labels: map[string]string{"a..b/c": "x"}},
+		{Labels: map[string]string{"A.b/c": "x"}},
+		{Labels: map[string]string{"a/b/c": "x"}},
+		{Labels: map[string]string{"zone": long}},
+		{Labels: map[string]string{long: ""}},
+		{Labels: map[string]string{"zone": "-a"}},
+		{Taints: []v1alpha1.NodeTaint{{Key: "bad key!", Effect: "NoSchedule"}}},
+		{Taints: []v1alpha1.NodeTaint{{Key: "a..b/c", Effect: "NoSchedule"}}},
+		{Taints: []v1alpha1.NodeTaint{{Key: "a", Value: "b c", Effect: "NoExecute"}}},
+		{Taints: []v1alpha1.NodeTaint{{Key: "a", Value: "b=c", Effect: "NoExecute"}}},
+		{Taints: []v1alpha1.NodeTaint{{Key: "a", Value: "b:NoSchedule", Effect: "NoExecute"}}},
+		{Taints: []v1alpha1.NodeTaint{{Key: "a", Effect: "Never"}}},
+	} {
+		object, err := record.Object()
+		if err != nil {
+			t.Fatal(err)
+		}
+		object.Spec.Labels, object.Spec.Taints = spec.Labels, spec.Taints
+		if _, err := FromObject(object); err == nil {
+			t.Errorf("%v %v is accepted", spec.Labels, spec.Taints)
 		}
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 const idDigits = 32 // of 16 random bytes
@@ -68,14 +71,14 @@ func checkList(name string, list []string, check func(string) error) error {
 	return nil
 }
 
-// Syntax of labels and taints (k8s.io/apimachinery/pkg/util/validation).
-const (
-	keyPattern   = `([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?`
-	valuePattern = `([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?`
-)
+// isSetting reports whether the API server accepts the key and the value in key=value on a Node.
+func isSetting(text string) bool {
+	key, value, _ := strings.Cut(text, "=")
+	return len(validation.IsQualifiedName(key)) == 0 && len(validation.IsValidLabelValue(value)) == 0
+}
 
 func checkLabel(text string) error {
-	if !regexp.MustCompile(`^` + keyPattern + `=` + valuePattern + `$`).MatchString(text) {
+	if !strings.Contains(text, "=") || !isSetting(text) {
 		return fmt.Errorf("%q is not a label in the format key=value; a key contains letters, digits, -, _, . and one /",
 			shorten(text))
 	}
@@ -83,8 +86,11 @@ func checkLabel(text string) error {
 }
 
 func checkTaint(text string) error {
-	const effects = `(NoSchedule|PreferNoSchedule|NoExecute)`
-	if !regexp.MustCompile(`^` + keyPattern + `(=` + valuePattern + `)?:` + effects + `$`).MatchString(text) {
+	setting, effect, _ := strings.Cut(text, ":")
+	effects := []corev1.TaintEffect{
+		corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute,
+	}
+	if !isSetting(setting) || !slices.Contains(effects, corev1.TaintEffect(effect)) {
 		return fmt.Errorf("%q is not a taint in the format key=value:Effect (effects: NoSchedule, PreferNoSchedule, "+
 			"NoExecute)", shorten(text))
 	}

@@ -10,18 +10,27 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Annotations returns the annotations of this host's Node.
-func (n *Node) Annotations(ctx context.Context) (map[string]string, error) {
+// Annotations returns the annotations of this host's Node, and the version of the Node.
+func (n *Node) Annotations(ctx context.Context) (annotations map[string]string, version string, err error) {
 	node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
 	if err != nil {
-		return nil, fmt.Errorf("getting Node %s: %w", n.Name, err)
+		return nil, "", fmt.Errorf("getting Node %s: %w", n.Name, err)
 	}
-	return node.Annotations, nil
+	return node.Annotations, node.ResourceVersion, nil
 }
 
 // Annotate sets annotations of this host's Node.
 func (n *Node) Annotate(ctx context.Context, annotations map[string]string) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
+	return n.AnnotateVersion(ctx, "", annotations)
+}
+
+// AnnotateVersion sets annotations of this host's Node if the Node has a version. Otherwise the error is a conflict.
+func (n *Node) AnnotateVersion(ctx context.Context, version string, annotations map[string]string) error {
+	metadata := map[string]any{"annotations": annotations}
+	if version != "" {
+		metadata["resourceVersion"] = version
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
 		return fmt.Errorf("encoding patch: %w", err)
 	}

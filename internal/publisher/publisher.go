@@ -161,12 +161,13 @@ func newSecret(nodePool string) *corev1.Secret {
 // publish publishes the user data of one NodePool. If it has a problem, the Secret keeps its content, with the problem
 // as an annotation.
 func (p *Publisher) publish(ctx context.Context, facts *nodepool.Facts) error {
+	// Read first: a publisher that was paused after it has read the user data must not replace newer user data.
+	secret := newSecret(facts.NodePool.Name)
+	err := p.Live.Get(ctx, client.ObjectKeyFromObject(secret), secret)
 	if err := facts.GetSecrets(ctx, p.Management); err != nil {
 		return err
 	}
 	problem := report.Refusal(facts.Evaluate(time.Now()))
-	secret := newSecret(facts.NodePool.Name)
-	err := p.Live.Get(ctx, client.ObjectKeyFromObject(secret), secret)
 	switch {
 	case apierrors.IsNotFound(err) && problem != nil:
 		return problem

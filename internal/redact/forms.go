@@ -3,30 +3,37 @@
 package redact
 
 import (
+	_ "embed"
 	"regexp"
 	"strings"
 )
 
-// forms are the forms of secrets that are recognized regardless of the text before them.
-var forms = []struct {
+//go:embed shapes.txt
+var shapesText string
+
+// shape is a form of secrets that is recognized regardless of the text before it.
+type shape struct {
 	pattern     *regexp.Regexp
 	replacement string
-}{
-	{regexp.MustCompile(`(?i)(authorization\\?["']?[ \t]*[:=][ \t]*\\?["']?)[^"'\\\n]+`), "${1}" + mask},
-	{regexp.MustCompile(`((?i:bearer)|Basic|Digest|Negotiate)[ \t]+[A-Za-z0-9._~+/=-]{8,}`), "${1} " + mask},
-	// USER:PASSWORD in the arguments of curl.
-	{regexp.MustCompile(`((?:^|\s)(?:-u|-U|--user|--proxy-user)[ =]*["']?)[^\s:"']+:[^\s"']+`), "${1}" + mask},
-	// JSON Web Tokens.
-	{regexp.MustCompile(`eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`), mask},
-	// Password hashes of crypt and LDAP.
-	{regexp.MustCompile(`\$(?:1|2[abxy]?|5|6|7|y|gy|apr1|argon2[a-z]*|pbkdf2[a-z0-9-]*)\$[^\s:"']+`), mask},
-	{regexp.MustCompile(`\{(?:SHA|SSHA)[0-9]*\}[A-Za-z0-9+/]+={0,2}`), mask},
-	// A UUID that is the token of user data. Other UUIDs identify pods, connections and disks.
-	{regexp.MustCompile(`(?i)(\btoken[ \t]+["']?)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "${1}" + mask},
+}
+
+var shapes = readShapes()
+
+// readShapes returns the shapes of shapes.txt.
+func readShapes() []shape {
+	var all []shape
+	for line := range strings.Lines(shapesText) {
+		pattern, replacement, isShape := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if isShape {
+			replacement = strings.NewReplacer(`\1`, "${1}", `\2`, "${2}").Replace(replacement)
+			all = append(all, shape{regexp.MustCompile("(?m)" + pattern), replacement})
+		}
+	}
+	return all
 }
 
 var (
-	flag           = regexp.MustCompile(`(--?[A-Za-z0-9-]+)([ \t]+)([^\s"'-][^\s"']*|"[^"\n]*"|'[^'\n]*')`)
+	secretFlag     = regexp.MustCompile(`(--?[A-Za-z0-9-]+)([ \t]+)([^\s"'-][^\s"']*|"[^"\n]*"|'[^'\n]*')`)
 	bootstrapToken = regexp.MustCompile(`(^|[^A-Za-z0-9._/-])([a-z0-9]{6}\.)([a-z0-9]{16})($|[^A-Za-z0-9._/-])`)
 	link           = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)([^\s"'<>\\]+)`)
 	userinfo       = regexp.MustCompile(`[A-Za-z0-9_.%+-]+:[^\s:@/"']+@([A-Za-z0-9_.-]+)`)
@@ -35,10 +42,10 @@ var (
 
 // maskForms masks text in the form of a secret, values of secret flags, and passwords in URLs.
 func maskForms(text string) string {
-	for _, form := range forms {
-		text = form.pattern.ReplaceAllString(text, form.replacement)
+	for _, one := range shapes {
+		text = one.pattern.ReplaceAllString(text, one.replacement)
 	}
-	text = replaceMatches(flag, text, func(part []string) string {
+	text = replaceMatches(secretFlag, text, func(part []string) string {
 		if !isSecretName(part[1]) {
 			return part[0]
 		}

@@ -17,7 +17,8 @@ var (
 	keyVariable = regexp.MustCompile(`^[A-Z][A-Z0-9_]*_KEY$`)
 	// secretWords matches the words of a secret name, joined.
 	secretWords = regexp.MustCompile(`passw(?:or)?d|pass(?:phrase|code)|secret|token|credential|cookie|signature|` +
-		`authorization|authtok|bearer|keydata|wepkey|mkacak|(?:api|access|private|activation|encryption|preshared)key`)
+		`authorization|authtok|bearer|keydata|wepkey|mkacak|passwort|motdepasse|pinvalue|` +
+		`(?:api|access|account|activation|auth|encryption|preshared|private)key`)
 )
 
 // isSecretName reports whether the value of a name is a secret, based on the words of the name:
@@ -31,7 +32,7 @@ func isSecretName(name string) bool {
 	case "file", "files", "path", "dir", "directory", "name", "names", "type", "ref", "url", "uri", "endpoint",
 		"ttl", "timeout", "seconds", "expiration", "expiry", "enabled", "required", "audience", "algorithm", "policy":
 		return false
-	case "auth", "psk", "pin", "pwd", "pw", "pass", "sig", "cred", "creds":
+	case "auth", "otp", "psk", "pin", "pwd", "pw", "pass", "sig", "cred", "creds":
 		return true
 	}
 	if keyVariable.MatchString(name) && !slices.Contains(words, "public") && !slices.Contains(words, "gpg") {

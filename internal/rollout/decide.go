@@ -16,6 +16,7 @@ type Node struct {
 	IsAvailable bool   // the Node is Ready and not cordoned
 	IsUpgrading bool   // the node reports that its upgrade is in progress
 	IsCanary    bool   // upgraded before the others
+	HasLeft     bool   // no longer in the pool; it has a slot
 	Slot        *Slot  // nil if it has none
 	Failed      string // configuration to which its last upgrade failed, "" for none
 	Failure     string // why the node reports that its upgrade to the configuration of its slot failed, "" if it does not
@@ -23,15 +24,18 @@ type Node struct {
 
 // Slot permits a node to upgrade to a configuration.
 type Slot struct {
-	Config string
-	Given  time.Time // by the clock of the controller
+	Config    string
+	Given     time.Time // by the clock of the controller
+	Delivered bool      // to the Node; before that, it cannot end
+	Revoked   bool      // a replica has taken it from the Node, to end it
 }
 
 // Outcome is the end of a slot.
 type Outcome struct {
-	Node    string
-	Config  string
-	Failure string // "" if the node was upgraded
+	Node      string
+	Config    string
+	Failure   string // "" if the node was upgraded
+	Withdrawn string // why the slot was withdrawn before the upgrade began, "" if it was not
 }
 
 // Decision contains the changes of a rollout.
@@ -42,8 +46,9 @@ type Decision struct {
 	Recheck time.Time // when the decision can change although nothing else does; zero for never
 }
 
-// Decide decides which slots end and which nodes get one. It never retries a node whose upgrade failed: an
-// administrator removes Failed.
+// Decide decides which slots end and which nodes get one. A node that is unavailable gets none, as in the
+// machine-config-operator: it cannot begin, or a person works on it. Decide never retries a node whose upgrade failed:
+// an administrator removes Failed.
 func Decide(pool Pool, nodes []Node, now time.Time) Decision {
 	var d Decision
 	nodes = slices.Clone(nodes)
@@ -51,48 +56,89 @@ func Decide(pool Pool, nodes []Node, now time.Time) Decision {
 	for i := range nodes {
 		d.endSlot(pool, &nodes[i], now)
 	}
+	limit, err := pool.maxUnavailable(nodes)
+	reason := reasonToWait(pool, nodes, now)
+	if reason == "" && err != nil {
+		reason = err.Error()
+	}
+	free := limit - Unavailable(nodes)
+	for i := range nodes {
+		free += d.withdraw(pool, &nodes[i], reason, free)
+	}
 	if pool.Config == "" {
 		d.Waiting = pool.Blocked
 		return d
 	}
+	if slices.ContainsFunc(nodes, pool.needsUpgrade) {
+		d.recheckAt(pool.Window.nextChange(now))
+	}
 	candidates := candidatesOf(pool, nodes)
-	if len(candidates) == 0 {
-		return d
-	}
-	if next := pool.Window.nextChange(now); !next.IsZero() && (d.Recheck.IsZero() || next.Before(d.Recheck)) {
-		d.Recheck = next
-	}
-	if d.Waiting = reasonToWait(pool, nodes, now); d.Waiting != "" {
-		return d
-	}
-	limit, err := pool.maxUnavailable(len(nodes))
-	if err != nil {
-		d.Waiting = err.Error()
+	if reason != "" && len(candidates) > 0 {
+		d.Waiting = reason
 		return d
 	}
 	onlyCanaries := slices.ContainsFunc(nodes, func(node Node) bool {
 		return node.IsCanary && (node.Config != pool.Config || !node.IsAvailable)
 	})
-	free := limit - Unavailable(nodes)
 	for _, node := range candidates {
 		switch {
 		case onlyCanaries && !node.IsCanary:
 			d.Waiting = "the canary nodes are upgraded first"
 			return d
-		case node.IsAvailable && free <= 0:
+		case free < 0:
+			d.Waiting = fmt.Sprintf("%d of the nodes are unavailable, at most %d may be", limit-free, limit)
+			return d
+		case free == 0:
 			d.Waiting = fmt.Sprintf("at most %d of the nodes may be unavailable", limit)
 			return d
-		case node.IsAvailable:
+		case !node.IsAvailable:
+			d.Waiting = "node " + node.Name + " is unavailable"
+		default:
+			d.Give = append(d.Give, node.Name)
 			free--
 		}
-		d.Give = append(d.Give, node.Name)
 	}
 	return d
 }
 
+// recheckAt demands another decision at a time, unless it is zero.
+func (d *Decision) recheckAt(t time.Time) {
+	if !t.IsZero() && (d.Recheck.IsZero() || t.Before(d.Recheck)) {
+		d.Recheck = t
+	}
+}
+
+// withdraw ends the slot of a node that has not begun if the node would not get one now: for a reason to wait, or
+// because too many nodes are unavailable, which a negative free means. It returns by how much free grows.
+func (d *Decision) withdraw(pool Pool, node *Node, reason string, free int) int {
+	slot := node.Slot
+	if slot == nil || !slot.Delivered || node.IsUpgrading {
+		return 0
+	}
+	switch {
+	case reason != "":
+	case node.HasLeft:
+		reason = "the node has left the NodePool"
+	case slot.Config != pool.Config:
+		reason = "the NodePool has another configuration"
+	case free < 0:
+		reason = "too many nodes are unavailable"
+	case slot.Revoked:
+		reason = "the node has not begun"
+	default:
+		return 0
+	}
+	node.Slot = nil
+	d.Ends = append(d.Ends, Outcome{Node: node.Name, Config: slot.Config, Withdrawn: reason})
+	if node.IsAvailable {
+		return 1
+	}
+	return 0
+}
+
 // endSlot ends the slot of a node if its upgrade has ended, or lasts too long.
 func (d *Decision) endSlot(pool Pool, node *Node, now time.Time) {
-	if node.Slot == nil {
+	if node.Slot == nil || !node.Slot.Delivered { // another replica can deliver it at any time
 		return
 	}
 	end := Outcome{Node: node.Name, Config: node.Slot.Config}
@@ -104,8 +150,8 @@ func (d *Decision) endSlot(pool Pool, node *Node, now time.Time) {
 	case pool.SlotTimeout > 0 && !now.Before(deadline):
 		end.Failure = fmt.Sprintf("the upgrade did not end within %s", pool.SlotTimeout)
 	default:
-		if pool.SlotTimeout > 0 && (d.Recheck.IsZero() || deadline.Before(d.Recheck)) {
-			d.Recheck = deadline
+		if pool.SlotTimeout > 0 {
+			d.recheckAt(deadline)
 		}
 		return
 	}
@@ -116,30 +162,19 @@ func (d *Decision) endSlot(pool Pool, node *Node, now time.Time) {
 	d.Ends = append(d.Ends, end)
 }
 
-// candidatesOf returns the nodes that need a slot, the canaries first. Nodes that are unavailable already come before
-// others, because their upgrade makes no other node unavailable.
+// candidatesOf returns the nodes that need a slot, the canaries first.
 func candidatesOf(pool Pool, nodes []Node) []Node {
-	var candidates []Node
+	var canaries, others []Node
 	for _, node := range nodes {
-		if node.Config != pool.Config && node.Slot == nil && node.Failed != pool.Config {
-			candidates = append(candidates, node)
+		switch {
+		case node.Slot != nil || node.IsUpgrading || !pool.needsUpgrade(node):
+		case node.IsCanary:
+			canaries = append(canaries, node)
+		default:
+			others = append(others, node)
 		}
 	}
-	slices.SortStableFunc(candidates, func(a, b Node) int {
-		return cmp.Or(compareBool(b.IsCanary, a.IsCanary), compareBool(a.IsAvailable, b.IsAvailable))
-	})
-	return candidates
-}
-
-// compareBool orders false before true.
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
+	return append(canaries, others...)
 }
 
 // reasonToWait returns why no node gets a slot now.
@@ -170,7 +205,7 @@ func reasonToWait(pool Pool, nodes []Node, now time.Time) string {
 func Unavailable(nodes []Node) int {
 	count := 0
 	for _, node := range nodes {
-		if !node.IsAvailable || node.Slot != nil {
+		if !node.IsAvailable || node.IsUpgrading || node.Slot != nil {
 			count++
 		}
 	}

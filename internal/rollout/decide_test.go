@@ -5,6 +5,7 @@ package rollout
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,7 +39,7 @@ func TestDecide(t *testing.T) {
 	}
 	unchanged := func(*Pool) {}
 	slot := func(config string) func(*Node) {
-		return func(node *Node) { node.Slot = &Slot{Config: config, Given: start.Add(-time.Hour)} }
+		return func(node *Node) { node.Slot = &Slot{Config: config, Given: start.Add(-time.Hour), Delivered: true} }
 	}
 	for _, test := range []struct {
 		name  string
@@ -72,21 +73,76 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			"another node is unavailable", pool(unchanged),
-			with(with(available("a", "b"), 1, func(node *Node) { node.IsAvailable = false }), 1,
-				func(node *Node) { node.Config = "new" }),
+			with(available("a", "b"), 1, func(node *Node) { node.IsAvailable, node.Config = false, "new" }),
 			Decision{Waiting: "at most 1 of the nodes may be unavailable"},
 		},
 		{
-			"an unavailable node takes no other node away", pool(unchanged),
-			with(available("a", "b"), 1, func(node *Node) { node.IsAvailable = false }),
-			Decision{Give: []string{"b"}, Waiting: "at most 1 of the nodes may be unavailable"},
+			"an unavailable node gets no slot", pool(func(p *Pool) { p.MaxUnavailable = intstr.FromInt32(2) }),
+			with(available("a", "b"), 0, func(node *Node) { node.IsAvailable = false }),
+			Decision{Give: []string{"b"}, Waiting: "node a is unavailable"},
+		},
+		{
+			"more nodes than allowed are unavailable", pool(unchanged),
+			with(with(available("a", "b", "c"), 0, func(node *Node) { node.IsAvailable = false }), 1,
+				func(node *Node) { node.IsAvailable = false }),
+			Decision{Waiting: "2 of the nodes are unavailable, at most 1 may be"},
+		},
+		{
+			"an outage before the upgrade has begun", pool(unchanged),
+			with(with(available("a", "b"), 0, slot("new")), 1, func(node *Node) { node.IsAvailable = false }),
+			Decision{
+				Ends:    []Outcome{{Node: "a", Config: "new", Withdrawn: "too many nodes are unavailable"}},
+				Waiting: "at most 1 of the nodes may be unavailable",
+			},
+		},
+		{
+			"an outage after the upgrade has begun", pool(unchanged),
+			with(with(with(available("a", "b"), 0, slot("new")), 0, func(node *Node) { node.IsUpgrading = true }), 1,
+				func(node *Node) { node.IsAvailable = false }),
+			Decision{Waiting: "2 of the nodes are unavailable, at most 1 may be"},
+		},
+		{
+			"an outage before the slot was delivered", pool(unchanged),
+			with(with(with(available("a", "b"), 0, slot("new")), 0, func(node *Node) { node.Slot.Delivered = false }), 1,
+				func(node *Node) { node.IsAvailable = false }),
+			Decision{Waiting: "2 of the nodes are unavailable, at most 1 may be"},
+		},
+		{
+			"a slot that another replica was about to end", pool(unchanged),
+			with(with(available("a"), 0, slot("new")), 0, func(node *Node) { node.Slot.Revoked = true }),
+			Decision{Ends: []Outcome{{Node: "a", Config: "new", Withdrawn: "the node has not begun"}}, Give: []string{"a"}},
+		},
+		{
+			"a node has left before it has begun", pool(unchanged),
+			with(with(available("a", "b"), 0, slot("new")), 0, func(node *Node) { node.HasLeft = true }),
+			Decision{
+				Ends: []Outcome{{Node: "a", Config: "new", Withdrawn: "the node has left the NodePool"}}, Give: []string{"b"},
+			},
+		},
+		{
+			"a node has left, but upgrades", pool(unchanged),
+			with(with(available("a", "b"), 0, slot("new")), 0, func(node *Node) { node.HasLeft, node.IsUpgrading = true, true }),
+			Decision{Waiting: "at most 1 of the nodes may be unavailable"},
+		},
+		{
+			"a node is upgraded by hand", pool(unchanged),
+			with(available("a", "b"), 0, func(node *Node) { node.IsUpgrading = true }),
+			Decision{Waiting: "at most 1 of the nodes may be unavailable"},
 		},
 		{
 			"a slot is in use", pool(unchanged), with(available("a", "b"), 0, slot("new")),
 			Decision{Waiting: "at most 1 of the nodes may be unavailable"},
 		},
 		{
-			"a slot for a former configuration is in use", pool(unchanged), with(available("a", "b"), 0, slot("former")),
+			"a slot for a former configuration", pool(unchanged), with(available("a", "b"), 0, slot("former")),
+			Decision{
+				Ends: []Outcome{{Node: "a", Config: "former", Withdrawn: "the NodePool has another configuration"}},
+				Give: []string{"a"}, Waiting: "at most 1 of the nodes may be unavailable",
+			},
+		},
+		{
+			"a slot for a former configuration is in use", pool(unchanged),
+			with(with(available("a", "b"), 0, slot("former")), 0, func(node *Node) { node.IsUpgrading = true }),
 			Decision{Waiting: "at most 1 of the nodes may be unavailable"},
 		},
 		{
@@ -161,6 +217,32 @@ func TestDecide(t *testing.T) {
 			Decision{Ends: []Outcome{{Node: "a", Config: "new"}}},
 		},
 		{
+			"blocked before the upgrade has begun", pool(func(p *Pool) { p.Blocked = "the NodePool is paused" }),
+			with(available("a"), 0, slot("new")),
+			Decision{
+				Ends:    []Outcome{{Node: "a", Config: "new", Withdrawn: "the NodePool is paused"}},
+				Waiting: "the NodePool is paused",
+			},
+		},
+		{
+			"the window closes before the upgrade has begun",
+			pool(func(p *Pool) { p.Window = window(t, "0 11 * * FRI", "", time.Hour-time.Minute) }),
+			with(available("a"), 0, slot("new")),
+			Decision{
+				Ends: []Outcome{{
+					Node: "a", Config: "new", Withdrawn: "the maintenance window opens at 2027-01-08T11:00:00Z",
+				}},
+				Waiting: "the maintenance window opens at 2027-01-08T11:00:00Z",
+				Recheck: time.Date(2027, 1, 8, 11, 0, 0, 0, time.UTC),
+			},
+		},
+		{
+			"the window closes after the upgrade has begun",
+			pool(func(p *Pool) { p.Window = window(t, "0 11 * * FRI", "", time.Hour-time.Minute) }),
+			with(with(available("a"), 0, slot("new")), 0, func(node *Node) { node.IsUpgrading = true }),
+			Decision{Recheck: time.Date(2027, 1, 8, 11, 0, 0, 0, time.UTC)},
+		},
+		{
 			"before the window", pool(func(p *Pool) { p.Window = window(t, "0 1 * * SAT", "", 4*time.Hour) }), available("a"),
 			Decision{
 				Waiting: "the maintenance window opens at 2027-01-02T01:00:00Z",
@@ -197,6 +279,12 @@ func TestNewWindowRefuses(t *testing.T) {
 		{"", "", time.Hour},
 		{"0 1 * *", "", time.Hour},
 		{"0 25 * * SAT", "", time.Hour},
+		{"0 0 30 2 *", "", time.Hour},
+		{"0 0 31 2 *", "", time.Hour},
+		{"0 0 31 4,6,9,11 *", "Europe/Berlin", time.Hour},
+		{"0 0 30,31 2 *", "", 48 * time.Hour},
+		{"@hourly", "", time.Hour},
+		{" @every 1s", "", time.Hour},
 		{"0 1 * * SAT", "Nowhere/City", time.Hour},
 		{"0 1 * * SAT", "", 0},
 		{"0 1 * * SAT", "", -time.Hour},
@@ -207,10 +295,26 @@ func TestNewWindowRefuses(t *testing.T) {
 	}
 }
 
-// TestRolloutOfManyNodes runs whole rollouts with nodes that upgrade, fail and become unavailable at random. Never more
-// nodes than allowed are unavailable because of the rollout, and no node is upgraded again after a failure.
+// A day that comes once in four years opens the window on that day only.
+func TestWindowOfLeapDay(t *testing.T) {
+	leapDay := window(t, "0 0 29 2 *", "", 24*time.Hour)
+	for day, want := range map[time.Time]bool{
+		time.Date(2028, 2, 29, 12, 0, 0, 0, time.UTC): true,
+		time.Date(2028, 3, 1, 12, 0, 0, 0, time.UTC):  false,
+		start: false,
+		time.Date(2097, 1, 1, 12, 0, 0, 0, time.UTC): false, // the next one is after more than five years
+	} {
+		if got := leapDay.IsOpen(day); got != want {
+			t.Errorf("on %s: open %t, want %t", day, got, want)
+		}
+	}
+}
+
+// TestRolloutOfManyNodes runs whole rollouts in which nodes upgrade, fail, restart, are cordoned, and are lost together,
+// at random. Never more nodes than allowed have a slot or upgrade, no upgrade begins while more are unavailable, no node
+// is upgraded again after a failure, and the rollout ends.
 func TestRolloutOfManyNodes(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // no secret
 		pool := Pool{Config: "new", MaxUnavailable: intstr.FromString("5%"), MaxFailures: 1000}
 		const count, allowed = 100, 5
@@ -218,59 +322,81 @@ func TestRolloutOfManyNodes(t *testing.T) {
 		for i := range nodes {
 			nodes[i] = Node{Name: fmt.Sprintf("node-%03d", i), Config: "old", IsAvailable: true, IsCanary: i == 42}
 		}
-		slots := map[string]int{}
+		begun := map[string]int{}
 		for round := 0; ; round++ {
-			if round == 1000 {
-				t.Fatalf("seed %d: the rollout does not end", seed)
-			}
 			d := Decide(pool, nodes, start)
+			if len(d.Give) > 0 && Unavailable(nodes)-len(d.Ends)+len(d.Give) > allowed {
+				t.Fatalf("seed %d: %v get slots while %d nodes are unavailable", seed, d.Give, Unavailable(nodes))
+			}
+			busy := 0
 			for i := range nodes {
 				node := &nodes[i]
 				for _, end := range d.Ends {
-					if end.Node == node.Name {
-						node.Slot, node.Failure, node.IsAvailable = nil, "", true
+					switch {
+					case end.Node != node.Name:
+					case node.IsUpgrading:
+						t.Fatalf("seed %d: the slot of %s ends during its upgrade: %+v", seed, node.Name, end)
+					default:
+						node.Slot, node.Failure = nil, ""
 						if end.Failure != "" {
 							node.Failed = end.Config
 						}
 					}
 				}
-				for _, name := range d.Give {
-					if name == node.Name {
-						node.Slot = &Slot{Config: pool.Config, Given: start}
-						slots[name]++
-					}
+				if slices.Contains(d.Give, node.Name) {
+					node.Slot = &Slot{Config: pool.Config, Given: start}
 				}
-			}
-			busy := 0
-			for i := range nodes {
-				if nodes[i].Slot != nil {
+				if node.Slot != nil || node.IsUpgrading {
 					busy++
 				}
 			}
 			if busy > allowed {
-				t.Fatalf("seed %d: %d nodes have a slot, %d are allowed", seed, busy, allowed)
+				t.Fatalf("seed %d: %d nodes have a slot or upgrade, %d are allowed", seed, busy, allowed)
 			}
-			if busy == 0 {
+			isDone := !slices.ContainsFunc(nodes, func(node Node) bool {
+				return node.Slot != nil || node.Config != "new" && node.Failed == ""
+			})
+			if isDone {
 				break
 			}
+			if round == 5000 {
+				t.Fatalf("seed %d: the rollout does not end: %s", seed, d.Waiting)
+			}
+			outage := 0
+			if random.IntN(20) == 0 {
+				outage = random.IntN(count)
+			}
 			for i := range nodes {
-				if node := &nodes[i]; node.Slot != nil {
-					switch random.IntN(4) {
-					case 0:
-						node.Config, node.IsAvailable = "new", true
-					case 1:
-						node.IsAvailable = false // reboots
-					case 2:
-						if !node.IsCanary && random.IntN(10) == 0 {
-							node.Failure = "broken"
-						}
+				node := &nodes[i]
+				switch {
+				case i < outage || !node.IsUpgrading && random.IntN(500) == 0:
+					node.IsAvailable = false // cordoned, restarted or not reachable
+				case !node.IsAvailable && !node.IsUpgrading && random.IntN(3) == 0:
+					node.IsAvailable = true
+				}
+				switch action := random.IntN(6); {
+				case node.Slot == nil || !node.Slot.Delivered:
+					if node.Slot != nil {
+						node.Slot.Delivered = action > 0
+					}
+				case !node.IsUpgrading && node.Config == "old" && node.Failure == "":
+					if action == 0 {
+						node.IsUpgrading, node.IsAvailable = true, false
+						begun[node.Name]++
+					}
+				case node.IsUpgrading && action == 1:
+					node.IsUpgrading, node.IsAvailable = false, true
+					if !node.IsCanary && random.IntN(10) == 0 {
+						node.Failure = "broken"
+					} else {
+						node.Config = "new"
 					}
 				}
 			}
 		}
 		for _, node := range nodes {
-			if slots[node.Name] != 1 || node.Config != "new" && node.Failed == "" {
-				t.Errorf("seed %d: %s had %d slots and is %+v", seed, node.Name, slots[node.Name], node)
+			if begun[node.Name] != 1 {
+				t.Errorf("seed %d: %s has begun %d times and is %+v", seed, node.Name, begun[node.Name], node)
 			}
 		}
 	}

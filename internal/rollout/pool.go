@@ -3,6 +3,7 @@
 package rollout
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,12 +24,23 @@ type Pool struct {
 
 // maxUnavailable returns the number of nodes that may be unavailable at a time, at least one: a percentage is rounded
 // down, as for the Machines of an InPlace NodePool.
-func (p Pool) maxUnavailable(nodes int) (int, error) {
-	limit, err := intstr.GetScaledValueFromIntOrPercent(&p.MaxUnavailable, nodes, false)
+func (p Pool) maxUnavailable(nodes []Node) (int, error) {
+	members := len(nodes)
+	for _, node := range nodes {
+		if node.HasLeft {
+			members--
+		}
+	}
+	limit, err := intstr.GetScaledValueFromIntOrPercent(&p.MaxUnavailable, members, false)
 	if err != nil {
 		return 0, fmt.Errorf("maxUnavailable of the NodePool: %w", err)
 	}
 	return max(limit, 1), nil
+}
+
+// needsUpgrade reports whether a node has another configuration than the pool, and its upgrade has not failed.
+func (p Pool) needsUpgrade(node Node) bool {
+	return node.Config != p.Config && node.Failed != p.Config && !node.HasLeft
 }
 
 // Window is a time that begins regularly, in which slots are given.
@@ -36,6 +48,12 @@ type Window struct {
 	schedule cron.Schedule
 	duration time.Duration
 }
+
+var (
+	fiveFields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow) // no @hourly
+	// leapYear begins years with all days. The search for the next time ends after five years.
+	leapYear = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+)
 
 // NewWindow returns a window that opens by a schedule, the five fields of cron in a time zone ("" for UTC).
 func NewWindow(schedule, zone string, duration time.Duration) (*Window, error) {
@@ -46,7 +64,10 @@ func NewWindow(schedule, zone string, duration time.Duration) (*Window, error) {
 	if err != nil {
 		return nil, fmt.Errorf("time zone of the window: %w", err)
 	}
-	parsed, err := cron.ParseStandard("CRON_TZ=" + location.String() + " " + schedule)
+	parsed, err := fiveFields.Parse("CRON_TZ=" + location.String() + " " + schedule)
+	if err == nil && parsed.Next(leapYear).IsZero() {
+		err = errors.New("no such day exists, pause the rollout instead")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("schedule of the window %q: %w", schedule, err)
 	}
@@ -55,7 +76,11 @@ func NewWindow(schedule, zone string, duration time.Duration) (*Window, error) {
 
 // IsOpen reports whether the window is open. A nil window is always open.
 func (w *Window) IsOpen(now time.Time) bool {
-	return w == nil || !w.schedule.Next(now.Add(-w.duration)).After(now)
+	if w == nil {
+		return true
+	}
+	begin := w.schedule.Next(now.Add(-w.duration))
+	return !begin.IsZero() && !begin.After(now)
 }
 
 // nextChange returns when the window opens or closes next, the zero time for a nil window.
@@ -63,8 +88,8 @@ func (w *Window) nextChange(now time.Time) time.Time {
 	if w == nil {
 		return time.Time{}
 	}
-	if begin := w.schedule.Next(now.Add(-w.duration)); !begin.After(now) {
-		return begin.Add(w.duration)
+	if w.IsOpen(now) {
+		return w.schedule.Next(now.Add(-w.duration)).Add(w.duration)
 	}
 	return w.schedule.Next(now)
 }

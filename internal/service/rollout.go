@@ -101,7 +101,7 @@ func (m *nodeMonitor) checkRollout(ctx context.Context) ([]report.Finding, error
 	if m.rollout.isRunning() {
 		return nil, nil
 	}
-	annotations, err := m.node.Annotations(ctx)
+	annotations, version, err := m.node.Annotations(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +112,9 @@ func (m *nodeMonitor) checkRollout(ctx context.Context) ([]report.Finding, error
 	offered := PermissionIn(annotations)
 	switch {
 	case offered.MustUpgrade(m.state.ConfigHash, last):
+		if err := m.reportBegin(ctx, version); err != nil {
+			return nil, err
+		}
 		attempt := joinstate.Attempt{Slot: offered.Slot, Config: offered.Config, Begun: time.Now().UTC()}
 		if err := attempt.Save(m.StateDir); err != nil {
 			return nil, err
@@ -122,6 +125,16 @@ func (m *nodeMonitor) checkRollout(ctx context.Context) ([]report.Finding, error
 		m.start(offered.Secret, offered.Next, false)
 	}
 	return nil, nil
+}
+
+// reportBegin reports that the node begins to upgrade, if the Node still has the version that permits it. The controller
+// withdraws a permission only before that.
+func (m *nodeMonitor) reportBegin(ctx context.Context, version string) error {
+	m.nodeReport = nodeReport{} // the next report must be written
+	return m.node.AnnotateVersion(ctx, version, map[string]string{
+		v1alpha1.AnnotationState:  string(v1alpha1.AgentUpgrading),
+		v1alpha1.AnnotationReason: upgradeRun + " is in progress",
+	})
 }
 
 // start begins an upgrade or its preparation in the background.

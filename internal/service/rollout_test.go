@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -84,11 +86,27 @@ func TestPreparationIsDelayed(t *testing.T) {
 type cluster struct {
 	node   corev1.Node
 	secret *corev1.Secret // nil: the node may not get it
+	change func()         // before a write; nil: nothing changes
 }
 
 func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch {
+	case r.URL.Path == "/api/v1/nodes/worker-0" && r.Method == http.MethodPatch:
+		if c.change != nil {
+			c.change()
+		}
+		patched := corev1.Node{}
+		if err := json.NewDecoder(r.Body).Decode(&patched); err != nil || patched.ResourceVersion != c.node.ResourceVersion {
+			w.WriteHeader(http.StatusConflict)
+			_ = json.NewEncoder(w).Encode(metav1.Status{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+				Status:   "Failure", Reason: metav1.StatusReasonConflict, Code: http.StatusConflict, Message: "changed",
+			})
+			return
+		}
+		maps.Copy(c.node.Annotations, patched.Annotations)
+		_ = json.NewEncoder(w).Encode(c.node)
 	case r.URL.Path == "/api/v1/nodes/worker-0":
 		_ = json.NewEncoder(w).Encode(c.node)
 	case r.URL.Path == "/api/v1/namespaces/hcp-node-admin/secrets/user-data-workers" && c.secret != nil:
@@ -112,6 +130,7 @@ func newRollout(t *testing.T, slot, config string) (*nodeMonitor, *cluster) {
 		},
 	}}
 	c.node.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
+	c.node.ResourceVersion = "1"
 	c.node.Annotations = map[string]string{
 		v1alpha1.AnnotationUserData: "user-data-workers", v1alpha1.AnnotationNextConfig: config,
 		v1alpha1.AnnotationDesiredConfig: config, v1alpha1.AnnotationSlot: slot,
@@ -139,6 +158,36 @@ func (m *nodeMonitor) check(t *testing.T) {
 		t.Fatal(found, err)
 	}
 	m.rollout.wait()
+}
+
+// A node whose permission is withdrawn while it begins does not upgrade, and does not use its slot.
+func TestWithdrawnPermission(t *testing.T) {
+	m, c := newRollout(t, "7", "22")
+	m.rollout.upgrade = func(context.Context, []byte, bool) error {
+		t.Error("the node is upgraded")
+		return nil
+	}
+	c.change = func() {
+		c.node.ResourceVersion = "2"
+		delete(c.node.Annotations, v1alpha1.AnnotationDesiredConfig)
+	}
+	if _, err := m.checkRollout(t.Context()); !apierrors.IsConflict(err) {
+		t.Errorf("checkRollout() = %v", err)
+	}
+	m.rollout.wait()
+	if last := lastAttempt(t, m); last.Slot != "" {
+		t.Errorf("the attempt is %+v", last)
+	}
+	m, c = newRollout(t, "8", "22")
+	upgraded := false
+	m.rollout.upgrade = func(_ context.Context, _ []byte, isUpgrade bool) error {
+		upgraded = isUpgrade && c.node.Annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading)
+		return nil
+	}
+	m.check(t)
+	if !upgraded {
+		t.Error("the node is not upgraded, or has not reported it before")
+	}
 }
 
 func lastAttempt(t *testing.T, m *nodeMonitor) joinstate.Attempt {

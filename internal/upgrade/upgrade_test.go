@@ -238,3 +238,29 @@ func packageOf(t *testing.T, program string) software.Package {
 	t.Fatalf("no package provides %s", program)
 	return software.Package{}
 }
+
+// An upgrade to the installed payload has nothing to return to.
+func TestMustRollBack(t *testing.T) {
+	failed := errors.New("kubelet did not start")
+	for name, test := range map[string]struct {
+		upgrade *joinstate.Upgrade
+		err     error
+		want    bool
+	}{
+		"another payload":  {&joinstate.Upgrade{}, failed, true},
+		"the same payload": {&joinstate.Upgrade{SameGeneration: true}, failed, false},
+		"a rollback":       {&joinstate.Upgrade{RollingBack: "failed"}, failed, false},
+		"nothing changed":  {nil, failed, false},
+		"a reboot": {
+			&joinstate.Upgrade{}, report.Fail(report.RebootNeeded, "", "the host must be rebooted"), false,
+		},
+	} {
+		r := &run{
+			node:        &bootstrap.Flow{Run: &plan.Run{State: joinstate.State{Upgrade: test.upgrade}}},
+			mayRollBack: true,
+		}
+		if got := r.mustRollBack(t.Context(), test.err); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -13,18 +13,65 @@ UNITS = ['hcp-node-agent', 'hcp-node-agent-node-ip',
          'ovs-vswitchd']
 
 # Names whose values are secrets, such as ADMIN_PASSWORD, clientSecret and psk.
-WORD = (r'[\w.-]*(?:passw(?:or)?d|passphrase|secret|token|psk|'
-        r'(?:api|access|private)[_-]?key|key-data|credentials?|auths?|'
-        r'authorization|cookie)\d*')
+WORD = (r'[\w.-]*(?:passw(?:or)?[dt]|passphrase|passcode|mot_?de_?passe|'
+        r'secret|token|psk|(?:api|access|account|activation|auth|encryption|'
+        r'preshared|private|secret)[_-]?key|key-data|credentials?|auths?|'
+        r'authtok|authorization|cookie|signature|[_-]pass|[_-]pw|bindpw|'
+        r'pin-value|\botp|\bsig)\d*')
 NAME = r'(?<![\w.-])' + WORD
+
+# Generated from internal/redact/shapes.txt.
+SHAPES = [
+    (r'''((?i:authorization)\\?["']?[ \t]*[:=][ \t]*\\?["']?)[^"'\\\n]+''',
+     r'\1***'),
+    (r'''((?i:bearer)|Basic|Digest|Negotiate)[ \t]+[A-Za-z0-9._~+/=-]{8,}''',
+     r'\1 ***'),
+    (r'''((?:^|\s)(?:-u|-U|--user|--proxy-user)[ =]*["']?)[^\s:"']+:[^\s"']+''',
+     r'\1***'),
+    (r'''\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*''',
+     r'***'),
+    (r'''\bsha256~[A-Za-z0-9_-]{8,}''',
+     r'***'),
+    (r'''\b(?:gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|npm_|hvs\.|AKIA|ASIA)[A-Za-z0-9_-]{12,}''',
+     r'***'),
+    (r'''\$(?:1|2[abxy]?|5|6|7|y|gy|apr1|argon2[a-z]*|pbkdf2[a-z0-9-]*)\$[^\s:"']+''',
+     r'***'),
+    (r'''\{(?:SHA|SSHA)[0-9]*\}[A-Za-z0-9+/]+={0,2}''',
+     r'***'),
+    (r'''\bgrub\.pbkdf2\.sha512\.[0-9]+\.[^\s"']+''',
+     r'***'),
+    (r'''(\b(?i:token)[ \t]+["']?)(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b''',
+     r'\1***'),
+    (r'''^([ \t]*[\w.-]*(?i:passw(?:or)?d|secret|psk|bindpw|rootpw|private-key|r[ow]community6?)[ \t]+)[^\s=:]\S*[ \t]*$''',
+     r'\1***'),
+    (r'''^([ \t]*rootpw(?:[ \t]+--[\w-]+)+[ \t]+)[^\s-]\S*''',
+     r'\1***'),
+    (r'''^([ \t]*(?:r[ow]community6?|com2sec6?[ \t]+\S+[ \t]+\S+|trap2?sink[ \t]+\S+)[ \t]+)\S+''',
+     r'\1***'),
+    (r'''((?i:\bcommunity)[ \t]+)[^\s=:]\S*''',
+     r'\1***'),
+    (r'''^([ \t]*createUser[ \t]+\S+[ \t]+(?:MD5|SHA[0-9-]*)[ \t]+)\S+([ \t]+(?:AES|DES)[ \t]+)\S+''',
+     r'\1***\2***'),
+    (r'''(\b(?:login|account)[ \t]+\S+[ \t]+password[ \t]+)\S+''',
+     r'\1***'),
+    (r'''(:[ \t]*(?:PSK|XAUTH|EAP)[ \t]+)"[^"\n]*"''',
+     r'\1"***"'),
+    (r'''(\b(?:802-11-wireless-security|wifi-sec|802-1x)\.[a-z0-9-]*(?:psk|password|wep-key[0-3])[ \t]+)[^\s:=]\S*''',
+     r'\1***'),
+    (r'''(\bsshpass[ \t]+-p[ \t]*)\S+''',
+     r'\1***'),
+    (r'''(\b(?:mysql|mysqldump|mysqladmin)[ \t]+(?:\S+[ \t]+)*?-p)\S+''',
+     r'\1***'),
+    (r'''(<[\w:.-]*(?i:passw(?:or)?d|passphrase|secret|token)>)[^<\n]+''',
+     r'\1***'),
+]
 
 # Patterns of secrets in the output of other programs, and what replaces them.
 # The agent masks its own output.
-SECRETS = [(re.compile(pattern, re.I | re.M), mask) for pattern, mask in [
+SECRETS = [(re.compile(pattern, re.M), mask) for pattern, mask in SHAPES]
+SECRETS += [(re.compile(pattern, re.I | re.M), mask) for pattern, mask in [
     (r'-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?'
      r'(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)', r'(*** PRIVATE KEY)'),
-    (r'\b(bearer|(?-i:Basic))[ \t]+[\w.~+/=-]{8,}', r'\1 ***'),
-    (r'\beyJ[\w-]+\.[\w-]+\.[\w-]*', r'***'),  # JSON Web Token
     (r'(?<![\w./-])([a-z0-9]{6}\.)(?=\S*\d)[a-z0-9]{16}(?![\w./-])',
      r'\1***'),  # bootstrap token
     # Passwords in URLs, but not digests of images.
@@ -34,6 +81,7 @@ SECRETS = [(re.compile(pattern, re.I | re.M), mask) for pattern, mask in [
     # JSON, also inside a string.
     (r'("' + NAME + r'"\s*:\s*")(?:[^"\\\n]|\\.)+', r'\1***'),
     (r'(\\"' + NAME + r'\\"\s*:\s*\\")(?:[^"\\\n]|\\[^"\n])+', r'\1***'),
+    (r'(\'' + NAME + r'\'\s*:\s*\')[^\'\n]+', r'\1***'),
     # A line of a configuration file, which can contain spaces.
     (r'^([ \t-]*' + NAME + r'[ \t]*[=:][ \t]*)[^\s{\[].*', r'\1***'),
     # Variables, quoted as a whole or the value only; --name value.

@@ -23,6 +23,7 @@ type observation struct {
 // nodeState is the state of a Node.
 type nodeState struct {
 	isAvailable bool
+	isUpgrading bool
 	slot        string // ID of the permission to upgrade, "" for none
 }
 
@@ -42,10 +43,11 @@ type audit struct {
 	config  string // of the rollout
 	hostile sets.Set[string]
 	own     map[string]string // names of the CSRs of the nodes, by "node signer"
+	cut     sets.Set[string]  // nodes that were unavailable for another reason than the rollout
 
 	nodes       map[string]nodeState
 	slots       map[string]slotState
-	given       map[string]sets.Set[string] // IDs of slots, by node
+	used        map[string]sets.Set[string] // IDs of the slots with which nodes were upgraded, by node
 	approvals   map[string]string           // times of approvals, by CSR
 	hasRollout  bool
 	unavailable int // the most
@@ -55,13 +57,14 @@ type audit struct {
 // check returns the rules that a history breaks, each with the first violation.
 func (a *audit) check(history []observation) []string {
 	a.nodes, a.slots = map[string]nodeState{}, map[string]slotState{}
-	a.given, a.approvals, a.violations = map[string]sets.Set[string]{}, map[string]string{}, map[string][]string{}
+	a.used, a.approvals, a.violations = map[string]sets.Set[string]{}, map[string]string{}, map[string][]string{}
 	slices.SortFunc(history, func(x, y observation) int { return cmp.Compare(x.revision, y.revision) })
 	for _, one := range history {
 		switch {
 		case one.csr != nil:
 			a.applyCSR(one)
 		case one.node != nil:
+			a.applyUpgrade(one)
 			a.nodes[one.name] = *one.node
 			a.checkRollout(one)
 		case one.slots != nil:
@@ -107,7 +110,7 @@ func (a *audit) checkRollout(at observation) {
 	count := 0
 	for name, node := range a.nodes {
 		slot, hasSlot := a.slots[name]
-		if hasSlot || !node.isAvailable {
+		if hasSlot || node.isUpgrading || !node.isAvailable && !a.cut.Has(name) {
 			count++
 		}
 		if node.slot != "" && node.slot != slot.id {
@@ -125,11 +128,22 @@ func (a *audit) checkRollout(at observation) {
 		if slot.config != a.config {
 			a.violate("a slot is for another configuration", at, "node %s: %s", name, slot.config)
 		}
-		if a.given[name] == nil {
-			a.given[name] = sets.New[string]()
-		}
-		if a.given[name].Insert(slot.id); a.given[name].Len() > 1 {
-			a.violate("a node gets two slots", at, "node %s: %s", name, strings.Join(sets.List(a.given[name]), " and "))
-		}
+	}
+}
+
+// applyUpgrade checks that a node upgrades at most once, and with a slot.
+func (a *audit) applyUpgrade(at observation) {
+	if !at.node.isUpgrading || a.nodes[at.name].isUpgrading {
+		return
+	}
+	slot := a.slots[at.name]
+	if slot.id == "" {
+		a.violate("a node upgrades without a slot", at, "")
+	}
+	if a.used[at.name] == nil {
+		a.used[at.name] = sets.New[string]()
+	}
+	if a.used[at.name].Insert(slot.id); a.used[at.name].Len() > 1 {
+		a.violate("a node upgrades twice", at, "with the slots %s", strings.Join(sets.List(a.used[at.name]), " and "))
 	}
 }

@@ -26,7 +26,7 @@ func TestAudit(t *testing.T) {
 		{name: "a", node: available},
 		{name: "b", node: available},
 		none, slot("a", "1"), permitted,
-		{name: "a", node: &nodeState{slot: "1"}},
+		{name: "a", node: &nodeState{slot: "1", isUpgrading: true}},
 		permitted,
 		{name: "a", node: available},
 		none, slot("b", "2"),
@@ -44,7 +44,21 @@ func TestAudit(t *testing.T) {
 		"thief approved":         {[]observation{csr("thief", own)}, "a CSR of a thief is decided: 1 times"},
 		"approved twice":         {[]observation{csr("own", again)}, "a CSR is approved twice: 1 times"},
 		"second CSR of the node": {[]observation{csr("other", own)}, "a foreign CSR is approved: 1 times"},
-		"second slot":            {[]observation{none, slot("b", "3")}, "a node gets two slots: 1 times"},
+		"second upgrade": {
+			[]observation{
+				{name: "b", node: &nodeState{slot: "2", isUpgrading: true}}, {name: "b", node: available},
+				slot("b", "3"), {name: "b", node: &nodeState{slot: "3", isUpgrading: true}},
+			}, "a node upgrades twice: 1 times",
+		},
+		"upgrade without a slot": {
+			[]observation{none, {name: "b", node: &nodeState{isUpgrading: true}}}, "a node upgrades without a slot: 1 times",
+		},
+		"cut off": {[]observation{{name: "c", node: cordoned}}, ""},
+		"slot in an outage": {
+			[]observation{{name: "c", node: cordoned}, {name: "pool", slots: map[string]slotState{
+				"b": {"2", "new"}, "c": {"3", "new"},
+			}}}, "unavailable or have a slot: 1 times",
+		},
 		"another configuration": {
 			[]observation{{name: "pool", slots: map[string]slotState{"b": {"2", "x"}}}}, "another configuration",
 		},
@@ -63,6 +77,7 @@ func TestAudit(t *testing.T) {
 		}
 		a := audit{
 			limit: 1, config: "new", hostile: sets.New("thief"), own: map[string]string{"a client": "own"},
+			cut: sets.New("c"),
 		}
 		got := a.check(history)
 		if (test.want == "") != (len(got) == 0) || !strings.Contains(strings.Join(got, "\n"), test.want) || len(got) > 1 {

@@ -20,7 +20,7 @@ type result struct {
 	nodes, hostile           int
 	enroll, reports, rollout phase
 	peak                     float64 // MiB of the largest replica
-	unavailable              int     // the most nodes at a time, slots included
+	unavailable              int     // by the rollout, at a time, slots included
 	largest                  map[string]written
 	check                    check
 }
@@ -53,7 +53,7 @@ func (f *fleet) measureChecks(ctx context.Context) (check, error) {
 	var c check
 	var err error
 	if c.get, err = measure(func() error {
-		_, err := n.agent.Annotations(ctx)
+		_, _, err := n.agent.Annotations(ctx)
 		return err
 	}); err != nil {
 		return c, err

@@ -119,7 +119,10 @@ func (o *observer) record(object client.Object) {
 	case *corev1.Node:
 		one.node = &nodeState{
 			isAvailable: kube.IsReady(object) && !object.Spec.Unschedulable,
-			slot:        object.Annotations[v1alpha1.AnnotationSlot],
+			isUpgrading: object.Annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading),
+		}
+		if object.Annotations[v1alpha1.AnnotationDesiredConfig] != "" {
+			one.node.slot = object.Annotations[v1alpha1.AnnotationSlot]
 		}
 	case *kube.CSR:
 		one.csr = stateOfCSR(object)

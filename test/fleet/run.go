@@ -11,6 +11,7 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
@@ -154,7 +155,7 @@ func (f *fleet) rollOut(ctx context.Context) error {
 			return status.Config == newConfig && float64(status.Updated) >= share*float64(len(f.nodes))
 		})
 		if err == nil {
-			err = f.killLeader(ctx, f.settings.program)
+			err = errors.Join(f.killLeader(ctx, f.settings.program), f.cutOff(ctx))
 		}
 	}
 	if err == nil {
@@ -162,6 +163,34 @@ func (f *fleet) rollOut(ctx context.Context) error {
 	}
 	stop()
 	return errors.Join(err, <-served)
+}
+
+// siteShare is the part of the nodes behind one link.
+const siteShare = 3
+
+// site returns the nodes behind the link that is cut.
+func (f *fleet) site() []*node {
+	return slices.DeleteFunc(slices.Clone(f.nodes[len(f.nodes)-len(f.nodes)/siteShare:]), func(n *node) bool {
+		return n.fate != upgrades
+	})
+}
+
+// cutOff lets the nodes of a site be unavailable until the controller has noticed it. They get no slots meanwhile.
+func (f *fleet) cutOff(ctx context.Context) error {
+	setReady := func(ready corev1.ConditionStatus) error {
+		var errs []error
+		for _, n := range f.site() {
+			errs = append(errs, n.kubelet.setReady(ctx, ready))
+		}
+		return errors.Join(errs...)
+	}
+	if err := setReady(corev1.ConditionUnknown); err != nil {
+		return err
+	}
+	err := f.observer.await(ctx, "the outage is reported", func() bool {
+		return strings.Contains(f.observer.rollout.Waiting, "of the nodes are unavailable, at most")
+	})
+	return errors.Join(err, setReady(corev1.ConditionTrue))
 }
 
 // isRolledOut reports whether the rollout has ended, and the status of each node contains it.
@@ -190,7 +219,10 @@ func (f *fleet) audit(limit int) (unavailable int, violations []string) {
 		own[n.name+" "+certificatesv1.KubeAPIServerClientKubeletSignerName] = n.csr
 		own[n.name+" "+certificatesv1.KubeletServingSignerName] = n.kubelet.csr
 	}
-	a := audit{limit: limit, config: newConfig, hostile: f.hostile, own: own}
+	a := audit{limit: limit, config: newConfig, hostile: f.hostile, own: own, cut: sets.New[string]()}
+	for _, n := range f.site() {
+		a.cut.Insert(n.name)
+	}
 	violations = a.check(f.observer.history)
 	for _, name := range own {
 		if a.approvals[name] == "" {
@@ -202,8 +234,8 @@ func (f *fleet) audit(limit int) (unavailable int, violations []string) {
 		if n.fate != upgrades {
 			want.Insert(n.name)
 		}
-		if a.given[n.name].Len() != 1 {
-			violations = append(violations, fmt.Sprintf("node %s got %d slots", n.name, a.given[n.name].Len()))
+		if a.used[n.name].Len() != 1 {
+			violations = append(violations, fmt.Sprintf("node %s was upgraded %d times", n.name, a.used[n.name].Len()))
 		}
 	}
 	for _, failure := range f.observer.rollout.Failures {

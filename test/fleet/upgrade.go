@@ -39,12 +39,16 @@ func fateOf(index int) fate {
 func (f *fleet) serve(ctx context.Context, n *node) error {
 	//nolint:gosec // no secret
 	for delay := rand.N(f.settings.interval); sleep(ctx, delay) == nil; delay = f.settings.interval {
-		annotations, err := n.agent.Annotations(ctx)
+		annotations, version, err := n.agent.Annotations(ctx)
 		if err != nil {
 			continue // as the service: until the next check
 		}
 		permission := service.PermissionIn(annotations)
 		if !permission.MustUpgrade(n.config, n.attempt) {
+			continue
+		}
+		begun := map[string]string{v1alpha1.AnnotationState: string(v1alpha1.AgentUpgrading)}
+		if n.agent.AnnotateVersion(ctx, version, begun) != nil {
 			continue
 		}
 		n.attempt = joinstate.Attempt{Slot: permission.Slot, Config: permission.Config, Begun: time.Now()}
@@ -61,9 +65,6 @@ func (f *fleet) serve(ctx context.Context, n *node) error {
 
 // upgrade upgrades a node as the agent does. The node is drained and not Ready meanwhile.
 func (f *fleet) upgrade(ctx context.Context, n *node, permission service.Permission) error {
-	if err := n.report(ctx, v1alpha1.AgentUpgrading, "upgrade is in progress"); err != nil {
-		return err
-	}
 	_, failure := service.PublishedUserData(ctx, n.agent.Conn.Client, permission.Secret, permission.Config)
 	if failure == nil {
 		failure = f.replace(ctx, n)

@@ -39,15 +39,15 @@ type NodeRolloutSpec struct {
 	Paused bool `json:"paused,omitempty"`
 
 	// MaxUnavailable is the number or percentage of nodes that may be unavailable at a time, those that are not Ready or
-	// cordoned included. The default is that of the NodePool.
+	// cordoned included. While more are unavailable, no upgrade begins. The default is that of the NodePool.
 	//
 	// +optional
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == string ? self.matches('^([1-9][0-9]?|100)%$') : self > 0",message="maxUnavailable is a positive number or a percentage from 1% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == string ? self.matches('^([1-9][0-9]?|100)%$') : self > 0 && self <= 2147483647",message="maxUnavailable is a positive number or a percentage from 1% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// Canary selects the Nodes that are upgraded before all others. The others wait until all of these are upgraded and
-	// available.
+	// Canary selects the nodes that are upgraded before all others, by the labels in the specifications of their
+	// NodeEnrollments: a node cannot select itself. The others wait until all of these are upgraded and available.
 	//
 	// +optional
 	Canary *metav1.LabelSelector `json:"canary,omitempty"`
@@ -62,12 +62,14 @@ type NodeRolloutSpec struct {
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
 	MaxFailures int32 `json:"maxFailures,omitempty"`
 
 	// SlotTimeout is the time after which the upgrade of a node counts as failed although the node has not reported its
-	// end. Without it, such a node is released by hand.
+	// end, such as 2h30m. Without it, such a node is released by hand.
 	//
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="slotTimeout is a duration such as 2h30m"
 	SlotTimeout *metav1.Duration `json:"slotTimeout,omitempty"`
 }
 
@@ -78,9 +80,12 @@ type MaintenanceWindow struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="!self.contains('TZ=')",message="the time zone is in timeZone"
+	// +kubebuilder:validation:XValidation:rule="!self.contains('@')",message="schedule has the five fields of cron"
 	Schedule string `json:"schedule"`
 
-	// Duration is how long the window is open.
+	// Duration is how long the window is open, such as 4h.
+	//
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="duration is a positive duration such as 4h"
 	Duration metav1.Duration `json:"duration"`
 
 	// TimeZone is the name of the time zone of the schedule, such as Europe/Prague. The default is UTC.
@@ -113,7 +118,7 @@ type NodeRolloutStatus struct {
 	// +optional
 	Updated int32 `json:"updated"`
 
-	// Unavailable is the number of nodes that are not Ready, cordoned, or have a slot.
+	// Unavailable is the number of nodes that are not Ready, cordoned, are being upgraded, or have a slot.
 	//
 	// +optional
 	Unavailable int32 `json:"unavailable"`

@@ -18,6 +18,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -34,7 +35,8 @@ const (
 )
 
 // TestRollout installs the controller, enrolls three machines, which join with nothing but their join tokens, and
-// upgrades them by a change of the NodePool: one after the other, up to the first failure, and back.
+// upgrades them by a change of the NodePool: one after the other, up to the first failure, and back, and
+// while the links of two machines are cut.
 func TestRollout(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 	defer cancel()
@@ -78,6 +80,35 @@ func TestRollout(t *testing.T) {
 	m.setPayload(ctx, t, payload, "22")
 	awaitOutput(ctx, t, waittest.Timeout, []string{"upgrade", hypershift.NodePool}, "configuration 22\n", updated)
 	watch.check(t)
+
+	payload.SetFile(kubeletConfig, strings.Replace(content, "containerLogMaxSize: 50Mi", "containerLogMaxSize: 30Mi", 1))
+	m.setPayload(ctx, t, payload, "44")
+	cutTwo(ctx, t)
+	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", hypershift.NodePool}, "configuration 44\n", updated)
+	watch.checkPermitted(t)
+}
+
+// cutTwo cuts the links of two machines while the first one is upgraded, until the controller reports that they are
+// unavailable. They get no permission meanwhile.
+func cutTwo(ctx context.Context, t *testing.T) {
+	t.Helper()
+	awaitOutput(ctx, t, waittest.Timeout, []string{"nodes", "--output", "wide"}, "Upgrading")
+	cut := []string{secondNode, thirdNode}
+	for _, name := range cut {
+		must(t, machines[name].CutLink(ctx))
+	}
+	awaitOutput(ctx, t, waittest.Timeout, []string{"upgrade", hypershift.NodePool},
+		"of the nodes are unavailable, at most 1 may be")
+	for _, name := range cut {
+		node, err := environment.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		must(t, err)
+		if config := node.Annotations[v1alpha1.AnnotationDesiredConfig]; config != "" {
+			t.Errorf("%s, which is cut off, may upgrade to configuration %s", name, config)
+		}
+	}
+	for _, name := range cut {
+		must(t, machines[name].RestoreLink(ctx))
+	}
 }
 
 // joinAll enrolls the machines, and joins them at the same time. Their only input is the join token.
@@ -119,11 +150,12 @@ func output(ctx context.Context, t *testing.T, machine *vm.Machine, command stri
 	return out
 }
 
-// observer records how many nodes were unavailable or had a slot at a time.
+// observer records how many nodes were unavailable or had a slot at a time, and how many of them because of the rollout.
 type observer struct {
-	mutex    sync.Mutex
-	maxBusy  int
-	watching int
+	mutex        sync.Mutex
+	maxBusy      int
+	maxPermitted int
+	watching     int
 }
 
 // startObserver observes the Nodes until the test ends.
@@ -133,7 +165,7 @@ func startObserver(ctx context.Context, t *testing.T) *observer {
 	events, err := environment.Client.CoreV1().Nodes().Watch(ctx, metav1.ListOptions{})
 	must(t, err)
 	t.Cleanup(events.Stop)
-	nodes := map[string]bool{}
+	nodes, permitted := map[string]bool{}, sets.New[string]()
 	go func() {
 		for event := range events.ResultChan() {
 			node, isNode := event.Object.(*corev1.Node)
@@ -141,8 +173,12 @@ func startObserver(ctx context.Context, t *testing.T) *observer {
 				continue
 			}
 			o.mutex.Lock()
-			nodes[node.Name] = !kube.IsReady(node) || node.Spec.Unschedulable ||
-				node.Annotations[v1alpha1.AnnotationDesiredConfig] != ""
+			permitted.Delete(node.Name)
+			if node.Annotations[v1alpha1.AnnotationDesiredConfig] != "" ||
+				node.Annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading) {
+				permitted.Insert(node.Name)
+			}
+			nodes[node.Name] = !kube.IsReady(node) || node.Spec.Unschedulable || permitted.Has(node.Name)
 			busy := 0
 			for _, isBusy := range nodes {
 				if isBusy {
@@ -150,6 +186,7 @@ func startObserver(ctx context.Context, t *testing.T) *observer {
 				}
 			}
 			o.maxBusy, o.watching = max(o.maxBusy, busy), len(nodes)
+			o.maxPermitted = max(o.maxPermitted, permitted.Len())
 			o.mutex.Unlock()
 		}
 	}()
@@ -163,6 +200,16 @@ func (o *observer) check(t *testing.T) {
 	defer o.mutex.Unlock()
 	if o.maxBusy != 1 || o.watching != len(machines) {
 		t.Errorf("%d of %d nodes were unavailable or had a slot at a time, want 1", o.maxBusy, o.watching)
+	}
+}
+
+// checkPermitted checks that one node had a permission, or used it, at a time, whatever was unavailable.
+func (o *observer) checkPermitted(t *testing.T) {
+	t.Helper()
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.maxPermitted != 1 {
+		t.Errorf("%d nodes had a slot at a time, want 1", o.maxPermitted)
 	}
 }
 
