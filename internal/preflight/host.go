@@ -34,6 +34,7 @@ type HostFacts struct {
 	Firewall            *firewalld.Zone   // zone of the uplink; nil if firewalld does not run or is unknown
 	ClockUnsynchronized bool              // no time service keeps the clock synchronized
 	OtherCluster        error             // state of another cluster on this host
+	KubeletDirectory    string            // the real path of kubelet's directory
 
 	Deployments      *deployment.Status // nil in package mode, or if they are unknown
 	DeploymentsError error              // why they are unknown
@@ -57,6 +58,7 @@ func HostChecks() []Check[HostFacts] {
 		},
 		{"resources", "the host has enough CPUs and memory for a worker", checkResources},
 		{"disk", "/var/lib has enough free space", checkDisk},
+		{"kubelet-directory", "no symbolic link leads to kubelet's directory", checkKubeletDirectory},
 		{"selinux", "SELinux is enforcing", checkSELinux},
 		{"networkmanager", "NetworkManager is running", checkNetworkManager},
 		{
