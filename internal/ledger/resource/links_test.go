@@ -163,15 +163,15 @@ func TestUndoFollowsNoLinksOfPods(t *testing.T) {
 // What a directory contains that became kubelet's after the join is not known.
 func TestUndoKeepsDirectoryThatBecameALink(t *testing.T) {
 	for name, before := range map[string]func(t *testing.T, dir string){
-		"missing before the join":            func(*testing.T, string) {},
-		"a directory before the join":        func(t *testing.T, dir string) { must(t, os.Mkdir(dir, 0o700)) },
-		"a dangling link before the join":    func(t *testing.T, dir string) { must(t, os.Symlink("/data/disk", dir)) },
+		"missing before the join":         func(*testing.T, string) {},
+		"a directory before the join":     func(t *testing.T, dir string) { must(t, os.Mkdir(dir, 0o700)) },
+		"a dangling link before the join": func(t *testing.T, dir string) { must(t, os.Symlink("/data/disk", dir)) },
 		"a link elsewhere before the join": func(t *testing.T, dir string) {
 			write(t, filepath.Join(filepath.Dir(dir), "etc/file"))
 			must(t, os.Symlink("/etc", dir))
 		},
-		"a link to a file before the join":   func(t *testing.T, dir string) { must(t, os.Symlink("/file", dir)) },
-		"a regular file instead of a folder": func(t *testing.T, dir string) { write(t, dir) },
+		"a link to a file before the join": func(t *testing.T, dir string) { must(t, os.Symlink("/file", dir)) },
+		"a regular file before the join":   func(t *testing.T, dir string) { write(t, dir) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
