@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
@@ -49,8 +48,15 @@ func WriteFile(path string, content []byte, overwrite bool) error {
 // CheckReplaceable fails if something other than a regular file exists at the path. A rename would replace a device, such
 // as /dev/stdout, or a link.
 func CheckReplaceable(path string) error {
-	if err := hostfs.CheckReplaceable(path); err != nil {
-		return report.Fail(report.Usage, "# name a regular file or a new one; --output-file - prints", "%w", err)
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("checking the existing file: %w", err)
+	case !info.Mode().IsRegular():
+		return report.Fail(report.Usage, "# name a regular file or a new one; --output-file - prints",
+			"%s exists and is not a regular file; it is not replaced", path)
 	}
 	return nil
 }
