@@ -84,13 +84,12 @@ func (j *Flow) setKernelArguments(ctx context.Context, log report.Log) ([]ledger
 	return made, j.reboot(ctx, log, action)
 }
 
-// revertKernelArguments reverts the kernel arguments of an earlier payload if this one does not have all
-// of them, and reports whether it did. The arguments of this payload are then set on top of the
+// revertKernelArguments reverts the kernel arguments of an earlier payload if this one has others, and reports whether it did. The arguments of this payload are then set on top of the
 // original ones. It first records that this boot has obsolete arguments.
 func (j *Flow) revertKernelArguments(ctx context.Context, log report.Log) (bool, error) {
 	isObsolete := func(item ledger.Item) bool {
-		return item.Kind == ledger.KernelArguments &&
-			(len(j.Plan.KernelArguments) == 0 || plan.SetsMore(item, j.Plan.KernelArguments))
+		return item.Kind == ledger.KernelArguments && !slices.ContainsFunc(j.Plan.KernelArguments,
+			func(change ledger.Change) bool { return slices.Equal(change.Desired.Names, item.Desired.Names) })
 	}
 	if !slices.ContainsFunc(j.Host.Ledger.Items(), isObsolete) {
 		return false, nil

@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -14,7 +16,7 @@ import (
 // configureSystem applies kernel modules and sysctls, updates the trust store, and
 // enables and starts units. If requested, it also applies the settings of the host.
 func configureSystem(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	kernel, err := j.Host.Ledger.Apply(ctx, steps.System, slices.Concat(j.Plan.Modules, j.Plan.Sysctls))
+	kernel, err := j.applyKernelSettings(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -52,4 +54,38 @@ func configureSystem(ctx context.Context, j *Flow, log report.Log) (steps.Outcom
 		return steps.Unchanged("%s (unchanged)", summary)
 	}
 	return steps.Changed("%s", summary)
+}
+
+// requiredSysctls are those without whose values kubelet does not start with protectKernelDefaults
+// (pkg/kubelet/cm/container_manager_linux.go).
+var requiredSysctls = []string{
+	"vm.overcommit_memory", "vm.panic_on_oom", "kernel.panic", "kernel.panic_on_oops", "kernel.keys.root_maxkeys",
+	"kernel.keys.root_maxbytes",
+}
+
+// applyKernelSettings loads modules and sets sysctls. As systemd-sysctl and systemd-modules-load do at boot, it warns
+// about what the kernel refuses, and continues.
+func (j *Flow) applyKernelSettings(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
+	all := slices.Concat(j.Plan.Modules, j.Plan.Sysctls)
+	made, err := j.Host.Ledger.Apply(ctx, steps.System, all)
+	if err == nil {
+		return made, nil
+	}
+	for _, change := range all {
+		one, err := j.Host.Ledger.Apply(ctx, steps.System, []ledger.Change{change})
+		switch {
+		case err == nil:
+			made = append(made, one...)
+		case ctx.Err() != nil, slices.Contains(requiredSysctls, strings.ReplaceAll(change.Target, "/", ".")):
+			return nil, err
+		default:
+			log.Warn(fmt.Sprintf("%v (in %s); the join continues, as a boot would", err, change.Reason), "")
+			// A setting that the kernel does not have is neither drift nor to be restored.
+			isRefused := func(item ledger.Item) bool { return item.Key() == change.Key() }
+			if _, err := j.Host.Ledger.Revert(ctx, isRefused); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return made, nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -23,14 +24,28 @@ const StorageDir = "/var/lib/containers"
 const StorageKind ledger.Kind = "image storage"
 
 // StorageDriver is a snapshot that records whether an image storage existed before CRI-O first ran. An undo
-// removes the storage only if none existed, and if no container is left. After CRI-O's
-// containers are removed, any container left belongs to podman. The images of a shared
-// storage cannot be separated.
+// removes the storage only if none existed, and if no container and no volume is left. After
+// CRI-O's containers are removed, any container left belongs to podman, as all volumes do. The
+// images of a shared storage cannot be separated.
 type StorageDriver struct{ Contents *resource.DirSnapshot }
 
 // Get returns whether the storage exists, and in Names one of its paths and those of its images.
 func (d *StorageDriver) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
 	state, err := d.Contents.Get(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	// Often a link to a larger disk.
+	inner := ledger.Change{Target: c.Target + "/storage"}
+	if link, err := resource.LinkedDirectory(d.Contents.Tree, inner.Target); err != nil {
+		return state, err
+	} else if link != "" {
+		linked, err := d.Contents.Get(ctx, inner)
+		if err != nil {
+			return state, err
+		}
+		state.Names = append(state.Names, linked.Names...)
+	}
 	if len(state.Names) > 0 {
 		// One name is sufficient to record that the storage existed.
 		images := slices.DeleteFunc(state.Names[1:], func(p string) bool {
@@ -38,7 +53,7 @@ func (d *StorageDriver) Get(ctx context.Context, c ledger.Change) (ledger.State,
 		})
 		state.Names = state.Names[:1+len(images)]
 	}
-	return state, err
+	return state, nil
 }
 
 // imagesDir has a directory for each image, named by its ID.
@@ -73,6 +88,10 @@ func (d *StorageDriver) Restore(ctx context.Context, c ledger.Change, before led
 		if len(left) > 0 {
 			return nil
 		}
+	}
+	volumes, err := d.Contents.Tree.ReadDir(c.Target + "/storage/volumes")
+	if len(volumes) > 0 || err != nil && !hostfs.IsNotExist(err) {
+		return err
 	}
 	return d.Contents.Restore(ctx, c, before)
 }

@@ -19,11 +19,13 @@ func TestUndoRemovesOnlyOwnStorage(t *testing.T) {
 		before     string // a file that existed
 		containers string // containers left in the list
 		stays      bool
+		volume     string // a file that podman has created since
 	}{
-		"ours":                  {"", "[]", false},
-		"podman's were there":   {"storage/overlay-images/images.json", "[]", true},
-		"podman's came since":   {"", `[{"id":"of podman"}]`, true},
-		"damaged list is no go": {"", "{", true},
+		"ours":                  {"", "[]", false, ""},
+		"podman's were there":   {"storage/overlay-images/images.json", "[]", true, ""},
+		"podman's came since":   {"", `[{"id":"of podman"}]`, true, ""},
+		"damaged list is no go": {"", "{", true, ""},
+		"volume of podman":      {"", "[]", true, "storage/volumes/database/_data/db"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -51,6 +53,9 @@ func TestUndoRemovesOnlyOwnStorage(t *testing.T) {
 				t.Fatal(err)
 			}
 			write("storage/overlay-containers/containers.json", test.containers)
+			if test.volume != "" {
+				write(test.volume, "data")
+			}
 			err = driver.Restore(t.Context(), change, before)
 			_, gone := os.Stat(filepath.Join(root, StorageDir))
 			if test.stays == os.IsNotExist(gone) {
@@ -60,30 +65,62 @@ func TestUndoRemovesOnlyOwnStorage(t *testing.T) {
 	}
 }
 
-// A purge keeps the images that existed before the join.
+// A purge keeps the images that existed before the join, wherever links lead to the storage.
 func TestStorageRecordsImages(t *testing.T) {
-	root := t.TempDir()
-	tree, err := hostfs.OpenTree(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tree.Close()
 	image := strings.Repeat("0a", 32)
-	for _, dir := range []string{
-		"storage/overlay/" + image, "storage/overlay-images/" + image + "/" + image, "storage/overlay-images/incomplete",
+	for _, test := range []struct {
+		name  string
+		dirs  []string
+		links [][2]string // and their targets
+	}{
+		{name: "no link"},
+		{
+			name: "the directory", dirs: []string{"data/a", "var/lib"},
+			links: [][2]string{{"var/lib/containers", "../../data/a"}},
+		},
+		{
+			name: "the storage in it", dirs: []string{"data/b", "var/lib/containers"},
+			links: [][2]string{{"var/lib/containers/storage", "../../../data/b"}},
+		},
+		{
+			name: "every level", dirs: []string{"data/var/lib", "data/a", "data/b"},
+			links: [][2]string{{"var", "data/var"}, {"var/lib/containers", "../../a"}, {"data/a/storage", "../b"}},
+		},
 	} {
-		if err := os.MkdirAll(filepath.Join(root, StorageDir, dir), 0o750); err != nil {
-			t.Fatal(err)
-		}
-	}
-	state, err := (&StorageDriver{Contents: &resource.DirSnapshot{Tree: tree}}).Get(t.Context(),
-		ledger.Change{Kind: StorageKind, Target: StorageDir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{
-		StorageDir + "/storage", StorageDir + "/storage/overlay-images/" + image,
-	}; !slices.Equal(state.Names, want) {
-		t.Errorf("recorded %q, want %q", state.Names, want)
+		t.Run(test.name, func(t *testing.T) {
+			root := t.TempDir()
+			for _, dir := range test.dirs {
+				if err := os.MkdirAll(filepath.Join(root, dir), 0o750); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, link := range test.links {
+				if err := os.Symlink(link[1], filepath.Join(root, link[0])); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, dir := range []string{
+				"storage/overlay/" + image, "storage/overlay-images/" + image + "/" + image, "storage/overlay-images/incomplete",
+			} {
+				if err := os.MkdirAll(filepath.Join(root, StorageDir, dir), 0o750); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tree, err := hostfs.OpenTree(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tree.Close()
+			state, err := (&StorageDriver{Contents: &resource.DirSnapshot{Tree: tree}}).Get(t.Context(),
+				ledger.Change{Kind: StorageKind, Target: StorageDir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := []string{
+				StorageDir + "/storage", StorageDir + "/storage/overlay-images/" + image,
+			}; !slices.Equal(state.Names, want) {
+				t.Errorf("recorded %q, want %q", state.Names, want)
+			}
+		})
 	}
 }

@@ -49,7 +49,11 @@ func (f *tokenFile) finish() error {
 	if !f.isPending {
 		return nil
 	}
-	if err := os.Rename(f.name(), f.path); err != nil {
+	err := nodepool.CheckReplaceable(f.path)
+	if err == nil {
+		err = os.Rename(f.name(), f.path)
+	}
+	if err != nil {
 		return fmt.Errorf("finishing the join token: %w", err)
 	}
 	f.isPending = false

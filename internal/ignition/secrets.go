@@ -13,8 +13,11 @@ var secretPattern = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY` +
 	`|"auths?"\s*:\s*[{"]` +
 	`|client-key-data"?\s*:` +
 	`|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.` +
-	`|[A-Za-z][A-Za-z0-9+.-]*://[^\s/@:"'<>]*:[^\s@"'<>$]+@` +
-	`|(?m:^\s*"?token"?\s*[:=]\s*"?[A-Za-z0-9._~+/=-]{16,})`)
+	`|(?m:^\s*"?token"?\s*[:=]\s*"?[A-Za-z0-9._~+=-][A-Za-z0-9._~+/=-]{15,})` + // a path is no token
+	"|(?mi:^[ \\t]*(?:[a-z_.]*\\.)?password(?:_in)?[ \\t]*=[ \\t]*[^\\s$\"'`(<{%][^\\s]*[ \\t]*$)") // cifs, iscsi
+
+// urlPattern matches a password in a URL, whose user information ends at the first slash (RFC 3986, 3.2).
+var urlPattern = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#@:"'<>]*:[^\s/?#@"'<>$]+@([A-Za-z0-9_.-]*)`)
 
 // userinfoPattern matches a password before a host and port without a scheme, the form of the
 // proxy in the arguments of kubernetes-default-proxy.
@@ -25,13 +28,8 @@ var digestPattern = regexp.MustCompile(`^sha\d+$`)
 // ContainsSecret reports whether the content of a file contains a secret, in plain text or
 // percent-encoded in a data URL.
 func ContainsSecret(content []byte) bool {
-	if secretPattern.Match(content) {
+	if hasSecret(content) {
 		return true
-	}
-	for _, match := range userinfoPattern.FindAllSubmatch(content, -1) {
-		if !digestPattern.Match(match[1]) { // an image with a tag and a digest
-			return true
-		}
 	}
 	decoded := percentEncoding.ReplaceAllFunc(content, func(code []byte) []byte {
 		plain, err := url.PathUnescape(string(code))
@@ -40,7 +38,21 @@ func ContainsSecret(content []byte) bool {
 		}
 		return []byte(plain)
 	})
-	return len(decoded) < len(content) && secretPattern.Match(decoded)
+	return len(decoded) < len(content) && hasSecret(decoded)
+}
+
+func hasSecret(content []byte) bool {
+	if secretPattern.Match(content) {
+		return true
+	}
+	for _, pattern := range []*regexp.Regexp{urlPattern, userinfoPattern} {
+		for _, match := range pattern.FindAllSubmatch(content, -1) {
+			if !digestPattern.Match(match[1]) { // an image with a tag and a digest
+				return true
+			}
+		}
+	}
+	return false
 }
 
 var percentEncoding = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)

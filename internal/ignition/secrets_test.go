@@ -30,6 +30,16 @@ func TestSecretsAreFoundByContent(t *testing.T) {
 		"default proxy":            {ignitiontest.DefaultProxyPod("proxy.example.com:3128"), false},
 		"default proxy's password": {ignitiontest.DefaultProxyPod("me:s3cr3t@proxy.example.com:3128"), true},
 		"an image with a digest":   {"image: quay.example.com/a/b:4.18@sha256:0123\n", false},
+		"image in a URL":           {"podman pull docker://registry.example.com:5000/ns/tool@sha256:0123\n", false},
+		"image with a tag":         {"docker://tool:v1@sha256:0123", false},
+		"other schemes":            {"oci://registry:5000/x@sha256:01 rsync://host:873/mod/user@x https://[fd00::1]:8443/x@y", false},
+		"at sign in a path":        {"baseurl=https://mirror.example.com:8443/pulp/content/@site/\n", false},
+		"path of a token":          {"token: /var/run/secrets/kubernetes.io/serviceaccount/token\n", false},
+		"encoded slash":            {"url=https://me:a%2Fb@host/\n", true},
+		"credentials for cifs":     {"username=me\npassword=s3cr3t\n", true},
+		"credentials for iSCSI":    {"node.session.auth.password = s3cr3t\n", true},
+		"password of a variable":   {"password=$1\nPASSWORD=\"$x\"\npassword=$(cat f)\n", false},
+		"PAM":                      {"password requisite pam_pwquality.so retry=3\n", false},
 		"plain setting":            {"net.ipv4.ip_forward = 1\n", false},
 	} {
 		if got := ignition.ContainsSecret([]byte(test.content)); got != test.want {

@@ -18,20 +18,18 @@ import (
 
 // Unmount unmounts what kubelet and CRI-O left mounted below directory, the
 // newest first, and returns the mount points. Other mounts below directory, and
-// directory itself, may be the administrator's and remain. Unmount never
-// unmounts lazily, because a later deletion below such a mount would delete
-// data in the volume.
+// directory itself, may be the administrator's and remain. Symbolic links to
+// directory, and in it, are followed, because the mount table contains real
+// paths. Unmount never unmounts lazily, because a later deletion below such a
+// mount would delete data in the volume.
 func Unmount(ctx context.Context, tree *hostfs.Tree, directory string) ([]string, error) {
-	var done []string
-	var errs []error
-	mounts, err := tree.Mounts(directory)
+	points, err := kubeletMounts(tree, directory)
 	if err != nil {
 		return nil, err
 	}
-	for _, point := range mounts {
-		if !isKubeletMount(point, directory) {
-			continue
-		}
+	var done []string
+	var errs []error
+	for _, point := range points {
 		if err := unmountWithRetry(ctx, point); err != nil {
 			errs = append(errs, report.Fail(report.Failed,
 				report.Remedy("fuser -vm "+point+" # shows the processes that use it; then run leave again"), "%w", err))
@@ -42,19 +40,26 @@ func Unmount(ctx context.Context, tree *hostfs.Tree, directory string) ([]string
 	return done, errors.Join(errs...)
 }
 
-// isKubeletMount reports whether point is a mount of kubelet (volumes, device
-// plugins) or the mount of CRI-O's storage library over its own overlay
-// directory.
-func isKubeletMount(point, directory string) bool {
-	if point == path.Join(directory, "storage/overlay") {
-		return true
-	}
-	for _, part := range []string{"pods", "plugins"} {
-		if top := path.Join(directory, part); point != top && hostfs.IsWithin(point, top) {
-			return true
+// kubeletMounts returns the mount points of kubelet (volumes, device plugins) below directory, and the mount of
+// CRI-O's storage library over its own overlay directory.
+func kubeletMounts(tree *hostfs.Tree, directory string) ([]string, error) {
+	var points []string
+	for _, part := range []string{"pods", "plugins", "storage/overlay"} {
+		top, err := tree.RealPath(path.Join(directory, part))
+		if err != nil {
+			return nil, err
+		}
+		mounts, err := tree.Mounts(path.Join(directory, part))
+		if err != nil {
+			return nil, err
+		}
+		for _, point := range mounts {
+			if (point == top) == (part == "storage/overlay") {
+				points = append(points, point)
+			}
 		}
 	}
-	return false
+	return points, nil
 }
 
 // unmountWithRetry retries for some seconds, because a container that has just ended can

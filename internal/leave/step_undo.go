@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
@@ -33,6 +34,12 @@ func undoStep(document *Document) func(context.Context, *Flow, report.Log) (step
 		}
 		result, err := f.Machine.Ledger.Undo(ctx)
 		notRestored := f.notRestored(result.Restored)
+		sysctls, sysctlErr := resource.Sysctls{}.Unrestored(ctx, result.Restored)
+		err = errors.Join(err, sysctlErr)
+		if len(sysctls) > 0 {
+			notRestored = append(notRestored, "sysctls keep their values until the next boot, because the kernel refuses the "+
+				"former ones: "+strings.Join(sysctls, ", "))
+		}
 		document.Restored, document.Kept = len(result.Restored), ledger.Publish(result.Kept)
 		document.NotRestored = append(document.NotRestored, notRestored...)
 		for _, kept := range result.Kept {

@@ -5,7 +5,6 @@ package ledger
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -43,8 +42,8 @@ func (l *Ledger) Discard() error {
 			return fmt.Errorf("discarding the ledger: %w", err)
 		}
 	}
-	if err := os.RemoveAll(filepath.Join(l.dir, originalsName)); err != nil {
+	if err := hostfs.RemoveAll(filepath.Join(l.dir, originalsName)); err != nil {
 		return fmt.Errorf("discarding the ledger: %w", err)
 	}
-	return os.RemoveAll(filepath.Join(l.dir, logName))
+	return hostfs.RemoveAll(filepath.Join(l.dir, logName))
 }

@@ -4,11 +4,13 @@ package machine
 
 import (
 	"context"
+	"path"
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -20,8 +22,17 @@ const maxPluginSize = 32 << 20
 // pods write to them: the names they contain, and each file that pods can replace.
 func pluginSnapshots(tree *hostfs.Tree) ([]ledger.Change, error) {
 	var files, dirs []ledger.Change
-	for _, dir := range PluginDirs() {
+	plugins, err := withLinks(tree, PluginDirs())
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range plugins {
 		kind, why := ledger.Contents, "pods install plugins in this directory"
+		if isShared, err := leadsToShared(tree, dir); err != nil {
+			return nil, err
+		} else if isShared {
+			kind = ledger.SharedContents
+		}
 		err := tree.Walk(dir, func(p string, info hostfs.Info) error {
 			if info.Type == hostfs.Directory {
 				return nil
@@ -42,6 +53,44 @@ func pluginSnapshots(tree *hostfs.Tree) ([]ledger.Change, error) {
 	return slices.Concat(files, dirs), nil
 }
 
+// withLinks returns dirs, and the symbolic links to directories that they contain before the join, such as
+// /var/lib/kubelet/pods on a larger disk. Links in deeper directories may be those of pods of a former cluster.
+func withLinks(tree *hostfs.Tree, dirs []string) ([]string, error) {
+	all := slices.Clone(dirs)
+	for _, dir := range dirs {
+		names, err := tree.ReadDir(dir)
+		if err != nil && !hostfs.IsNotExist(err) {
+			return nil, err
+		}
+		for _, name := range names {
+			link := path.Join(dir, name)
+			real, err := resource.LinkedDirectory(tree, link)
+			if err != nil {
+				return nil, err
+			}
+			if real != "" {
+				all = append(all, link)
+			}
+		}
+	}
+	return all, nil
+}
+
+// leadsToShared reports whether dir is a symbolic link to a directory that others may use too: one that contains
+// something, or the root of a file system.
+func leadsToShared(tree *hostfs.Tree, dir string) (bool, error) {
+	real, err := resource.LinkedDirectory(tree, dir)
+	if err != nil || real == "" {
+		return false, err
+	}
+	names, err := tree.ReadDir(dir)
+	if err != nil {
+		return false, err
+	}
+	mounts, err := tree.Mounts(dir)
+	return len(names) > 0 || slices.Contains(mounts, real), err
+}
+
 // RecordClusterDirs records, once, the contents of all directories to which the cluster's
 // components write, before they do. The plan can name more snapshots.
 func RecordClusterDirs(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree, more []ledger.Change) error {
@@ -58,15 +107,29 @@ func RecordClusterDirs(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree,
 			Desired: exists,
 		},
 	}
-	for _, dir := range SharedDirs() {
+	shared, err := withLinks(tree, SharedDirs())
+	if err != nil {
+		return err
+	}
+	for _, dir := range shared {
 		snapshots = append(snapshots, ledger.Change{
 			Kind: ledger.SharedContents, Target: dir, Reason: "CRI-O, pods and administrators write to this directory",
 			Desired: exists,
 		})
 	}
-	for _, dir := range ClusterDirs() {
+	dirs, err := withLinks(tree, ClusterDirs())
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		kind := ledger.Contents
+		if isShared, err := leadsToShared(tree, dir); err != nil {
+			return err
+		} else if isShared {
+			kind = ledger.SharedContents
+		}
 		snapshots = append(snapshots, ledger.Change{
-			Kind: ledger.Contents, Target: dir, Reason: "kubelet, CRI-O and pods write to this directory", Desired: exists,
+			Kind: kind, Target: dir, Reason: "kubelet, CRI-O and pods write to this directory", Desired: exists,
 		})
 	}
 	plugins, err := pluginSnapshots(tree)

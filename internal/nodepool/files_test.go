@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -121,6 +123,46 @@ func TestFormatsWithJoinToken(t *testing.T) {
 	for _, text := range []string{string(cloudInit), kickstart} {
 		if strings.Contains(text, "user-data") || strings.Contains(text, "_") && strings.Contains(text, "_OF_") {
 			t.Errorf("the input contains a placeholder or user data:\n%s", text)
+		}
+	}
+}
+
+// A rename would replace a device, a link or a pipe.
+func TestWriteFileReplacesOnlyRegularFiles(t *testing.T) {
+	dir := t.TempDir()
+	target := filepath.Join(dir, "target")
+	names := map[string]string{"link": target, "dangling": filepath.Join(dir, "none"), "stdout": "/dev/stdout"}
+	for name, to := range names {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, err := range []error{
+		os.WriteFile(target, []byte("a"), 0o600), os.Mkdir(filepath.Join(dir, "directory"), 0o700),
+		unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{
+		filepath.Join(dir, "link"), filepath.Join(dir, "dangling"), filepath.Join(dir, "stdout"),
+		filepath.Join(dir, "directory"), filepath.Join(dir, "pipe"), "/dev/null",
+	} {
+		for _, overwrite := range []bool{false, true} {
+			before, err := os.Lstat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if path != "/dev/null" || os.Geteuid() != 0 { // which the test must not replace, should it fail
+				err = WriteFile(path, []byte("a"), overwrite)
+			} else {
+				err = CheckReplaceable(path)
+			}
+			after, statErr := os.Lstat(path)
+			if report.CodeOf(err) != report.Usage || statErr != nil || !os.SameFile(before, after) {
+				t.Errorf("%s, overwrite %t: %v, %v", path, overwrite, err, statErr)
+			}
 		}
 	}
 }

@@ -15,8 +15,11 @@ import (
 )
 
 // WriteFile writes a secret to a file that only its owner can read, completely or not at all. It fails if the file
-// exists with another content, unless overwrite is set.
+// exists with another content, unless overwrite is set, and if anything but a regular file exists.
 func WriteFile(path string, content []byte, overwrite bool) error {
+	if err := CheckReplaceable(path); err != nil {
+		return err
+	}
 	existing, err := os.ReadFile(path)
 	switch {
 	case err == nil && !overwrite && !bytes.Equal(existing, content):
@@ -33,11 +36,27 @@ func WriteFile(path string, content []byte, overwrite bool) error {
 	if err == nil {
 		err = file.Sync()
 	}
-	if err = errors.Join(err, file.Close()); err == nil {
+	if err = errors.Join(err, file.Close(), CheckReplaceable(path)); err == nil {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
 		err = errors.Join(err, os.Remove(file.Name()))
 	}
 	return wrap.Errorf(err, "writing %s", path)
+}
+
+// CheckReplaceable fails if something other than a regular file exists at the path. A rename would replace a device, such
+// as /dev/stdout, or a link.
+func CheckReplaceable(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("checking the existing file: %w", err)
+	case !info.Mode().IsRegular():
+		return report.Fail(report.Usage, "# name a regular file or a new one; --output-file - prints",
+			"%s exists and is not a regular file; it is not replaced", path)
+	}
+	return nil
 }

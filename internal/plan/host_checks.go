@@ -49,6 +49,9 @@ func (b *Builder) HostFacts(ctx context.Context, installsPackages bool) (preflig
 	}
 	_, facts.NodeName = kubelet.NodeName(kubelet.UnitFiles{}, b.Host.Facts.Hostname)
 	facts.OtherCluster = b.otherCluster()
+	if facts.KubeletDirectory, err = b.Host.Files.RealPath(preflight.KubeletDir); err != nil {
+		return facts, err
+	}
 	facts.Uplink = b.checkUplink(ctx, installsPackages)
 	if b.Run.Inputs.UserData != nil && b.Run.State.PayloadDigest == "" {
 		probe, err := b.Fetcher(report.Log{}).Probe(ctx, b.Run.Inputs.UserData)

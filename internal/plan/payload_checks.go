@@ -86,7 +86,11 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	if conf, found := b.effectiveFile("/etc/containers/storage.conf"); found {
 		facts.OverlaySize = crio.OverlaySize(conf)
 	}
-	if facts.Storage, err = preflight.FindFileSystem(crio.StorageDir); err != nil {
+	storage, err := b.Host.Files.RealPath(crio.StorageDir + "/storage")
+	if err != nil {
+		return v, err
+	}
+	if facts.Storage, err = preflight.FindFileSystem(storage); err != nil {
 		return v, err
 	}
 	if b.Host.Facts.OSTree && p.Image == nil {

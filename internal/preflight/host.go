@@ -34,10 +34,11 @@ type HostFacts struct {
 	Sockets             []hostinfo.Socket // of the ports of a node
 	Firewall            *firewalld.Zone   // zone of the uplink; nil if firewalld does not run or is unknown
 	ClockUnsynchronized bool              // no time service keeps the clock synchronized
+	OtherCluster        error             // state of another cluster on this host
+	KubeletDirectory    string            // the real path of kubelet's directory
 
-	// StartNetworkManager starts NetworkManager without loss of the host\'s addresses. It is "" if that is not known.
+	// StartNetworkManager starts NetworkManager without loss of the host's addresses. It is "" if that is not known.
 	StartNetworkManager report.Remedy
-	OtherCluster        error // state of another cluster on this host
 
 	Deployments      *deployment.Status // nil in package mode, or if they are unknown
 	DeploymentsError error              // why they are unknown
@@ -61,6 +62,7 @@ func HostChecks() []Check[HostFacts] {
 		},
 		{"resources", "the host has enough CPUs and memory for a worker", checkResources},
 		{"disk", "/var/lib has enough free space", checkDisk},
+		{"kubelet-directory", "no symbolic link leads to kubelet's directory", checkKubeletDirectory},
 		{"selinux", "SELinux is enforcing", checkSELinux},
 		{"networkmanager", "NetworkManager is running", checkNetworkManager},
 		{

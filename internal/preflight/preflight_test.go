@@ -74,6 +74,7 @@ func TestWarningsDoNotRefuse(t *testing.T) {
 	facts := goodHost()
 	facts.Host.OS = hostinfo.OSRelease{ID: "debian", Version: "12", Name: "Debian"}
 	facts.Host.SELinux = "disabled"
+	facts.KubeletDirectory = "/data/lib/kubelet"
 	facts.Units["firewalld.service"] = systemd.UnitState{Active: "active"}
 	facts.Units["crio.service"] = systemd.UnitState{Active: "active"}
 	facts.Sockets = []hostinfo.Socket{tcpSocket("127.0.0.1:9537")} // its process is unknown without root
@@ -81,7 +82,7 @@ func TestWarningsDoNotRefuse(t *testing.T) {
 		{Name: "eth0", MTU: 900, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")}},
 	}
 	result := Run(HostChecks(), facts)
-	if result.Err() != nil || result.Summary() != summary("4 warnings") {
+	if result.Err() != nil || result.Summary() != summary("5 warnings") {
 		t.Errorf("%s: %+v", result.Summary(), result.Findings)
 	}
 }

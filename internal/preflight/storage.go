@@ -12,6 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
+// KubeletDir is kubelet's directory.
+const KubeletDir = "/var/lib/kubelet"
+
 // FileSystem is a mounted file system.
 type FileSystem struct {
 	MountPoint string   // mount point
@@ -19,7 +22,7 @@ type FileSystem struct {
 	Options    []string // mount and super block options
 }
 
-// FindFileSystem returns the file system of a path, which does not have to exist.
+// FindFileSystem returns the file system of a path without links, which does not have to exist.
 func FindFileSystem(path string) (FileSystem, error) {
 	content, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -45,6 +48,17 @@ func findInMountinfo(mountinfo, path string) FileSystem {
 		}
 	}
 	return found
+}
+
+// checkKubeletDirectory warns of symbolic links, which Kubernetes does not support (kubernetes pull request 96917).
+func checkKubeletDirectory(f HostFacts) []report.Finding {
+	if f.KubeletDirectory == "" || f.KubeletDirectory == KubeletDir {
+		return nil
+	}
+	return warningFinding(report.Remedyf("# before the join, replace the link by a directory, and mount the other one there "+
+		"with a line in /etc/fstab: %s %s none bind 0 0", f.KubeletDirectory, KubeletDir),
+		"a symbolic link leads from %s to %s: kubelet is not meant to run so, and components that mount its directory "+
+			"can fail", KubeletDir, f.KubeletDirectory)
 }
 
 // checkOverlaySize reports a payload with which CRI-O would not start. The storage library

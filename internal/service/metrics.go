@@ -22,6 +22,9 @@ func (m *nodeMonitor) writeMetrics(ctx context.Context, active []Change) {
 	var out bytes.Buffer
 	err := report.WriteMetrics(&out, m.metrics(active, time.Now()))
 	if err == nil {
+		err = hostfs.CheckReplaceable(m.Metrics)
+	}
+	if err == nil {
 		err = hostfs.WriteReadable(filepath.Dir(m.Metrics), filepath.Base(m.Metrics), out.Bytes())
 	}
 	if err != nil && ctx.Err() == nil {
@@ -38,6 +41,9 @@ func (m *nodeMonitor) removeMetricsAfterLeave() {
 	state, err := joinstate.Read(m.StateDir)
 	if err != nil || (state.Phase() != joinstate.PhaseNone && state.Phase() != joinstate.PhaseLeaving) {
 		return
+	}
+	if hostfs.CheckReplaceable(m.Metrics) != nil {
+		return // the agent has not written it
 	}
 	tree, err := hostfs.OpenTree(filepath.Dir(m.Metrics))
 	if err == nil {

@@ -61,16 +61,13 @@ type kargsChange struct{ appends, appendsIfMissing, deletes, deletesIfPresent, r
 var errUnchanged = errors.New("no changes")
 
 // apply returns the changed arguments. Arguments are deleted, replaced and appended in the order of
-// rpm-ostree (src/daemon/rpmostreed-transaction-types.cxx, kernel_arg_apply_final_str).
+// rpm-ostree (src/daemon/rpmostreed-transaction-types.cxx, kernel_arg_apply_patching).
 func (c kargsChange) apply(args []string) ([]string, error) {
 	before := slices.Clone(args)
 	for _, arg := range c.deletes {
 		if !hasArg(args, arg) {
 			return nil, fmt.Errorf("No karg '%s' found", arg) //nolint:staticcheck // libostree's message
 		}
-		args = deleteArg(args, arg)
-	}
-	for _, arg := range c.deletesIfPresent {
 		args = deleteArg(args, arg)
 	}
 	for _, arg := range c.replaces {
@@ -84,6 +81,9 @@ func (c kargsChange) apply(args []string) ([]string, error) {
 		if !slices.Contains(args, arg) {
 			args = append(args, arg)
 		}
+	}
+	for _, arg := range c.deletesIfPresent {
+		args = deleteArg(args, arg)
 	}
 	if slices.Equal(before, args) {
 		return nil, errUnchanged
@@ -101,8 +101,16 @@ func hasArg(args []string, want string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool { return matchesArg(arg, want) })
 }
 
+// deleteArg deletes one argument, as libostree does (ostree_kernel_args_delete).
 func deleteArg(args []string, want string) []string {
-	return slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return matchesArg(arg, want) })
+	at := slices.Index(args, want)
+	if at < 0 {
+		at = slices.IndexFunc(args, func(arg string) bool { return matchesArg(arg, want) })
+	}
+	if at < 0 {
+		return args
+	}
+	return slices.Delete(slices.Clone(args), at, at+1)
 }
 
 // replaceArg changes the value of an argument: KEY=NEW, or KEY=OLD=NEW.

@@ -5,35 +5,107 @@ package bootloader
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestMissing(t *testing.T) {
+func TestNext(t *testing.T) {
 	huge := []string{"hugepagesz=1G hugepages=4", "hugepagesz=2M hugepages=16"}
+	const rhel = "root=/dev/mapper/rhel-root ro rd.lvm.lv=rhel/root rd.lvm.lv=rhel/swap console=tty0 console=ttyS0,115200"
 	for name, test := range map[string]struct {
-		words     string
-		arguments []string
-		want      string
+		words       string
+		add, remove []string
+		want        string // "" for no change
 	}{
-		"nothing set":            {"ro", []string{"psi=0", "nosmt"}, "psi=0 nosmt"},
-		"all set":                {"ro psi=0 nosmt", []string{"psi=0", "nosmt"}, ""},
-		"other value":            {"psi=1 nosmt", []string{"psi=0", "nosmt"}, "psi=0"},
-		"quotation marks differ": {"cgroup_no_v1=all", []string{`cgroup_no_v1="all"`}, ""},
+		"nothing set":            {words: "ro", add: []string{"psi=0", "nosmt"}, want: "ro psi=0 nosmt"},
+		"all set":                {words: "ro nosmt psi=0", add: []string{"psi=0", "nosmt"}},
+		"one value is meant":     {words: "psi=1 nosmt", add: []string{"psi=0", "nosmt"}, want: "nosmt psi=0"},
+		"quotation marks differ": {words: "cgroup_no_v1=all", add: []string{`cgroup_no_v1="all"`}},
 		"ordered words": {
-			"ro nosmt", append(huge, "nosmt"), "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16",
+			words: "ro nosmt", add: append(huge, "nosmt"),
+			want: "ro nosmt hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16",
 		},
-		"keys shared with missing one": {
-			"hugepagesz=1G hugepages=4", huge, "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16",
+		"a number for each size": {
+			words: "hugepagesz=1G hugepages=4 ro hugepagesz=2M hugepages=16", add: huge,
 		},
-		"shared key comes first": {
-			"hugepagesz=2M hugepages=16", huge, "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16",
+		"sizes before numbers": {
+			words: "hugepagesz=1G hugepagesz=2M hugepages=4 hugepages=16", add: huge,
+			want: "hugepagesz=1G hugepagesz=2M hugepages=4 hugepages=16 hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16",
 		},
+		"the same number twice": {
+			words: "ro", add: []string{"default_hugepagesz=1G", "hugepagesz=1G", "hugepages=4", "hugepagesz=2M", "hugepages=4"},
+			want: "ro default_hugepagesz=1G hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4",
+		},
+		"one of two equal words is set": {
+			words: "default_hugepagesz=1G hugepagesz=1G hugepages=4 hugepagesz=2M",
+			add:   []string{"default_hugepagesz=1G", "hugepagesz=1G", "hugepages=4", "hugepagesz=2M", "hugepages=4"},
+			want: "default_hugepagesz=1G hugepagesz=1G hugepages=4 hugepagesz=2M " +
+				"hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4",
+		},
+		"the machine-config-operator's test": {
+			words: "x=1", add: []string{"y=0", "z=4", "y=1", "z=4"}, want: "x=1 y=0 z=4 y=1 z=4",
+		},
+		"its result":  {words: "y=0 z=4 y=1 z=4", add: []string{"y=0", "z=4", "y=1", "z=4"}},
+		"other order": {words: "y=1 y=0", add: []string{"y=0", "y=1"}, want: "y=1 y=0 y=0 y=1"},
+		"a later value of the host": {
+			words: "foo=1 foo=2", add: []string{"foo=1"}, want: "foo=1 foo=2 foo=1",
+		},
+		"another volume": {
+			words: rhel, add: []string{"rd.lvm.lv=data/swap"}, want: rhel + " rd.lvm.lv=data/swap",
+		},
+		"a volume of the host": {words: rhel, add: []string{"rd.lvm.lv=rhel/root"}},
+		"another console":      {words: rhel, add: []string{"console=tty0", "console=ttyS1"}, want: rhel + " console=tty0 console=ttyS1"},
+		"another /dev/console": {words: rhel, add: []string{"console=tty0"}, want: rhel + " console=tty0"},
+		"an address":           {words: "ip=eth0:dhcp rd.neednet=1", add: []string{"ip=eth1:dhcp"}, want: "ip=eth0:dhcp rd.neednet=1 ip=eth1:dhcp"},
+		"modules":              {words: "module_blacklist=a", add: []string{"module_blacklist=b"}, want: "module_blacklist=a module_blacklist=b"},
+		"removed":              {words: "ro quiet a=1 quiet", remove: []string{"quiet", "absent", "a=2"}, want: "ro a=1"},
+		"an argument with a missing word is not removed": {words: "a=1", remove: []string{"a=1 b=2"}},
 	} {
-		if got := strings.Join(Missing(strings.Fields(test.words), test.arguments), " "); got != test.want {
-			t.Errorf("%s: missing %q, want %q", name, got, test.want)
+		words := strings.Fields(test.words)
+		if test.want == "" {
+			test.want = test.words
+		}
+		next := Next(words, test.add, test.remove)
+		if got := strings.Join(next, " "); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+		if again := Next(next, test.add, test.remove); !slices.Equal(again, next) {
+			t.Errorf("%s: changed again to %q", name, again)
+		}
+	}
+}
+
+// Both tools change a command line to the same words, also if keys repeat. What the host has remains.
+func TestFlags(t *testing.T) {
+	for _, test := range []struct{ from, to, grubby, kargs string }{
+		{
+			"ro rd.lvm.lv=a console=tty0 rd.lvm.lv=b", "ro rd.lvm.lv=a console=tty0 rd.lvm.lv=b rd.lvm.lv=c",
+			"--args=rd.lvm.lv=a rd.lvm.lv=b rd.lvm.lv=c", "--append=rd.lvm.lv=c",
+		},
+		{"ro psi=1 nosmt", "ro psi=0", "--args=psi=0 --remove-args=nosmt", "--delete=psi=1 --delete=nosmt --append=psi=0"},
+		{
+			"hugepagesz=1G hugepages=4", "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4",
+			"--args=hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4", "--append=hugepagesz=2M --append=hugepages=4",
+		},
+		{
+			"a console=tty0 console=ttyS0 console=tty0", "a console=tty0 console=ttyS0", "--args=console=tty0 console=ttyS0",
+			"--delete=console=tty0 --delete=console=ttyS0 --delete=console=tty0 --append=console=tty0 --append=console=ttyS0",
+		},
+		{
+			"a console=tty0 quiet console=ttyS0", "a console=tty0 console=ttyS0 x", "--args=x --remove-args=quiet",
+			"--delete=quiet --append=x",
+		},
+		{"a", "a", "", ""},
+	} {
+		from, to := strings.Fields(test.from), strings.Fields(test.to)
+		if got := strings.Join(GrubbyFlags(from, to), " "); got != test.grubby {
+			t.Errorf("%s: grubby %q, want %q", test.from, got, test.grubby)
+		}
+		if got := strings.Join(KargsFlags(from, to), " "); got != test.kargs {
+			t.Errorf("%s: rpm-ostree kargs %q, want %q", test.from, got, test.kargs)
 		}
 	}
 }
@@ -71,18 +143,16 @@ title="Red Hat Enterprise Linux (5.14.0-570.el9.x86_64) 9.6 (Plow)"`)
 	if diff := cmp.Diff(want, words); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
-	for _, change := range [][2][]string{{{"psi=0", "nosmt"}, {"mitigations=off"}}, {nil, {"psi=0"}}} {
-		if err := loader.Change(t.Context(), change[0], change[1]); err != nil {
-			t.Fatal(err)
-		}
+	// The stand-in changes nothing, so that a console of the host could be lost.
+	to := append(slices.Clone(words), "console=ttyS1")
+	if err := loader.Change(t.Context(), words, to); err == nil || !strings.Contains(err.Error(), "might not boot") {
+		t.Errorf("other arguments than requested: %v", err)
 	}
 	got, err := os.ReadFile(record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	diff := cmp.Diff("<--info=DEFAULT>\n"+
-		"<--update-kernel=ALL><--args=psi=0 nosmt><--remove-args=mitigations=off>\n"+
-		"<--update-kernel=ALL><--remove-args=psi=0>\n", string(got))
+	diff := cmp.Diff("<--info=DEFAULT>\n<--update-kernel=ALL><--args=console=ttyS1>\n<--info=DEFAULT>\n", string(got))
 	if diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}
@@ -100,16 +170,15 @@ func TestRPMOSTree(t *testing.T) {
 	if diff := cmp.Diff(want, words); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
-	if err := loader.Change(t.Context(), []string{"psi=0", "hugepages=4"}, []string{"nosmt"}); err != nil {
+	to := []string{"root=UUID=0123", "rw", "console=tty0", "console=ttyS0", "psi=0"}
+	if err := loader.Change(t.Context(), words, to); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	diff := cmp.Diff("<kargs>\n<kargs>\n"+
-		"<kargs><--delete-if-present=nosmt><--delete-if-present=psi=1><--append-if-missing=psi=0>"+
-		"<--append-if-missing=hugepages=4>\n", string(got))
+	diff := cmp.Diff("<kargs>\n<kargs><--delete=psi=1><--delete=nosmt><--append=psi=0>\n", string(got))
 	if diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -5,6 +5,8 @@ package bootloader
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
@@ -28,16 +30,38 @@ func (grubby) Arguments(ctx context.Context) ([]string, error) {
 	return nil, errors.New("grubby prints no arguments of the default kernel")
 }
 
-// Change runs grubby once, because the order of added arguments can matter. grubby replaces
-// existing arguments with the key of an added one.
-func (grubby) Change(ctx context.Context, add, remove []string) error {
-	args := []string{"--update-kernel=ALL"}
+// Change changes the arguments of all boot entries, and of future ones. It fails if grubby has not set them as requested.
+func (g grubby) Change(ctx context.Context, from, to []string) error {
+	if _, err := command.Run(ctx, "grubby", append([]string{"--update-kernel=ALL"}, GrubbyFlags(from, to)...)...); err != nil {
+		return err
+	}
+	now, err := g.Arguments(ctx)
+	if err != nil {
+		return err
+	}
+	if keys := difference(now, to); slices.ContainsFunc(difference(from, to), func(key string) bool {
+		return slices.Contains(keys, key)
+	}) {
+		return fmt.Errorf("grubby has set other arguments than requested, with which the host might not boot: have %q, want %q",
+			strings.Join(now, " "), strings.Join(to, " "))
+	}
+	return nil
+}
+
+// GrubbyFlags returns the flags of grubby --update-kernel that change arguments. The words of --args replace all words
+// with the same keys, so they contain those of the host, too.
+func GrubbyFlags(from, to []string) []string {
+	keys := difference(from, to)
+	add := without(to, func(word string) bool { return !slices.Contains(keys, key(word)) })
+	remove := without(from, func(word string) bool {
+		return !slices.Contains(keys, key(word)) || slices.Contains(KeysOf(add), key(word))
+	})
+	var flags []string
 	if len(add) > 0 {
-		args = append(args, "--args="+strings.Join(add, " "))
+		flags = append(flags, "--args="+strings.Join(add, " "))
 	}
 	if len(remove) > 0 {
-		args = append(args, "--remove-args="+strings.Join(remove, " "))
+		flags = append(flags, "--remove-args="+strings.Join(remove, " "))
 	}
-	_, err := command.Run(ctx, "grubby", args...)
-	return err
+	return flags
 }

@@ -20,26 +20,41 @@ func (rpmOSTree) Arguments(ctx context.Context) ([]string, error) {
 	return strings.Fields(out), err
 }
 
-// Change runs rpm-ostree once, so that one deployment gets all arguments. Other values of the keys of added arguments
-// are removed, as grubby does it.
-func (b rpmOSTree) Change(ctx context.Context, add, remove []string) error {
-	words, err := b.Arguments(ctx)
-	if err != nil {
-		return err
-	}
-	remove = slices.Clone(remove)
-	for _, word := range words {
-		if slices.Contains(KeysOf(add), key(word)) && !slices.Contains(add, word) {
-			remove = append(remove, word)
+// Change changes the arguments of the next deployment.
+func (rpmOSTree) Change(ctx context.Context, from, to []string) error {
+	_, err := command.Run(ctx, "rpm-ostree", append([]string{"kargs"}, KargsFlags(from, to)...)...)
+	return err
+}
+
+// KargsFlags returns the flags of rpm-ostree kargs that change arguments. rpm-ostree deletes words first, each flag one,
+// and then appends words. It removes --delete-if-present after that. It compares --append-if-missing with the words that it has just appended, and would drop a
+// repeated one.
+func KargsFlags(from, to []string) []string {
+	var remove []string
+	kept, left := slices.Clone(from), slices.Clone(to)
+	for _, word := range from {
+		if at := slices.Index(left, word); at >= 0 {
+			left = slices.Delete(left, at, at+1)
+			continue
 		}
+		remove = append(remove, word)
+		at := slices.Index(kept, word)
+		kept = slices.Delete(kept, at, at+1)
 	}
-	args := []string{"kargs"}
+	var add []string
+	if len(to) >= len(kept) && slices.Equal(kept, to[:len(kept)]) {
+		add = to[len(kept):]
+	} else {
+		keys := difference(from, to)
+		isOther := func(word string) bool { return !slices.Contains(keys, key(word)) }
+		remove, add = without(from, isOther), without(to, isOther)
+	}
+	flags := make([]string, 0, len(remove)+len(add))
 	for _, word := range remove {
-		args = append(args, "--delete-if-present="+word)
+		flags = append(flags, "--delete="+word)
 	}
 	for _, word := range add {
-		args = append(args, "--append-if-missing="+word)
+		flags = append(flags, "--append="+word)
 	}
-	_, err = command.Run(ctx, "rpm-ostree", args...)
-	return err
+	return flags
 }

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bootloader"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // AuthFile contains the credentials with which bootc and rpm-ostree pull images. Its directory is empty after a boot.
@@ -63,8 +65,8 @@ func (h *Host) Stage(ctx context.Context, target Target) error {
 	if err != nil {
 		return err
 	}
-	arguments := target.argumentFlags()
-	if len(arguments) > 0 && !command.Exists("rpm-ostree") {
+	hasArguments := len(target.AddArguments)+len(target.RemoveArguments) > 0
+	if hasArguments && !command.Exists("rpm-ostree") {
 		return report.Fail(report.Refused, "# add rpm-ostree to the image of this host, and update the host to it",
 			"the kernel arguments of the image cannot be set: rpm-ostree is not installed")
 	}
@@ -84,14 +86,21 @@ func (h *Host) Stage(ctx context.Context, target Target) error {
 			return explain(err, target.Image)
 		}
 	}
-	if len(arguments) == 0 {
+	if !hasArguments {
 		return nil
 	}
-	// The changed deployment replaces the staged one. rpm-ostree does nothing if no argument changes.
-	if err := h.run(ctx, nil, append([]string{"rpm-ostree", "kargs"}, arguments...)...); err != nil {
-		return fmt.Errorf("setting the kernel arguments of image %s: %w", target.Image, err)
+	// The changed deployment replaces the staged one.
+	loader := bootloader.Find(true)
+	words, err := loader.Arguments(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the kernel arguments of image %s: %w", target.Image, err)
 	}
-	return nil
+	next := target.next(words)
+	if slices.Equal(words, next) {
+		return nil
+	}
+	change := append([]string{"rpm-ostree", "kargs"}, bootloader.KargsFlags(words, next)...)
+	return wrap.Errorf(h.run(ctx, nil, change...), "setting the kernel arguments of image %s", target.Image)
 }
 
 // boots reports whether the next boot runs the image with the digest, and is no rollback.
@@ -103,21 +112,14 @@ func (s Status) boots(digest string) bool {
 	return next.HasDigest(digest) && !s.RollbackQueued
 }
 
-// argumentFlags returns the flags of rpm-ostree kargs. rpm-ostree removes arguments after it has added others, so that
-// an argument that is kept must not be among those to remove (src/daemon/rpmostreed-transaction-types.cxx,
-// kernel_arg_apply_patching).
-func (t Target) argumentFlags() []string {
-	var flags []string
-	add := strings.Fields(strings.Join(t.AddArguments, " "))
-	for word := range strings.FieldsSeq(strings.Join(t.RemoveArguments, " ")) {
-		if !slices.Contains(add, word) {
-			flags = append(flags, "--delete-if-present="+word)
-		}
-	}
-	for _, word := range add {
-		flags = append(flags, "--append-if-missing="+word)
-	}
-	return flags
+// next returns the words of a kernel command line with the arguments of the target.
+func (t Target) next(words []string) []string {
+	remove := slices.DeleteFunc(strings.Fields(strings.Join(t.RemoveArguments, " ")), func(word string) bool {
+		return slices.ContainsFunc(t.AddArguments, func(argument string) bool {
+			return slices.Contains(strings.Fields(argument), word)
+		})
+	})
+	return bootloader.Next(words, t.AddArguments, remove)
 }
 
 // linkAuthFile makes AuthFile a link to the pull secret, which disappears at the next boot. A file of another program

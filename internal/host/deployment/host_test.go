@@ -29,17 +29,17 @@ func TestStage(t *testing.T) {
 			rpmOSTree: rebase, bootc: bootcSwitch,
 		},
 		"an image with arguments": {
-			add: []string{"psi=1", "hugepagesz=1G hugepages=4", "nosmt"}, remove: []string{"quiet nosmt"},
-			rpmOSTree: rebase + "; rpm-ostree kargs --delete-if-present=quiet --append-if-missing=psi=1 " +
-				"--append-if-missing=hugepagesz=1G --append-if-missing=hugepages=4 --append-if-missing=nosmt",
-			bootc: bootcSwitch + "; rpm-ostree kargs --delete-if-present=quiet --append-if-missing=psi=1 " +
-				"--append-if-missing=hugepagesz=1G --append-if-missing=hugepages=4 --append-if-missing=nosmt",
+			add: []string{"psi=1", "hugepagesz=1G hugepages=4", "console=ttyS1", "nosmt"}, remove: []string{"quiet nosmt"},
+			rpmOSTree: rebase + "; rpm-ostree kargs --delete=quiet --append=psi=1 " +
+				"--append=hugepagesz=1G --append=hugepages=4 --append=console=ttyS1",
+			bootc: bootcSwitch + "; rpm-ostree kargs --delete=quiet --append=psi=1 " +
+				"--append=hugepagesz=1G --append=hugepages=4 --append=console=ttyS1",
 		},
 		"it is staged":            {status: Status{Staged: imageOf(second)}},
 		"it is staged from index": {status: Status{Staged: index}},
 		"it is staged, perhaps without its arguments": {
 			status: Status{Staged: imageOf(second)}, add: []string{"psi=1"},
-			rpmOSTree: "rpm-ostree kargs --append-if-missing=psi=1", bootc: "rpm-ostree kargs --append-if-missing=psi=1",
+			rpmOSTree: "rpm-ostree kargs --append=psi=1", bootc: "rpm-ostree kargs --append=psi=1",
 		},
 		"it is booted": {status: Status{Booted: *imageOf(second)}},
 		"it is booted, but another image is staged": {

@@ -39,6 +39,7 @@ func newPrograms(t *testing.T, status Status, failure string, names ...string) *
 		f.write(t, name+".status", outputs[name], 0o600)
 		f.write(t, name, fmt.Sprintf(`#!/bin/sh
 [ "$1" = status ] && exec cat '%[1]s/%[2]s.status'
+[ "$*" = kargs ] && echo "ro quiet console=tty0 nosmt" && exit
 echo "${HTTPS_PROXY:+proxy }%[2]s $*" >>'%[1]s/record'
 [ -s '%[1]s/failure' ] && cat '%[1]s/failure' >&2 && exit 1
 echo "progress of $1"

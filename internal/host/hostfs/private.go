@@ -25,6 +25,19 @@ func WriteReadable(dir, name string, content []byte) error {
 	return writeAgentFile(dir, name, content, 0o755, 0o644)
 }
 
+// CheckReplaceable returns an error if something other than a regular file exists at a path that a user has named. A
+// rename would replace a device, such as /dev/null, or a link.
+func CheckReplaceable(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s exists and is not a regular file; it is not replaced", path)
+	}
+	return err
+}
+
 func writeAgentFile(dir, name string, content []byte, dirMode os.FileMode, mode uint32) error {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return fmt.Errorf("creating the agent's directory: %w", err)

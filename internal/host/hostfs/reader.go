@@ -16,5 +16,6 @@ type Reader interface {
 	MissingDirs(p string) ([]string, error)
 	Walk(p string, visit func(p string, info Info) error) error
 	Mounts(p string) ([]string, error)
+	RealPath(p string) (string, error)
 	GuardLinks(p string) *LinkGuard
 }

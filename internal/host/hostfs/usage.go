@@ -10,10 +10,13 @@ import (
 )
 
 // DiskUsage returns the total size in bytes of the regular files below paths on the running host. A
-// missing path has the size 0.
+// missing path has the size 0. A link is followed if it is one of paths.
 func DiskUsage(paths ...string) (int64, error) {
 	var total int64
 	for _, path := range paths {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
 		err := filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil // it has been removed meanwhile

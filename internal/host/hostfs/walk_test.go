@@ -4,8 +4,10 @@ package hostfs
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,7 +111,7 @@ func TestWalkStopsAtMounts(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "lib/volume/hidden", "")
 	put(t, root, "lib/bind/hidden", "")
-	put(t, root, "source/seen", "")
+	put(t, root, "source/theirs", "")
 	if err := unix.Mount("tmpfs", filepath.Join(root, "lib/volume"), "tmpfs", 0, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -118,12 +120,25 @@ func TestWalkStopsAtMounts(t *testing.T) {
 		""); err != nil {
 		t.Fatal(err)
 	}
-	// A bind mount has the same device number: only the mount table shows it.
-	want := []string{"/lib/bind directory", "/lib/bind/seen file", "/lib/volume directory"}
+	// A bind mount has the same device number, and another mount ID.
+	want := []string{"/lib/bind directory", "/lib/volume directory"}
 	if diff := cmp.Diff(want, walked(t, tree, "/lib")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	mounts, err := tree.Mounts("/lib")
+	symlink(t, "lib", root, "link")
+	symlink(t, "/link", root, "chain")
+	if got := walked(t, tree, "/chain"); len(got) != 2 || got[0] != "/chain/bind directory" {
+		t.Errorf("through links: %q", got)
+	}
+	if err := RemoveAll(filepath.Join(root, "lib")); err == nil || !strings.Contains(err.Error(), "umount") {
+		t.Errorf("removing a directory with mounts: %v", err)
+	}
+	for _, file := range []string{"source/theirs", "lib/volume/theirs"} {
+		if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+			t.Errorf("deleted: %v", err)
+		}
+	}
+	mounts, err := tree.Mounts("/chain")
 	slices.Sort(mounts)
 	if err != nil || !slices.Equal(mounts, []string{filepath.Join(root, "lib/bind"), filepath.Join(root, "lib/volume")}) {
 		t.Errorf("mounts %q, %v", mounts, err)

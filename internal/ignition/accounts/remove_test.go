@@ -3,8 +3,13 @@
 package accounts
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/mountns"
 )
 
 // A home that existed before its user stays, even if it belongs to the user's ID and contains nothing
@@ -44,5 +49,29 @@ func TestUndoKeepsMail(t *testing.T) {
 				t.Errorf("the users remain:\n%s", files)
 			}
 		})
+	}
+}
+
+// userdel --remove would delete what is mounted in a home directory, even if it looks like the skeleton.
+func TestUndoKeepsAHomeWithAMount(t *testing.T) {
+	if !mountns.Isolate(t) {
+		return
+	}
+	m := newMachine(t)
+	put(t, m.root, "etc/skel/.config/empty", "")
+	if _, err := m.apply(parsePasswd(t, `{"users":[{"name":"core"}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, m.root, "data/precious", "data")
+	point := filepath.Join(m.root, "home/core/.config")
+	if err := unix.Mount(filepath.Join(m.root, "data"), point, "", unix.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	m.undo()
+	if err := unix.Unmount(point, 0); err != nil {
+		t.Fatal(err)
+	}
+	if m.read("data/precious") != "data" || m.read("home/core/.bashrc") == "" {
+		t.Error("the home directory was changed")
 	}
 }

@@ -113,10 +113,13 @@ func (d *shadowUtils) hasMail(db database, user string) (bool, error) {
 const skeleton = "/etc/skel"
 
 // isUnusedHome reports whether a directory belongs to the user and contains only
-// unchanged files of the skeleton.
+// unchanged files of the skeleton. userdel would also remove what is mounted there.
 func (d *shadowUtils) isUnusedHome(home, uid string) (bool, error) {
 	info, err := d.tree.Lstat(home)
 	if err != nil || info.Type != hostfs.Directory || strconv.Itoa(info.UID) != uid {
+		return false, err
+	}
+	if mounts, err := d.tree.Mounts(home); err != nil || len(mounts) > 0 {
 		return false, err
 	}
 	unused := true

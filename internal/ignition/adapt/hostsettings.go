@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bootloader"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -48,23 +50,38 @@ func (p *planner) planHostSettings() error {
 // noteKernelArguments adds a note about kernel arguments that this host was not booted with.
 func (p *planner) noteKernelArguments() {
 	arguments := p.kernelArguments()
-	switch {
-	case !p.plan.NeedsReboot:
-		return
-	case p.in.ApplyHostSettings:
-		p.addReport("kernel arguments", "kernel-arguments", "the host was booted with different ones: "+
-			"join sets them, and needs a reboot before it writes the files of the payload")
+	if !p.plan.NeedsReboot {
 		return
 	}
-	command := "grubby --update-kernel=ALL"
-	add, remove := arguments.Pending(p.in.Facts.Cmdline)
-	if len(add) > 0 {
-		command += " --args=" + report.ShellWord(strings.Join(add, " "))
+	words := p.in.Facts.Cmdline
+	next := arguments.Next(words)
+	reason := "the host was booted with different ones"
+	left := slices.Clone(next)
+	var gone []string
+	for _, word := range words {
+		if at := slices.Index(left, word); at >= 0 {
+			left = slices.Delete(left, at, at+1)
+		} else {
+			gone = append(gone, word)
+		}
 	}
-	if len(remove) > 0 {
-		command += " --remove-args=" + report.ShellWord(strings.Join(remove, " "))
+	if len(gone) > 0 {
+		reason += "; removed or replaced: " + strings.Join(gone, " ")
 	}
-	p.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with different ones",
+	if p.in.ApplyHostSettings {
+		p.addReport("kernel arguments", "kernel-arguments", reason+
+			": join sets them, and needs a reboot before it writes the files of the payload")
+		return
+	}
+	command, flags := "grubby --update-kernel=ALL", bootloader.GrubbyFlags(words, next)
+	if p.in.Facts.Class() != hostinfo.PackageMode {
+		command, flags = "rpm-ostree kargs", bootloader.KargsFlags(words, next)
+	}
+	for _, flag := range flags {
+		name, value, _ := strings.Cut(flag, "=")
+		command += " " + name + "=" + report.ShellWord(value)
+	}
+	p.addUnsupported("kernel arguments", "kernel-arguments", reason,
 		report.Remedy(command+" # takes effect at the next boot"))
 }
 

@@ -152,6 +152,42 @@ func TestKernelArguments(t *testing.T) {
 	}
 }
 
+// An undo restores repeated keys in their order, and keeps what an administrator has changed.
+func TestFormerKernelArguments(t *testing.T) {
+	for _, test := range []struct {
+		before, now string
+		change      ArgumentChange
+		want        string
+	}{
+		{
+			"ro console=ttyS0 console=tty0", "ro console=ttyS0 console=tty0 console=ttyS0 site=1",
+			ArgumentChange{Add: []string{"console=ttyS0"}}, "ro site=1 console=ttyS0 console=tty0",
+		},
+		{
+			"ro hugepagesz=1G hugepages=4", "ro hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4",
+			ArgumentChange{Add: []string{"hugepagesz=2M hugepages=4"}}, "ro hugepagesz=1G hugepages=4",
+		},
+		{
+			"ro quiet psi=1", "ro psi=0 console=ttyS0", // the administrator has removed quiet
+			ArgumentChange{Add: []string{"psi=0"}}, "ro console=ttyS0 psi=1",
+		},
+		{
+			"ro rd.lvm.lv=a", "ro rd.lvm.lv=a rd.lvm.lv=b rd.lvm.lv=c",
+			ArgumentChange{Add: []string{"rd.lvm.lv=b"}}, "ro rd.lvm.lv=a rd.lvm.lv=c",
+		},
+		{ // by an earlier version, which replaced the values of the host
+			"ro console=tty0 console=ttyS0", "ro console=ttyS1",
+			ArgumentChange{Add: []string{"console=ttyS1"}}, "ro console=tty0 console=ttyS0",
+		},
+		{"ro quiet", "ro", ArgumentChange{Remove: []string{"quiet"}}, "ro quiet"},
+	} {
+		got := strings.Join(test.change.former(strings.Fields(test.now), strings.Fields(test.before)), " ")
+		if got != test.want {
+			t.Errorf("%q from %q: %q, want %q", test.before, test.now, got, test.want)
+		}
+	}
+}
+
 func TestKernelArgumentsWithoutBootLoader(t *testing.T) {
 	change, err := KernelArguments{}.Change("payload", ArgumentChange{Add: []string{"psi=0"}})
 	if err != nil {

@@ -34,29 +34,21 @@ func (a ArgumentChange) String() string { return a.describe(a.words()) }
 // not contain.
 func (a ArgumentChange) describe(words []string) string {
 	var parts []string
-	for _, argument := range a.Add {
-		if bootloader.IsSet(words, argument) {
-			parts = append(parts, argument)
+	for i, isSet := range bootloader.AreSet(words, a.Add) {
+		if isSet {
+			parts = append(parts, a.Add[i])
 		}
 	}
 	for _, argument := range a.Remove {
-		if !bootloader.IsSet(words, argument) {
+		if !bootloader.Contains(words, argument) {
 			parts = append(parts, without+argument)
 		}
 	}
 	return strings.Join(parts, " ")
 }
 
-// Pending returns the words to add and to remove, so that the words of a kernel command line are as
-// desired.
-func (a ArgumentChange) Pending(words []string) (add, remove []string) {
-	for _, argument := range a.Remove {
-		if bootloader.IsSet(words, argument) {
-			remove = append(remove, strings.Fields(argument)...)
-		}
-	}
-	return bootloader.Missing(words, a.Add), remove
-}
+// Next returns the words of a kernel command line, changed so that they are as desired.
+func (a ArgumentChange) Next(words []string) []string { return bootloader.Next(words, a.Add, a.Remove) }
 
 // words returns the words of the arguments to add.
 func (a ArgumentChange) words() []string { return strings.Fields(strings.Join(a.Add, " ")) }
@@ -123,8 +115,7 @@ func (d KernelArguments) Set(ctx context.Context, c ledger.Change, _ ledger.Stat
 	if err != nil {
 		return err
 	}
-	add, remove := a.Pending(words)
-	return wrap.Errorf(d.BootLoader.Change(ctx, add, remove), "setting kernel arguments")
+	return wrap.Errorf(d.BootLoader.Change(ctx, words, a.Next(words)), "setting kernel arguments")
 }
 
 // IsPartiallyRestored returns true: Restore considers each argument separately, so an undo need not keep
@@ -134,25 +125,41 @@ func (KernelArguments) IsPartiallyRestored(ledger.Change, ledger.State, ledger.S
 }
 
 // Restore removes the arguments that were added, and adds those that were removed or replaced.
-// Arguments that others have added since are kept.
+// Arguments that others have added or removed since are kept.
 func (d KernelArguments) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
 	a, words, err := d.arguments(ctx, c)
 	if err != nil {
 		return err
 	}
-	var added, lost []string
-	for _, word := range a.words() {
-		if slices.Contains(words, word) && !slices.Contains(before.Names, word) {
-			added = append(added, word)
-		}
-	}
-	for _, word := range before.Names {
-		if !slices.Contains(words, word) {
-			lost = append(lost, word)
-		}
-	}
-	if len(added)+len(lost) == 0 {
+	former := a.former(words, before.Names)
+	if slices.Equal(words, former) {
 		return nil
 	}
-	return wrap.Errorf(d.BootLoader.Change(ctx, lost, added), "restoring the kernel arguments")
+	return wrap.Errorf(d.BootLoader.Change(ctx, words, former), "restoring the kernel arguments")
+}
+
+// former returns words as they were before the change: of the keys that the change concerns, the words before, in
+// their order. Words of these keys follow that others have added.
+func (a ArgumentChange) former(words, before []string) []string {
+	changed := slices.Concat(a.words(), strings.Fields(strings.Join(a.Remove, " ")))
+	keys := bootloader.KeysOf(changed)
+	var kept, restored, foreign []string
+	for _, word := range before {
+		if isOf(keys, word) {
+			restored = append(restored, word)
+		}
+	}
+	for _, word := range words {
+		switch {
+		case !isOf(keys, word):
+			kept = append(kept, word)
+		case !slices.Contains(before, word) && !slices.Contains(changed, word):
+			foreign = append(foreign, word)
+		}
+	}
+	return slices.Concat(kept, restored, foreign)
+}
+
+func isOf(keys []string, word string) bool {
+	return slices.Contains(keys, bootloader.KeysOf([]string{word})[0])
 }

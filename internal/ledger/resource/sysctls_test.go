@@ -87,3 +87,59 @@ func TestForeignSysctlIsRestoredAndNotDrift(t *testing.T) {
 		t.Errorf("after the undo it is %s, before it was %s: %v", after, before, err)
 	}
 }
+
+func TestSysctlsInOtherForms(t *testing.T) {
+	for _, test := range []struct {
+		have, want string
+		same       bool
+	}{
+		{"65536", "0x10000", true}, {"65536", "65536", true}, {"4096 131072 6291456", "4096  0x20000 6291456", true},
+		{"1", "01", true}, {"1", "2", false}, {"a b", "a", false}, {"", "", false}, {"cubic", "bbr", false},
+	} {
+		if got := isSameValue(test.have, test.want); got != test.same {
+			t.Errorf("isSameValue(%q, %q) = %t", test.have, test.want, got)
+		}
+	}
+}
+
+// The kernel prints 0 for the member of a pair that is not in use, and refuses to have it written.
+func TestSysctlPairIsRestored(t *testing.T) {
+	const name, other = "vm.dirty_background_bytes", "vm.dirty_background_ratio"
+	get := func(name string) string {
+		state, err := Sysctls{}.Get(t.Context(), ledger.Change{Target: name})
+		must(t, err)
+		return state.Value
+	}
+	ratio := get(other)
+	if err := writeSysctl(other, ratio); err != nil || get(name) != "0" {
+		t.Skipf("the pair cannot be set, or is set by the number of bytes: %v", err)
+	}
+	t.Cleanup(func() { _ = writeSysctl(other, ratio) })
+	l, err := ledger.Open(t.TempDir(), ledger.Drivers{Resources: map[ledger.Kind]ledger.Driver{ledger.Sysctl: Sysctls{}}})
+	must(t, err)
+	defer l.Close()
+	_, err = l.Apply(t.Context(), "system", []ledger.Change{
+		{Kind: ledger.Sysctl, Target: name, Desired: ledger.State{Present: true, Value: "268435456"}},
+	})
+	must(t, err)
+	if get(other) != "0" {
+		t.Fatalf("the ratio is still in use: %s", get(other))
+	}
+	outcome, err := l.Undo(t.Context())
+	must(t, err)
+	if get(other) != ratio || get(name) != "0" {
+		t.Errorf("after the undo: %s=%s, %s=%s", name, get(name), other, get(other))
+	}
+	left, err := Sysctls{}.Unrestored(t.Context(), outcome.Restored)
+	if err != nil || len(left) > 0 {
+		t.Errorf("reported as not restored: %q, %v", left, err)
+	}
+	// A value that the kernel refuses is reported, and does not stop the undo.
+	change := ledger.Change{Kind: ledger.Sysctl, Target: other}
+	before := ledger.State{Present: true, Value: "1000"}
+	must(t, Sysctls{}.Restore(t.Context(), change, before))
+	left, err = Sysctls{}.Unrestored(t.Context(), []ledger.Item{{Change: change, Before: before}})
+	if err != nil || len(left) != 1 {
+		t.Errorf("reported as not restored: %q, %v", left, err)
+	}
+}

@@ -47,15 +47,13 @@ func (c *Client) sources(pullSpec string) ([]source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading registries.conf: %w", err)
 	}
-	if registry != nil && registry.Blocked {
-		return nil, report.Fail(report.Refused,
-			"grep -rs -B3 -A3 'blocked' /etc/containers/registries.conf /etc/containers/registries.conf.d",
-			"registries.conf blocks registry %s", registry.Prefix)
-	}
 	pulls := []sysregistriesv2.PullSource{{Reference: named}}
 	if registry != nil {
 		if pulls, err = registry.PullSourcesFromReference(named); err != nil {
 			return nil, fmt.Errorf("finding the mirrors of %s: %w", named, err)
+		}
+		if pulls, err = permitted(system, registry, pulls); err != nil {
+			return nil, err
 		}
 	}
 	helpers, err := sysregistriesv2.CredentialHelpers(system)
@@ -63,4 +61,33 @@ func (c *Client) sources(pullSpec string) ([]source, error) {
 		return nil, fmt.Errorf("reading registries.conf: %w", err)
 	}
 	return c.logIn(pulls, helpers)
+}
+
+// permitted returns the places that registries.conf does not block. Each place is blocked by its own entry: the mirrors
+// of a blocked registry are used (containers/image issue 2497). It fails if none remains. The registry is the last place.
+func permitted(
+	system *types.SystemContext, registry *sysregistriesv2.Registry, pulls []sysregistriesv2.PullSource,
+) ([]sysregistriesv2.PullSource, error) {
+	blocked := ""
+	var left []sysregistriesv2.PullSource
+	for i, pull := range pulls {
+		own := registry
+		if i < len(pulls)-1 {
+			var err error
+			if own, err = sysregistriesv2.FindRegistry(system, pull.Reference.Name()); err != nil {
+				return nil, fmt.Errorf("reading registries.conf: %w", err)
+			}
+		}
+		if own != nil && own.Blocked {
+			blocked = own.Prefix
+			continue
+		}
+		left = append(left, pull)
+	}
+	if len(left) == 0 {
+		return nil, report.Fail(report.Refused,
+			"grep -rs -B3 -A3 'blocked' /etc/containers/registries.conf /etc/containers/registries.conf.d",
+			"registries.conf blocks registry %s", blocked)
+	}
+	return left, nil
 }

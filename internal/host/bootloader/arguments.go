@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootloader
+
+import (
+	"slices"
+	"strings"
+)
+
+// A kernel command line is a list of words, in which keys repeat and order matters. The functions in this file keep
+// what the host needs: like the machine-config-daemon, they append arguments, and remove only those that the payload
+// removes, and other values of keys of which one value is meant.
+
+// Next returns the words of a kernel command line, changed so that it has the arguments in add and not those in remove.
+// An argument can consist of several words. Next returns equal words if nothing has to be changed.
+func Next(words, add, remove []string) []string {
+	for _, argument := range remove {
+		if Contains(words, argument) {
+			words = without(words, func(word string) bool {
+				return slices.ContainsFunc(strings.Fields(argument), func(gone string) bool { return plain(gone) == plain(word) })
+			})
+		}
+	}
+	var missing []string
+	for i, isSet := range AreSet(words, add) {
+		if !isSet {
+			missing = append(missing, strings.Fields(add[i])...)
+		}
+	}
+	words = without(words, func(word string) bool {
+		return hasSingleValue(key(word)) && slices.Contains(KeysOf(missing), key(word))
+	})
+	return slices.Concat(words, missing)
+}
+
+// Contains reports whether words contain all words of the argument. Quotation marks are ignored: boot loaders add them.
+func Contains(words []string, argument string) bool {
+	return !slices.ContainsFunc(strings.Fields(argument), func(word string) bool {
+		return !slices.ContainsFunc(words, func(have string) bool { return plain(have) == plain(word) })
+	})
+}
+
+// AreSet reports for each argument whether words have it. Arguments with a common key belong together: words must
+// contain all their words, in this order and as often. Of a key with one effective value, this value must be the last.
+func AreSet(words, arguments []string) []bool {
+	set, done := make([]bool, len(arguments)), make([]bool, len(arguments))
+	for i := range arguments {
+		if done[i] {
+			continue
+		}
+		members, keys := linked(arguments, i)
+		var wanted []string
+		for _, at := range members {
+			done[at] = true
+			wanted = append(wanted, strings.Fields(arguments[at])...)
+		}
+		isSet := areSet(words, wanted, keys)
+		for _, at := range members {
+			set[at] = isSet
+		}
+	}
+	return set
+}
+
+// linked returns the indexes of the arguments that belong together with the one at first, and their keys.
+func linked(arguments []string, first int) (members []int, keys []string) {
+	keys = linkedKeys(arguments[first])
+	for count := 0; count < len(keys); {
+		count, members = len(keys), nil
+		for i, argument := range arguments {
+			of := linkedKeys(argument)
+			if slices.ContainsFunc(of, func(key string) bool { return slices.Contains(keys, key) }) {
+				members = append(members, i)
+				keys = appendMissing(keys, of)
+			}
+		}
+	}
+	return members, keys
+}
+
+// linkedKeys returns the keys of an argument, and those whose words count only together with them.
+func linkedKeys(argument string) []string {
+	keys := KeysOf(strings.Fields(argument))
+	if slices.ContainsFunc(keys, isHugePages) {
+		keys = append(keys, "hugepagesz", "hugepages")
+	}
+	return appendMissing(nil, keys)
+}
+
+func appendMissing(list, more []string) []string {
+	for _, word := range more {
+		if !slices.Contains(list, word) {
+			list = append(list, word)
+		}
+	}
+	return list
+}
+
+// areSet reports whether words contain the wanted ones, which have these keys.
+func areSet(words, wanted, keys []string) bool {
+	have := without(words, func(word string) bool { return !slices.Contains(keys, key(word)) })
+	have, wanted = plainWords(have), plainWords(wanted)
+	if slices.ContainsFunc(keys, isHugePages) { // each number belongs to the size before it
+		for at := 0; at+len(wanted) <= len(have); at++ {
+			if slices.Equal(have[at:at+len(wanted)], wanted) {
+				return true
+			}
+		}
+		return false
+	}
+	left := wanted
+	for _, word := range have {
+		if len(left) > 0 && word == left[0] {
+			left = left[1:]
+		}
+	}
+	if len(left) > 0 {
+		return false
+	}
+	for _, k := range keys {
+		if !accumulates(k) && last(have, k) != last(wanted, k) {
+			return false
+		}
+	}
+	return true
+}
+
+func last(words []string, k string) string {
+	of := without(words, func(word string) bool { return key(word) != k })
+	if len(of) == 0 {
+		return ""
+	}
+	return of[len(of)-1]
+}
+
+func without(words []string, isGone func(word string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(words), isGone)
+}
+
+func isHugePages(key string) bool { return key == "hugepagesz" || key == "hugepages" }
+
+// accumulates reports whether the kernel, dracut or systemd uses all values of a key, in any order. Of other keys, the
+// last value decides; of console it becomes /dev/console.
+func accumulates(key string) bool {
+	return strings.HasPrefix(key, "rd.") || isHugePages(key) || slices.Contains([]string{
+		"ip", "nameserver", "vlan", "bond", "team", "bridge", "ifname", "netroot", "earlycon", "module_blacklist",
+		"modprobe.blacklist", "systemd.mask", "systemd.wants", "systemd.setenv",
+	}, key)
+}
+
+// hasSingleValue reports whether a new value of a key replaces the others. In doubt, it is appended.
+func hasSingleValue(key string) bool {
+	return slices.Contains([]string{
+		"psi", "crashkernel", "mitigations", "nosmt", "selinux", "enforcing", "audit", "default_hugepagesz",
+		"transparent_hugepage", "systemd.unified_cgroup_hierarchy", "systemd.legacy_systemd_cgroup_controller",
+	}, key)
+}
+
+// difference returns the keys of which from and to have different words. The boot loader replaces all words of a key.
+func difference(from, to []string) []string {
+	var keys []string
+	for _, k := range appendMissing(nil, KeysOf(slices.Concat(from, to))) {
+		isOther := func(word string) bool { return key(word) != k }
+		if !slices.Equal(without(from, isOther), without(to, isOther)) {
+			keys = append(keys, k)
+		}
+	}
+	if slices.ContainsFunc(keys, isHugePages) {
+		keys = appendMissing(keys, []string{"hugepagesz", "hugepages"})
+	}
+	return keys
+}
+
+// plain returns the word without quotation marks.
+func plain(word string) string { return strings.ReplaceAll(word, `"`, "") }
+
+func plainWords(words []string) []string {
+	all := make([]string, 0, len(words))
+	for _, word := range words {
+		all = append(all, plain(word))
+	}
+	return all
+}
+
+// KeysOf returns the keys of words: the text before an equals sign.
+func KeysOf(words []string) []string {
+	keys := make([]string, 0, len(words))
+	for _, word := range words {
+		keys = append(keys, key(word))
+	}
+	return keys
+}
+
+func key(word string) string {
+	key, _, _ := strings.Cut(word, "=")
+	return key
+}
