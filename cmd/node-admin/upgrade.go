@@ -90,7 +90,8 @@ func (o *upgradeOptions) addFlags(flags *pflag.FlagSet) {
 		"`NUMBER` or percentage of nodes that may be unavailable at a time (default that of the NodePool, else 1)")
 	flags.BoolVar(&o.pause, "pause", false, "give no more slots; upgrades in progress are completed")
 	flags.BoolVar(&o.resume, "resume", false, "continue after --pause")
-	flags.StringVar(&o.canary, "canary", "", "label `SELECTOR` of the NodeEnrollments whose nodes are upgraded before all others")
+	flags.StringVar(&o.canary, "canary", "",
+		"label `SELECTOR` of the NodeEnrollments whose nodes are upgraded before all others")
 	flags.StringVar(&o.window, "window", "",
 		"give slots only in a window that opens by this `SCHEDULE`, the five fields of cron; \"\" removes it")
 	flags.DurationVar(&o.windowDuration, "window-duration", 0, "`DURATION` of the window")

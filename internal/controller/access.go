@@ -105,8 +105,8 @@ func (r *accessReconciler) write(
 	return nil
 }
 
-// subjectsOf returns the identities with which a host gets the user data: that of its node, and until the Node exists for
-// the first time, the ServiceAccount whose token is in its join token.
+// subjectsOf returns the identities with which a host gets the user data: that of its node, and until the Node exists
+// for the first time, the ServiceAccount whose token is in its join token.
 func subjectsOf(record *v1alpha1.NodeEnrollment) []rbacv1.Subject {
 	var subjects []rbacv1.Subject
 	isBound := record.Status.BoundKey != ""

@@ -21,7 +21,9 @@ import (
 )
 
 // newSettings returns a reconciler for one node, and the API server with it. before is called before each write.
-func newSettings(spec v1alpha1.NodeEnrollmentSpec, before func(client.Client)) (*nodeSettingsReconciler, client.Client) {
+func newSettings(
+	spec v1alpha1.NodeEnrollmentSpec, before func(client.Client),
+) (*nodeSettingsReconciler, client.Client) {
 	named := metav1.ObjectMeta{Name: "worker-1"}
 	api := fake.NewClientBuilder().WithScheme(newScheme()).
 		WithObjects(&v1alpha1.NodeEnrollment{ObjectMeta: named, Spec: spec}, &corev1.Node{ObjectMeta: named}).Build()

@@ -4,7 +4,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,10 +34,10 @@ import (
 // it has not changed since, so that neither a restart nor two replicas at work give more slots than are allowed.
 //
 // The same holds for the permissions, the annotations of the Nodes, with caches of any age. A slot is delivered to its
-// Node once, and ends in three writes: the permission is revoked at the Node, where the ID of the slot remains; the slot
-// is removed from the status; the ID is removed from the Node. A replica reads the Node before the status, and writes
-// it only if it has not changed since. So it neither delivers a slot again that another replica has ended, nor revokes
-// that of a node which has begun.
+// Node once, and ends in three writes: the permission is revoked at the Node, where the ID of the slot remains; the
+// slot is removed from the status; the ID is removed from the Node. A replica reads the Node before the status, and
+// writes it only if it has not changed since. So it neither delivers a slot again that another replica has ended, nor
+// revokes that of a node which has begun.
 type rolloutReconciler struct {
 	client client.Client // reads the cache
 	live   client.Reader // reads the API server
@@ -162,40 +161,6 @@ func (r *rolloutReconciler) apply(
 	}
 	r.report(ctx, updated, decision, members)
 	return r.permit(ctx, members, offered, updated.Status.Slots, nil)
-}
-
-// permit writes to each Node what it is offered, and whether it may be upgraded now. The slots of the ended nodes are
-// revoked. A Node that has changed since it was read is a conflict, which does not prevent the others.
-func (r *rolloutReconciler) permit(
-	ctx context.Context, members []member, offered offer, slots []v1alpha1.UpgradeSlot, ended sets.Set[string],
-) error {
-	byNode := map[string]v1alpha1.UpgradeSlot{}
-	for _, slot := range slots {
-		byNode[slot.Node] = slot
-	}
-	var failed []error
-	for _, member := range members {
-		node := member.node
-		offered, isEnded := offered, ended.Has(node.Name)
-		if member.record == nil { // it was read after the status, so that its slot may have ended meanwhile
-			offered, isEnded = offer{}, true
-		}
-		annotations := withPermission(node.Annotations, offered, byNode[node.Name], isEnded)
-		if maps.Equal(node.Annotations, annotations) {
-			continue
-		}
-		permitted := node.DeepCopy()
-		permitted.Annotations = annotations
-		patch := client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{})
-		if err := r.client.Patch(ctx, permitted, patch); err != nil {
-			if client.IgnoreNotFound(err) != nil {
-				failed = append(failed, fmt.Errorf("writing the permission to upgrade to Node %s: %w", node.Name, err))
-			}
-			continue
-		}
-		node.Annotations, node.ResourceVersion = annotations, permitted.ResourceVersion
-	}
-	return errors.Join(failed...)
 }
 
 // report logs the ends and begins of slots, and records Events about them at the NodeEnrollments.

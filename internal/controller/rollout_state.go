@@ -6,9 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -281,41 +279,4 @@ func recordDecision(
 		return !failed.Has(one.Node)
 	})
 	status.Unavailable = int32(rollout.Unavailable(nodes)) //nolint:gosec // the number of nodes of a cluster
-}
-
-// slotID returns the ID of a slot, which a node repeats in its report.
-func slotID(slot v1alpha1.UpgradeSlot) string { return strconv.FormatInt(slot.Given.UnixMicro(), 10) }
-
-// offer is the user data that the nodes of a NodePool can get. It is empty if the NodePool has no NodeRollout.
-type offer struct {
-	secret string // its name
-	config string
-}
-
-// withPermission returns the annotations of a Node with what its agent is offered, and with those that permit it to
-// upgrade if the slot is not empty. Of a slot that has ended, and of one that another replica has revoked, only the ID
-// remains.
-func withPermission(
-	annotations map[string]string, offered offer, slot v1alpha1.UpgradeSlot, hasEnded bool,
-) map[string]string {
-	id, config := "", ""
-	if slot.Node != "" {
-		id, config = slotID(slot), slot.Config
-		if hasEnded || annotations[v1alpha1.AnnotationSlot] == id && annotations[v1alpha1.AnnotationDesiredConfig] == "" {
-			config = ""
-		}
-	}
-	permitted := map[string]string{}
-	maps.Copy(permitted, annotations)
-	for key, value := range map[string]string{
-		v1alpha1.AnnotationUserData: offered.secret, v1alpha1.AnnotationNextConfig: offered.config,
-		v1alpha1.AnnotationDesiredConfig: config, v1alpha1.AnnotationSlot: id,
-	} {
-		if value == "" {
-			delete(permitted, key)
-		} else {
-			permitted[key] = value
-		}
-	}
-	return permitted
 }

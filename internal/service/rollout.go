@@ -127,8 +127,8 @@ func (m *nodeMonitor) checkRollout(ctx context.Context) ([]report.Finding, error
 	return nil, nil
 }
 
-// reportBegin reports that the node begins to upgrade, if the Node still has the version that permits it. The controller
-// withdraws a permission only before that.
+// reportBegin reports that the node begins to upgrade, if the Node still has the version that permits it. The
+// controller withdraws a permission only before that.
 func (m *nodeMonitor) reportBegin(ctx context.Context, version string) error {
 	m.nodeReport = nodeReport{} // the next report must be written
 	return m.node.AnnotateVersion(ctx, version, map[string]string{

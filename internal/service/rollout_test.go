@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -158,36 +157,6 @@ func (m *nodeMonitor) check(t *testing.T) {
 		t.Fatal(found, err)
 	}
 	m.rollout.wait()
-}
-
-// A node whose permission is withdrawn while it begins does not upgrade, and does not use its slot.
-func TestWithdrawnPermission(t *testing.T) {
-	m, c := newRollout(t, "7", "22")
-	m.rollout.upgrade = func(context.Context, []byte, bool) error {
-		t.Error("the node is upgraded")
-		return nil
-	}
-	c.change = func() {
-		c.node.ResourceVersion = "2"
-		delete(c.node.Annotations, v1alpha1.AnnotationDesiredConfig)
-	}
-	if _, err := m.checkRollout(t.Context()); !apierrors.IsConflict(err) {
-		t.Errorf("checkRollout() = %v", err)
-	}
-	m.rollout.wait()
-	if last := lastAttempt(t, m); last.Slot != "" {
-		t.Errorf("the attempt is %+v", last)
-	}
-	m, c = newRollout(t, "8", "22")
-	upgraded := false
-	m.rollout.upgrade = func(_ context.Context, _ []byte, isUpgrade bool) error {
-		upgraded = isUpgrade && c.node.Annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading)
-		return nil
-	}
-	m.check(t)
-	if !upgraded {
-		t.Error("the node is not upgraded, or has not reported it before")
-	}
 }
 
 func lastAttempt(t *testing.T, m *nodeMonitor) joinstate.Attempt {

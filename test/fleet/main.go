@@ -2,9 +2,9 @@
 
 // Command fleet measures the controller with simulated nodes, which run the agent's own code, against a real control
 // plane. All nodes enroll at once. Then they are upgraded, while the replica of the controller that works is killed
-// three times, and a third of the nodes becomes unavailable each time. Some CSRs must not be approved, and some upgrades
-// fail. The command fails if one of these CSRs is approved, a node is approved or upgraded twice, or the rollout makes
-// more nodes unavailable than it allows.
+// three times, and a third of the nodes becomes unavailable each time. Some CSRs must not be approved, and some
+// upgrades fail. The command fails if one of these CSRs is approved, a node is approved or upgraded twice, or the
+// rollout makes more nodes unavailable than it allows.
 //
 // Afterwards it measures how long many agents need that fetch the payload from one ignition server at the same time.
 //

@@ -150,7 +150,7 @@ func output(ctx context.Context, t *testing.T, machine *vm.Machine, command stri
 	return out
 }
 
-// observer records how many nodes were unavailable or had a slot at a time, and how many of them because of the rollout.
+// observer records how many nodes were unavailable or had a slot at a time, and how many because of the rollout.
 type observer struct {
 	mutex        sync.Mutex
 	maxBusy      int

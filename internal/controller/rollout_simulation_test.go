@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
+)
+
+const (
+	simulatedNodes = 6
+	simulatedLimit = 2
+)
+
+var errKilled = errors.New("killed")
+
+// simulation runs two replicas of the controller and the agents of some nodes against one API server: one request at a
+// time, in random order.
+type simulation struct {
+	*testing.T
+	seed     uint64
+	random   *rand.Rand
+	api      client.WithWatch
+	replicas []*simulatedReplica
+	agents   map[string]*simulatedAgent
+}
+
+// simulatedReplica is a replica whose cache has an old version of any Node. It waits before each request.
+type simulatedReplica struct {
+	reconciler *rolloutReconciler
+	cache      map[string]*corev1.Node
+	ready      chan bool  // true: a request waits for its turn; false: the reconciliation has ended
+	turn       chan error // sends the request, or kills the replica
+	isRunning  bool
+}
+
+// simulatedAgent is the agent of a node.
+type simulatedAgent struct {
+	seen    *corev1.Node // what it has read, nil for nothing
+	attempt string       // slot that it has used
+}
+
+func newSimulation(t *testing.T, seed uint64) *simulation {
+	t.Helper()
+	s := &simulation{
+		T: t, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), //nolint:gosec // no secret
+		agents: map[string]*simulatedAgent{},
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret("pool"),
+		Annotations: map[string]string{v1alpha1.AnnotationPoolConfig: "new"},
+	}}
+	objects := []client.Object{secret, &v1alpha1.NodeRollout{
+		ObjectMeta: metav1.ObjectMeta{Name: "pool"},
+		Spec: v1alpha1.NodeRolloutSpec{
+			MaxUnavailable: ptr.To(intstr.FromInt32(simulatedLimit)), MaxFailures: math.MaxInt32,
+		},
+	}}
+	for i := range simulatedNodes {
+		name := fmt.Sprintf("worker-%d", i)
+		record := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		record.Spec.NodePool, record.Status.BoundKey = "pool", "SHA256:"
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Annotations: map[string]string{v1alpha1.AnnotationCurrentConfig: "old"},
+		}}
+		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+		objects = append(objects, record, node)
+		s.agents[name] = &simulatedAgent{}
+	}
+	s.api = fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(objects...).
+		WithStatusSubresource(&v1alpha1.NodeRollout{}).
+		WithIndex(&v1alpha1.NodeEnrollment{}, nodePoolIndex, enrolledNodePool).Build()
+	s.replicas = []*simulatedReplica{s.newReplica(), s.newReplica()}
+	return s
+}
+
+func (s *simulation) newReplica() *simulatedReplica {
+	r := &simulatedReplica{cache: map[string]*corev1.Node{}, ready: make(chan bool), turn: make(chan error)}
+	request := func(send func() error) error {
+		r.ready <- true
+		if err := <-r.turn; err != nil {
+			return err
+		}
+		return send()
+	}
+	cached := interceptor.NewClient(s.api, interceptor.Funcs{
+		Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, into client.Object,
+			options ...client.GetOption,
+		) error {
+			switch object := into.(type) {
+			case *corev1.Node:
+				r.cache[key.Name].DeepCopyInto(object)
+				return nil
+			case *v1alpha1.NodeRollout:
+				return errors.New("slots must be read from the API server")
+			}
+			return api.Get(ctx, key, into, options...)
+		},
+		Patch: func(ctx context.Context, api client.WithWatch, object client.Object, patch client.Patch,
+			options ...client.PatchOption,
+		) error {
+			return request(func() error { return api.Patch(ctx, object, patch, options...) })
+		},
+		SubResourcePatch: func(ctx context.Context, api client.Client, name string, object client.Object,
+			patch client.Patch, options ...client.SubResourcePatchOption,
+		) error {
+			return request(func() error { return api.SubResource(name).Patch(ctx, object, patch, options...) })
+		},
+	})
+	live := interceptor.NewClient(s.api, interceptor.Funcs{Get: func(
+		ctx context.Context, api client.WithWatch, key client.ObjectKey, into client.Object, options ...client.GetOption,
+	) error {
+		return request(func() error { return api.Get(ctx, key, into, options...) })
+	}})
+	r.reconciler = &rolloutReconciler{client: cached, live: live, events: &events.FakeRecorder{}}
+	for name := range s.agents {
+		r.cache[name] = s.node(name)
+	}
+	return r
+}
+
+// advance lets a replica send its next request, kills it before that, or starts it.
+func (s *simulation) advance(r *simulatedReplica, failure error) {
+	if r.isRunning {
+		r.turn <- failure
+	} else {
+		go func() {
+			_, err := r.reconciler.Reconcile(s.Context(), requestsFor("pool")[0])
+			if err != nil && !errors.Is(err, errKilled) {
+				s.Errorf("seed %d: %v", s.seed, err)
+			}
+			r.ready <- false
+		}()
+	}
+	r.isRunning = <-r.ready
+}
+
+func (s *simulation) node(name string) *corev1.Node {
+	s.Helper()
+	node := &corev1.Node{}
+	s.must(s.api.Get(s.Context(), client.ObjectKey{Name: name}, node))
+	return node
+}
+
+func (s *simulation) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatalf("seed %d: %v", s.seed, err)
+	}
+}
+
+// step does one thing of all that can happen.
+func (s *simulation) step() {
+	replica, name := s.replicas[s.random.IntN(2)], fmt.Sprintf("worker-%d", s.random.IntN(simulatedNodes))
+	switch action := s.random.IntN(100); {
+	case action < 30:
+		for range 1 + s.random.IntN(4) {
+			s.advance(replica, nil)
+			s.check()
+		}
+	case action < 32: // restart
+		for replica.isRunning {
+			s.advance(replica, errKilled)
+		}
+		s.replicas[slices.Index(s.replicas, replica)] = s.newReplica()
+	case action < 40:
+		for name := range s.agents {
+			replica.cache[name] = s.node(name)
+		}
+	case action < 60:
+		replica.cache[name] = s.node(name)
+	case action < 62: // an outage of some nodes
+		for i := range s.random.IntN(simulatedNodes + 1) {
+			s.setReady(fmt.Sprintf("worker-%d", i), corev1.ConditionUnknown)
+		}
+	case action < 68:
+		s.setReady(name, corev1.ConditionTrue)
+	case action < 75:
+		s.setPaused(s.random.IntN(2) == 0)
+	default:
+		s.runAgent(name)
+	}
+}
+
+func (s *simulation) setReady(name string, ready corev1.ConditionStatus) {
+	s.Helper()
+	if node := s.node(name); node.Status.Conditions[0].Status != ready {
+		node.Status.Conditions[0].Status = ready
+		s.must(s.api.Update(s.Context(), node))
+	}
+}
+
+func (s *simulation) setPaused(isPaused bool) {
+	s.Helper()
+	object := &v1alpha1.NodeRollout{}
+	s.must(s.api.Get(s.Context(), client.ObjectKey{Name: "pool"}, object))
+	object.Spec.Paused = isPaused
+	s.must(s.api.Update(s.Context(), object))
+}
+
+// runAgent lets the agent of a node that is reachable read its Node, begin, or end.
+func (s *simulation) runAgent(name string) {
+	s.Helper()
+	agent, node := s.agents[name], s.node(name)
+	switch {
+	case !kube.IsReady(node):
+		agent.seen = nil
+	case node.Annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading):
+		node.Annotations[v1alpha1.AnnotationState] = string(v1alpha1.AgentHealthy)
+		if s.random.IntN(5) == 0 {
+			node.Annotations[v1alpha1.AnnotationFailedSlot] = agent.attempt
+		} else {
+			node.Annotations[v1alpha1.AnnotationCurrentConfig] = "new"
+		}
+		s.must(s.api.Update(s.Context(), node))
+	case agent.seen == nil:
+		agent.seen = node
+	default:
+		permission := service.PermissionIn(agent.seen.Annotations)
+		slot, current := permission.Slot, agent.seen.Annotations[v1alpha1.AnnotationCurrentConfig]
+		if permission.Config != "" && permission.Config != current && slot != agent.attempt {
+			agent.seen.Annotations[v1alpha1.AnnotationState] = string(v1alpha1.AgentUpgrading)
+			switch err := s.api.Update(s.Context(), agent.seen); {
+			case err == nil:
+				agent.attempt = slot
+			case !apierrors.IsConflict(err):
+				s.must(err)
+			}
+		}
+		agent.seen = nil
+	}
+}
