@@ -84,8 +84,9 @@ func (j *Flow) setKernelArguments(ctx context.Context, log report.Log) ([]ledger
 	return made, j.reboot(ctx, log, action)
 }
 
-// revertKernelArguments reverts the kernel arguments of an earlier payload if this one has others, and reports whether it did. The arguments of this payload are then set on top of the
-// original ones. It first records that this boot has obsolete arguments.
+// revertKernelArguments reverts the kernel arguments of an earlier payload if this one has others, and reports whether
+// it did. The arguments of this payload are then set on top of the original ones. It first records that this boot has
+// obsolete arguments.
 func (j *Flow) revertKernelArguments(ctx context.Context, log report.Log) (bool, error) {
 	isObsolete := func(item ledger.Item) bool {
 		return item.Kind == ledger.KernelArguments && !slices.ContainsFunc(j.Plan.KernelArguments,

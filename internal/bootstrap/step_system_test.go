@@ -16,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest/machinetest"
 )
 
-// What the kernel refuses is a warning, as at boot, and no drift. All other values are set. The sysctls are those of this
-// machine, and are set to their own values.
+// What the kernel refuses is a warning, as at boot, and no drift. All other values are set. The sysctls are those of
+// this machine, and are set to their own values.
 func TestRefusedKernelSettings(t *testing.T) {
 	const set = "vm.max_map_count"
 	current, err := os.ReadFile("/proc/sys/vm/max_map_count")
@@ -28,7 +28,8 @@ func TestRefusedKernelSettings(t *testing.T) {
 	}
 	sysctl := func(name, value string) ledger.Change {
 		return ledger.Change{
-			Kind: ledger.Sysctl, Target: name, Reason: "/etc/sysctl.d/99-a.conf", Desired: ledger.State{Present: true, Value: value},
+			Kind: ledger.Sysctl, Target: name, Reason: "/etc/sysctl.d/99-a.conf",
+			Desired: ledger.State{Present: true, Value: value},
 		}
 	}
 	m := machinetest.Open(t, t.TempDir())

@@ -26,7 +26,7 @@ func TestLinkedDirectoriesAreRecorded(t *testing.T) {
 		"var/log/crio/crio.log":    "/disk/file",
 		"var/lib/ovnk/deep/linked": "/disk",
 	} {
-		for _, dir := range []string{filepath.Dir(name), filepath.Join("disk/net.d"), "disk/pods", "usr/libexec/cni"} {
+		for _, dir := range []string{filepath.Dir(name), "disk/net.d", "disk/pods", "usr/libexec/cni"} {
 			if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
 				t.Fatal(err)
 			}

@@ -45,8 +45,8 @@ func WriteFile(path string, content []byte, overwrite bool) error {
 	return wrap.Errorf(err, "writing %s", path)
 }
 
-// CheckReplaceable fails if something other than a regular file exists at the path. A rename would replace a device, such
-// as /dev/stdout, or a link.
+// CheckReplaceable fails if something other than a regular file exists at the path. A rename would replace a device,
+// such as /dev/stdout, or a link.
 func CheckReplaceable(path string) error {
 	info, err := os.Lstat(path)
 	switch {

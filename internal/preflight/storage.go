@@ -55,8 +55,8 @@ func checkKubeletDirectory(f HostFacts) []report.Finding {
 	if f.KubeletDirectory == "" || f.KubeletDirectory == KubeletDir {
 		return nil
 	}
-	return warningFinding(report.Remedyf("# before the join, replace the link by a directory, and mount the other one there "+
-		"with a line in /etc/fstab: %s %s none bind 0 0", f.KubeletDirectory, KubeletDir),
+	return warningFinding(report.Remedyf("# before the join, replace the link by a directory, and mount the other one "+
+		"there with a line in /etc/fstab: %s %s none bind 0 0", f.KubeletDirectory, KubeletDir),
 		"a symbolic link leads from %s to %s: kubelet is not meant to run so, and components that mount its directory "+
 			"can fail", KubeletDir, f.KubeletDirectory)
 }

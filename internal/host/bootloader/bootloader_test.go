@@ -57,11 +57,20 @@ func TestNext(t *testing.T) {
 			words: rhel, add: []string{"rd.lvm.lv=data/swap"}, want: rhel + " rd.lvm.lv=data/swap",
 		},
 		"a volume of the host": {words: rhel, add: []string{"rd.lvm.lv=rhel/root"}},
-		"another console":      {words: rhel, add: []string{"console=tty0", "console=ttyS1"}, want: rhel + " console=tty0 console=ttyS1"},
+		"another console": {
+			words: rhel, add: []string{"console=tty0", "console=ttyS1"},
+			want: rhel + " console=tty0 console=ttyS1",
+		},
 		"another /dev/console": {words: rhel, add: []string{"console=tty0"}, want: rhel + " console=tty0"},
-		"an address":           {words: "ip=eth0:dhcp rd.neednet=1", add: []string{"ip=eth1:dhcp"}, want: "ip=eth0:dhcp rd.neednet=1 ip=eth1:dhcp"},
-		"modules":              {words: "module_blacklist=a", add: []string{"module_blacklist=b"}, want: "module_blacklist=a module_blacklist=b"},
-		"removed":              {words: "ro quiet a=1 quiet", remove: []string{"quiet", "absent", "a=2"}, want: "ro a=1"},
+		"an address": {
+			words: "ip=eth0:dhcp rd.neednet=1", add: []string{"ip=eth1:dhcp"},
+			want: "ip=eth0:dhcp rd.neednet=1 ip=eth1:dhcp",
+		},
+		"modules": {
+			words: "module_blacklist=a", add: []string{"module_blacklist=b"},
+			want: "module_blacklist=a module_blacklist=b",
+		},
+		"removed": {words: "ro quiet a=1 quiet", remove: []string{"quiet", "absent", "a=2"}, want: "ro a=1"},
 		"an argument with a missing word is not removed": {words: "a=1", remove: []string{"a=1 b=2"}},
 	} {
 		words := strings.Fields(test.words)

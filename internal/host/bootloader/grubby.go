@@ -30,9 +30,11 @@ func (grubby) Arguments(ctx context.Context) ([]string, error) {
 	return nil, errors.New("grubby prints no arguments of the default kernel")
 }
 
-// Change changes the arguments of all boot entries, and of future ones. It fails if grubby has not set them as requested.
+// Change changes the arguments of all boot entries, and of future ones. It fails if grubby has not set them as
+// requested.
 func (g grubby) Change(ctx context.Context, from, to []string) error {
-	if _, err := command.Run(ctx, "grubby", append([]string{"--update-kernel=ALL"}, GrubbyFlags(from, to)...)...); err != nil {
+	args := append([]string{"--update-kernel=ALL"}, GrubbyFlags(from, to)...)
+	if _, err := command.Run(ctx, "grubby", args...); err != nil {
 		return err
 	}
 	now, err := g.Arguments(ctx)
@@ -42,8 +44,8 @@ func (g grubby) Change(ctx context.Context, from, to []string) error {
 	if keys := difference(now, to); slices.ContainsFunc(difference(from, to), func(key string) bool {
 		return slices.Contains(keys, key)
 	}) {
-		return fmt.Errorf("grubby has set other arguments than requested, with which the host might not boot: have %q, want %q",
-			strings.Join(now, " "), strings.Join(to, " "))
+		return fmt.Errorf("grubby has set other arguments than requested, with which the host might not boot: "+
+			"have %q, want %q", strings.Join(now, " "), strings.Join(to, " "))
 	}
 	return nil
 }

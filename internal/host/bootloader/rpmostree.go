@@ -26,9 +26,9 @@ func (rpmOSTree) Change(ctx context.Context, from, to []string) error {
 	return err
 }
 
-// KargsFlags returns the flags of rpm-ostree kargs that change arguments. rpm-ostree deletes words first, each flag one,
-// and then appends words. It removes --delete-if-present after that. It compares --append-if-missing with the words that it has just appended, and would drop a
-// repeated one.
+// KargsFlags returns the flags of rpm-ostree kargs that change arguments. rpm-ostree deletes words first, each flag
+// one, and then appends words. It removes --delete-if-present after that. It compares --append-if-missing with the
+// words that it has just appended, and would drop a repeated one.
 func KargsFlags(from, to []string) []string {
 	var remove []string
 	kept, left := slices.Clone(from), slices.Clone(to)

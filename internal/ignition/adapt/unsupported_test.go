@@ -45,7 +45,8 @@ func TestUnsupportedSettingsAreNoted(t *testing.T) {
 				in.Facts.CgroupV2 = false
 				in.Facts.Cmdline = []string{"nosmt", "mitigations=off"}
 			},
-			slices.Concat([]string{strings.Replace(arguments, "ones", "ones; removed or replaced: mitigations=off", 1) + `--args='systemd.unified_cgroup_hierarchy=1 cgroup_no_v1="all" ` +
+			slices.Concat([]string{strings.Replace(arguments, "ones", "ones; removed or replaced: mitigations=off", 1) +
+				`--args='systemd.unified_cgroup_hierarchy=1 cgroup_no_v1="all" ` +
 				`hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16 a='\''b'\'' quiet' --remove-args=mitigations=off` + atBoot},
 				software, []string{
 					"FIPS mode: true: the host was installed in another mode; FIPS mode must be enabled at installation time",

@@ -161,11 +161,13 @@ func TestFormerKernelArguments(t *testing.T) {
 	}{
 		{
 			"ro console=ttyS0 console=tty0", "ro console=ttyS0 console=tty0 console=ttyS0 site=1",
-			ArgumentChange{Add: []string{"console=ttyS0"}}, "ro site=1 console=ttyS0 console=tty0",
+			ArgumentChange{Add: []string{"console=ttyS0"}},
+			"ro site=1 console=ttyS0 console=tty0",
 		},
 		{
 			"ro hugepagesz=1G hugepages=4", "ro hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4",
-			ArgumentChange{Add: []string{"hugepagesz=2M hugepages=4"}}, "ro hugepagesz=1G hugepages=4",
+			ArgumentChange{Add: []string{"hugepagesz=2M hugepages=4"}},
+			"ro hugepagesz=1G hugepages=4",
 		},
 		{
 			"ro quiet psi=1", "ro psi=0 console=ttyS0", // the administrator has removed quiet
@@ -173,11 +175,13 @@ func TestFormerKernelArguments(t *testing.T) {
 		},
 		{
 			"ro rd.lvm.lv=a", "ro rd.lvm.lv=a rd.lvm.lv=b rd.lvm.lv=c",
-			ArgumentChange{Add: []string{"rd.lvm.lv=b"}}, "ro rd.lvm.lv=a rd.lvm.lv=c",
+			ArgumentChange{Add: []string{"rd.lvm.lv=b"}},
+			"ro rd.lvm.lv=a rd.lvm.lv=c",
 		},
 		{ // by an earlier version, which replaced the values of the host
 			"ro console=tty0 console=ttyS0", "ro console=ttyS1",
-			ArgumentChange{Add: []string{"console=ttyS1"}}, "ro console=tty0 console=ttyS0",
+			ArgumentChange{Add: []string{"console=ttyS1"}},
+			"ro console=tty0 console=ttyS0",
 		},
 		{"ro quiet", "ro", ArgumentChange{Remove: []string{"quiet"}}, "ro quiet"},
 	} {

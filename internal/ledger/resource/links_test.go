@@ -109,7 +109,8 @@ func TestLinkedDirectoriesKeepVolumes(t *testing.T) {
 			pod := filepath.Join(dir, "pods/1234")
 			whole, sub := filepath.Join(pod, "volumes/kubernetes.io~local-volume/pv-1"),
 				filepath.Join(pod, "volume-subpaths/pv-1/c/0")
-			file, global := filepath.Join(pod, "volume-subpaths/pv-1/c/1"), filepath.Join(dir, "plugins/kubernetes.io/local/pv-1")
+			file := filepath.Join(pod, "volume-subpaths/pv-1/c/1")
+			global := filepath.Join(dir, "plugins/kubernetes.io/local/pv-1")
 			for _, point := range []string{whole, sub, global} {
 				must(t, os.MkdirAll(point, 0o700))
 			}

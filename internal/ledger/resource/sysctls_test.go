@@ -93,8 +93,14 @@ func TestSysctlsInOtherForms(t *testing.T) {
 		have, want string
 		same       bool
 	}{
-		{"65536", "0x10000", true}, {"65536", "65536", true}, {"4096 131072 6291456", "4096  0x20000 6291456", true},
-		{"1", "01", true}, {"1", "2", false}, {"a b", "a", false}, {"", "", false}, {"cubic", "bbr", false},
+		{"65536", "0x10000", true},
+		{"65536", "65536", true},
+		{"4096 131072 6291456", "4096  0x20000 6291456", true},
+		{"1", "01", true},
+		{"1", "2", false},
+		{"a b", "a", false},
+		{"", "", false},
+		{"cubic", "bbr", false},
 	} {
 		if got := isSameValue(test.have, test.want); got != test.same {
 			t.Errorf("isSameValue(%q, %q) = %t", test.have, test.want, got)
