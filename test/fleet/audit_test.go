@@ -46,8 +46,10 @@ func TestAudit(t *testing.T) {
 		"second CSR of the node": {[]observation{csr("other", own)}, "a foreign CSR is approved: 1 times"},
 		"second upgrade": {
 			[]observation{
-				{name: "b", node: &nodeState{slot: "2", isUpgrading: true}}, {name: "b", node: available},
-				slot("b", "3"), {name: "b", node: &nodeState{slot: "3", isUpgrading: true}},
+				{name: "b", node: &nodeState{slot: "2", isUpgrading: true}},
+				{name: "b", node: available},
+				slot("b", "3"),
+				{name: "b", node: &nodeState{slot: "3", isUpgrading: true}},
 			}, "a node upgrades twice: 1 times",
 		},
 		"upgrade without a slot": {

@@ -38,10 +38,10 @@ func deployNetworkPlugin(ctx context.Context, t *testing.T) {
 	})
 }
 
-// TestNodeLifeCycle tests the life of a node with OVN-Kubernetes: the join over the interface that it attaches to br-ex,
-// the network of pods, an upgrade of the software while clients use a workload, and leave, which restores the host.
-// TestCommandsOfNode runs the commands about a node. THOROUGH=1 adds another minor release of Kubernetes, a rollback and
-// kills, a reboot, a second join, and leave while OVN-Kubernetes starts.
+// TestNodeLifeCycle tests the life of a node with OVN-Kubernetes: the join over the interface that it attaches to
+// br-ex, the network of pods, an upgrade of the software while clients use a workload, and leave, which restores the
+// host. TestCommandsOfNode runs the commands about a node. THOROUGH=1 adds another minor release of Kubernetes, a
+// rollback and kills, a reboot, a second join, and leave while OVN-Kubernetes starts.
 func TestNodeLifeCycle(t *testing.T) {
 	ctx := newContextFor(t, 4*time.Hour)
 	isThorough := os.Getenv("THOROUGH") != ""
