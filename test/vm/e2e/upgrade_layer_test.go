@@ -5,6 +5,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
@@ -41,8 +42,8 @@ type release struct {
 
 // moveSoftware removes kubelet and CRI-O from the machine, and makes two releases of them, whose payloads refer to OS
 // images. With THOROUGH=1 the first one is of the previous minor release of Kubernetes, of which kubelet takes minutes
-// to build. Its CRI-O is the same program, because Go's module proxy has no other version. Otherwise the two differ
-// only in the versions of their packages.
+// to build. Its CRI-O is the same program, because Go's module proxy has no other version, but reports the version of its
+// package. Otherwise the two differ only in the versions of their packages.
 func moveSoftware(ctx context.Context, t *testing.T) (first, next release) {
 	t.Helper()
 	source := nodeimage.MoveFiles(ctx, t, environment.Machine)
@@ -55,10 +56,25 @@ func moveSoftware(ctx context.Context, t *testing.T) (first, next release) {
 		content, err := os.ReadFile(strings.TrimSpace(string(previous)))
 		must(t, err)
 		must(t, os.WriteFile(filepath.Join(source, kubeletPath), content, 0o755)) //nolint:gosec // a program
+		setCRIOVersion(t, filepath.Join(source, "/usr/bin/crio"), packages["cri-o"])
 	}
 	first = newRelease(ctx, t, source, packages)
 	t.Logf("releases with kubelet %s and %s", first.kubelet, next.kubelet)
 	return first, next
+}
+
+// setCRIOVersion replaces the version in the program of CRI-O by that of a package, which has the same length.
+func setCRIOVersion(t *testing.T, program, of string) {
+	t.Helper()
+	built, _, _ := strings.Cut(nodeimage.FirstRelease["cri-o"], "-")
+	version, _, _ := strings.Cut(of, "-")
+	content, err := os.ReadFile(program)
+	must(t, err)
+	if n := bytes.Count(content, []byte(built)); n != 1 || len(version) != len(built) {
+		t.Fatalf("%s contains the version %s %d times, and it is to be %s", program, built, n, version)
+	}
+	content = bytes.Replace(content, []byte(built), []byte(version), 1)
+	must(t, os.WriteFile(program, content, 0o755)) //nolint:gosec // a program
 }
 
 // newRelease returns a release with the kubelet and CRI-O in source.
