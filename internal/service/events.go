@@ -34,7 +34,9 @@ type pendingEvents struct {
 func (m *nodeMonitor) publishChanges(ctx context.Context, changes []Change) {
 	events := make([]node.Event, 0, len(changes))
 	for _, change := range changes {
-		e := node.Event{Warning: change.Severity != report.SeverityNote, Reason: string(change.Reason), Message: change.Message}
+		e := node.Event{
+			Warning: change.Severity != report.SeverityNote, Reason: string(change.Reason), Message: change.Message,
+		}
 		if change.Resolved {
 			e = node.Event{Reason: e.Reason + "Resolved", Message: "resolved: " + e.Message}
 			m.log.Note(e.Message)
@@ -59,8 +61,8 @@ func (m *nodeMonitor) recordEvents(ctx context.Context, events ...node.Event) {
 	m.writePendingEvents(ctx)
 }
 
-// writePendingEvents writes Events until the first failure, and keeps the others for a later attempt. When the address of
-// the host changes, for example, the requests of the first half minute fail.
+// writePendingEvents writes Events until the first failure, and keeps the others for a later attempt. When the address
+// of the host changes, for example, the requests of the first half minute fail.
 func (m *nodeMonitor) writePendingEvents(ctx context.Context) {
 	p := &m.pending
 	if time.Now().Before(p.retry) {

@@ -64,7 +64,8 @@ func (c *Client) sources(pullSpec string) ([]source, error) {
 }
 
 // permitted returns the places that registries.conf does not block. Each place is blocked by its own entry: the
-// mirrors of a blocked registry are used (containers/image issue 2497). It fails if none remains. The registry is the last place.
+// mirrors of a blocked registry are used (containers/image issue 2497). It fails if none remains. The registry is the
+// last place.
 func permitted(
 	system *types.SystemContext, registry *sysregistriesv2.Registry, pulls []sysregistriesv2.PullSource,
 ) ([]sysregistriesv2.PullSource, error) {

@@ -42,8 +42,8 @@ type release struct {
 
 // moveSoftware removes kubelet and CRI-O from the machine, and makes two releases of them, whose payloads refer to OS
 // images. With THOROUGH=1 the first one is of the previous minor release of Kubernetes, of which kubelet takes minutes
-// to build. Its CRI-O is the same program, because Go's module proxy has no other version, but reports the version of its
-// package. Otherwise the two differ only in the versions of their packages.
+// to build. Its CRI-O is the same program, because Go's module proxy has no other version, but reports the version of
+// its package. Otherwise the two differ only in the versions of their packages.
 func moveSoftware(ctx context.Context, t *testing.T) (first, next release) {
 	t.Helper()
 	source := nodeimage.MoveFiles(ctx, t, environment.Machine)
