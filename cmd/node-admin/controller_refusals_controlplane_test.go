@@ -30,7 +30,7 @@ func (c *bothClusters) checkRefusals(t *testing.T) {
 	}{
 		"no such HostedCluster": {"none --kubeconfig " + c.admin, report.Usage, "HostedCluster none does not exist in " +
 			"namespace clusters, which has: aws, hosted.a, new\n# remedy: select the namespace with --namespace\n" +
-			"oc get hostedclusters -A\n"},
+			"oc --kubeconfig FILE get hostedclusters -A\n"},
 		"platform": {"aws --kubeconfig " + c.admin, report.Refused, "HostedCluster clusters/aws: the platform is AWS: "},
 		"no kubeconfig yet": {"new --kubeconfig " + c.admin, report.Refused, "HyperShift has not published the " +
 			"kubeconfig of HostedCluster new yet\n"},

@@ -236,7 +236,7 @@ func (m *migrateTest) testRepetition(t *testing.T, key string) {
 	for interrupted, patch := range map[string]string{
 		"before the key": `{"status": {"boundKey": null}}`, "before the expiry": `{}`,
 	} {
-		const expired = `{"spec": {"expires": "1970-01-01T00:00:00Z"}}`
+		const expired = `{"spec": {"expires": "2000-01-01T00:00:00Z"}}`
 		for _, change := range []struct{ path, body string }{{"", expired}, {"/status", patch}} {
 			err := m.admin.Discovery().RESTClient().Patch("application/merge-patch+json").
 				AbsPath(enrollmentsPath + "/used" + change.path).Body([]byte(change.body)).Do(t.Context()).Error()

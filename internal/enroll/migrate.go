@@ -130,7 +130,7 @@ func (c *Cluster) migrate(ctx context.Context, m *Migrated, dryRun bool, now tim
 // suspended returns the expiry of a NodeEnrollment that is not bound yet. The API server accepts no status when an
 // object is created, and a controller could bind an object without a status to another key. It admits no host by an
 // object that has expired and is not bound, however far apart the clocks are.
-func suspended() metav1.Time { return metav1.Unix(0, 0) }
+func suspended() metav1.Time { return metav1.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
 func isSuspended(object *v1alpha1.NodeEnrollment) bool {
 	expires := suspended()
