@@ -25,7 +25,7 @@ func expiredRequest(t *testing.T, node string, key *ecdsa.PrivateKey, expiry tim
 		Client: csrtest.Bootstrapper(t), Key: key, Node: node, Name: csrtest.Name(t, key, node),
 		Annotations: csrtest.AnnotateCertificate(t, kubetest.Signer(t), key, x509.Certificate{
 			Subject: csrtest.Subject(node), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-			NotBefore: time.Now().Add(-time.Hour), NotAfter: expiry,
+			NotBefore: time.Now().Add(-5 * time.Minute), NotAfter: expiry, // after the token was used, within the skew
 		}),
 	}
 }
