@@ -3,7 +3,6 @@
 package vm
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -27,9 +27,9 @@ var (
 	}
 )
 
-// chooseAccelerator returns KVM if the image's kernel boots with it. That /dev/kvm can be opened
-// is not sufficient: in some virtual machines the device exists and a stock kernel hangs. The
-// result is cached beside the image until the host reboots.
+// chooseAccelerator returns KVM if the image's kernel boots faster with it. That /dev/kvm can be opened is not
+// sufficient: in some virtual machines KVM is nested and a stock kernel needs minutes for its first lines. The result
+// is cached beside the image until the host reboots.
 func chooseAccelerator(ctx context.Context, image string) (accelerator, error) {
 	if _, err := os.Stat("/dev/kvm"); errors.Is(err, os.ErrNotExist) {
 		return tcg, nil
@@ -38,42 +38,53 @@ func chooseAccelerator(ctx context.Context, image string) (accelerator, error) {
 	if err != nil {
 		return tcg, fmt.Errorf("reading the host's boot id: %w", err)
 	}
-	note := filepath.Join(image, "kvm-"+strings.TrimSpace(string(boot)))
+	note := filepath.Join(image, "accelerator-"+strings.TrimSpace(string(boot)))
 	if answer, err := os.ReadFile(note); err == nil {
-		if string(answer) == "works" {
+		if string(answer) == kvm.accel {
 			return kvm, nil
 		}
 		return tcg, nil
 	}
-	chosen, answer := tcg, "does not"
-	if kvmBoots(ctx, image) {
-		chosen, answer = kvm, "works"
-	}
+	chosen := fasterAccelerator(ctx, image)
 	if err := ctx.Err(); err != nil {
 		return tcg, err
 	}
-	return chosen, os.WriteFile(note, []byte(answer), 0o600)
+	return chosen, os.WriteFile(note, []byte(chosen.accel), 0o600)
 }
 
-// kvmBoots starts the image's kernel without a disk and waits for its first line on the serial
-// console. With KVM, the line is printed within a fraction of a second.
-func kvmBoots(ctx context.Context, image string) bool {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+// fasterAccelerator boots the image's kernel without a disk with both accelerators at the same time, and returns the
+// one with which it panics first, because it has no root. It returns emulation if it panics with none of them.
+func fasterAccelerator(ctx context.Context, image string) accelerator {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "qemu-system-x86_64",
-		"-accel", kvm.accel, "-cpu", kvm.cpu, "-machine", "q35", "-m", "256",
+	first := make(chan accelerator, 2)
+	var boots sync.WaitGroup
+	for _, a := range []accelerator{kvm, tcg} {
+		boots.Go(func() {
+			if panics(ctx, image, a) {
+				first <- a
+				cancel()
+			}
+		})
+	}
+	boots.Wait()
+	select {
+	case a := <-first:
+		return a
+	default:
+		return tcg
+	}
+}
+
+// panics boots the image's kernel without a disk. It reports whether the kernel has come to the point at which it
+// requires a root.
+func panics(ctx context.Context, image string, with accelerator) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	output, err := exec.CommandContext(ctx, "qemu-system-x86_64",
+		"-accel", with.accel, "-cpu", with.cpu, "-machine", "q35", "-m", "256",
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-serial", "stdio", "-kernel", filepath.Join(image, "vmlinux"),
-		"-append", "console=ttyS0 earlyprintk=ttyS0 panic=-1")
-	out, err := cmd.StdoutPipe()
-	if err != nil || cmd.Start() != nil {
-		return false
-	}
-	found := false
-	for lines := bufio.NewScanner(out); !found && lines.Scan(); {
-		found = strings.Contains(lines.Text(), "Linux version")
-	}
-	cancel()
-	_ = cmd.Wait() // killed by the line above
-	return found
+		"-append", "console=ttyS0 earlyprintk=ttyS0 panic=-1").Output()
+	return err == nil && strings.Contains(string(output), "Kernel panic")
 }
