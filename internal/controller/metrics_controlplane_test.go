@@ -21,6 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/loopback"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
@@ -38,7 +39,7 @@ func TestControlPlaneMetrics(t *testing.T) {
 
 	standby := &testController{t: t}
 	options := standby.options(controllerKubeconfig)
-	options.MetricsAddress = freeAddress(t)
+	options.MetricsAddress = loopback.FreeAddress(t)
 	m, err = New(options) // the last manager is the one whose cache is exported
 	standby.run(m, err)
 	joinPool(t, "metered", "metered-1", "metered-2")

@@ -7,7 +7,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,6 +23,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/loopback"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
@@ -209,7 +209,7 @@ func TestControlPlaneSurvivesInterruption(t *testing.T) {
 	proxy := csrtest.NewProxy(t)
 	c := &testController{t: t}
 	options := c.options(proxy.Kubeconfig(t, controllerKubeconfig))
-	options.ProbeAddress = freeAddress(t)
+	options.ProbeAddress = loopback.FreeAddress(t)
 	m, err := newManager(options, false)
 	if err != nil {
 		t.Fatal(err)
@@ -230,16 +230,6 @@ func TestControlPlaneSurvivesInterruption(t *testing.T) {
 	proxy.SetCut(false)
 	waittest.UntilTrue(t, "the approval", func() bool { return csrtest.Conditions(t, csr) == approved })
 	c.join("after")
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // probe reports whether a probe succeeds.

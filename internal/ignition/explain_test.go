@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/loopback"
 )
 
 // explainedError returns an error as the fetcher reports it for user data.
@@ -44,7 +45,7 @@ func TestFetchDoesNotRetryUnknownName(t *testing.T) {
 }
 
 func TestFetchReportsRefusedConnection(t *testing.T) {
-	userData, err := NewUserData(Values{Endpoint: refusedPort(t), CA: certtest.NewCA(t, "ca").PEM})
+	userData, err := NewUserData(Values{Endpoint: loopback.FreeAddress(t), CA: certtest.NewCA(t, "ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestFetchReportsConnectToAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	fetcher := quickFetcher()
-	fetcher.ConnectTo = refusedPort(t)
+	fetcher.ConnectTo = loopback.FreeAddress(t)
 	_, err = fetcher.Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Failed, fetcher.ConnectTo+" refused the connection")
 	if !strings.Contains(string(report.RemedyOf(err)), "https://"+fetcher.ConnectTo+"/healthz") {
@@ -137,7 +138,7 @@ func TestFetchThroughProxy(t *testing.T) {
 		t.Errorf("the proxy was asked %q, want %q", requests(), want)
 	}
 	fetcher.ConnectTo = s.Listener.Addr().String()
-	if _, err := fetcher.Fetch(t.Context(), through("http://"+refusedPort(t), "127.0.0.0/8")); err != nil {
+	if _, err := fetcher.Fetch(t.Context(), through("http://"+loopback.FreeAddress(t), "127.0.0.0/8")); err != nil {
 		t.Errorf("noProxy does not count: %v", err)
 	}
 
@@ -152,7 +153,7 @@ func TestFetchThroughProxy(t *testing.T) {
 		},
 		{"403", "http://" + rejectingServer(t, http.StatusForbidden), report.Refused, "403 Forbidden"},
 		{"503", "http://" + rejectingServer(t, http.StatusServiceUnavailable), report.Refused, "503 Service Unavailable"},
-		{"not there", "http://" + refusedPort(t), report.Failed, " is unreachable: connection refused"},
+		{"not there", "http://" + loopback.FreeAddress(t), report.Failed, " is unreachable: connection refused"},
 		{"https", "https://proxy.example.com:3129", report.Usage, "is not an HTTP proxy"},
 		{"not a URL", "http://me:hunter2@%zz", report.Usage, "the HTTPS proxy in the user data is not a valid URL"},
 	}

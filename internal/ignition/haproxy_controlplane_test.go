@@ -22,6 +22,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/loopback"
 	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
@@ -95,7 +96,7 @@ func startProxied(t *testing.T, body string) *proxied {
 		}
 		return path
 	}
-	p.front = freeAddress(t)
+	p.front = loopback.FreeAddress(t)
 	config := strings.NewReplacer("FRONT", p.front, "TLS", write("tls.pem", pem), "CA", write("ca.crt", ca.PEM),
 		"SERVICE", p.service(t)).Replace(haproxyConfig)
 	command := exec.CommandContext(t.Context(), haproxy, "-db", "-f", write("haproxy.conf", []byte(config)))
@@ -122,16 +123,6 @@ func startProxied(t *testing.T, body string) *proxied {
 		t.Fatal(err)
 	}
 	return p
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // service forwards each connection to the next replica, as the Service of the ignition server, and returns its address.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/loopback"
 )
 
 // A probe sends the token without the headers with which the server would record the arrival of the node, and
@@ -75,7 +76,7 @@ func TestProbeReportsFailures(t *testing.T) {
 	_, err := Fetcher{}.Probe(t.Context(), s.userData(t, func(v *Values) { v.CA = ca.PEM }))
 	checkFailure(t, err, report.Refused, "the user data belongs to another hosted cluster")
 
-	userData, err := NewUserData(Values{Endpoint: refusedPort(t), CA: ca.PEM})
+	userData, err := NewUserData(Values{Endpoint: loopback.FreeAddress(t), CA: ca.PEM})
 	if err != nil {
 		t.Fatal(err)
 	}

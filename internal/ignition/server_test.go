@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -145,17 +144,6 @@ func retryingFetcher(sink *events) Fetcher {
 	return Fetcher{
 		Log: report.Log{Sink: sink, Step: "fetch"}, RetryTimeout: waittest.Timeout, initialBackoff: time.Millisecond,
 	}
-}
-
-// refusedPort returns an address on loopback without a listener.
-func refusedPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 func validFor(from, until time.Duration) func(*x509.Certificate) {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -17,6 +16,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/loopback"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
@@ -54,7 +54,7 @@ func Start(t *testing.T, targets ...Target) *Server {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "prometheus.yaml"), config)
-	address := freeAddress(t)
+	address := loopback.FreeAddress(t)
 	ctx, stop := context.WithCancel(context.Background())
 	command := exec.CommandContext(ctx, program, "--config.file=prometheus.yaml", "--storage.tsdb.path=data",
 		"--web.listen-address="+address)
@@ -71,16 +71,6 @@ func Start(t *testing.T, targets ...Target) *Server {
 		}
 	})
 	return &Server{url: "http://" + address}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // Sample is a sample of the result of a query.
