@@ -27,13 +27,12 @@ func pluginSnapshots(tree *hostfs.Tree) ([]ledger.Change, error) {
 		return nil, err
 	}
 	for _, dir := range plugins {
-		kind, why := ledger.Contents, "pods install plugins in this directory"
-		if isShared, err := leadsToShared(tree, dir); err != nil {
+		why := "pods install plugins in this directory"
+		kind, err := snapshotKind(tree, dir)
+		if err != nil {
 			return nil, err
-		} else if isShared {
-			kind = ledger.SharedContents
 		}
-		err := tree.Walk(dir, func(p string, info hostfs.Info) error {
+		err = tree.Walk(dir, func(p string, info hostfs.Info) error {
 			if info.Type == hostfs.Directory {
 				return nil
 			}
@@ -76,19 +75,23 @@ func withLinks(tree *hostfs.Tree, dirs []string) ([]string, error) {
 	return all, nil
 }
 
-// leadsToShared reports whether dir is a symbolic link to a directory that others may use too: one that contains
-// something, or the root of a file system.
-func leadsToShared(tree *hostfs.Tree, dir string) (bool, error) {
+// snapshotKind returns the kind of the snapshot of a directory to which the cluster's components write. It is shared if
+// dir is a symbolic link to a directory that others may use too: one that contains something, or the root of a file
+// system.
+func snapshotKind(tree *hostfs.Tree, dir string) (ledger.Kind, error) {
 	real, err := resource.LinkedDirectory(tree, dir)
 	if err != nil || real == "" {
-		return false, err
+		return ledger.Contents, err
 	}
 	names, err := tree.ReadDir(dir)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	mounts, err := tree.Mounts(dir)
-	return len(names) > 0 || slices.Contains(mounts, real), err
+	if len(names) > 0 || slices.Contains(mounts, real) {
+		return ledger.SharedContents, err
+	}
+	return ledger.Contents, err
 }
 
 // RecordClusterDirs records, once, the contents of all directories to which the cluster's
@@ -122,11 +125,9 @@ func RecordClusterDirs(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree,
 		return err
 	}
 	for _, dir := range dirs {
-		kind := ledger.Contents
-		if isShared, err := leadsToShared(tree, dir); err != nil {
+		kind, err := snapshotKind(tree, dir)
+		if err != nil {
 			return err
-		} else if isShared {
-			kind = ledger.SharedContents
 		}
 		snapshots = append(snapshots, ledger.Change{
 			Kind: kind, Target: dir, Reason: "kubelet, CRI-O and pods write to this directory", Desired: exists,

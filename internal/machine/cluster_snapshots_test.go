@@ -49,16 +49,16 @@ func TestLinkedDirectoriesAreRecorded(t *testing.T) {
 	if diff := cmp.Diff(append(ClusterDirs(), "/var/lib/kubelet/pods"), dirs); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	for dir, want := range map[string]bool{
-		"/var/lib/kubelet":      true, // it contains the link pods
-		"/var/lib/kubelet/pods": false,
-		"/var/log/pods":         true,
-		"/var/log/containers":   false, // dangling: an undo refuses if it leads to a directory then
-		"/etc/cni/net.d":        false,
-		"/etc/cni/multus":       false,
+	for dir, want := range map[string]ledger.Kind{
+		"/var/lib/kubelet":      ledger.SharedContents, // it contains the link pods
+		"/var/lib/kubelet/pods": ledger.Contents,
+		"/var/log/pods":         ledger.SharedContents,
+		"/var/log/containers":   ledger.Contents, // dangling: an undo refuses if it leads to a directory then
+		"/etc/cni/net.d":        ledger.Contents,
+		"/etc/cni/multus":       ledger.Contents,
 	} {
-		if got, err := leadsToShared(tree, dir); err != nil || got != want {
-			t.Errorf("leadsToShared(%s) = %v, %v, want %v", dir, got, err, want)
+		if got, err := snapshotKind(tree, dir); err != nil || got != want {
+			t.Errorf("snapshotKind(%s) = %v, %v, want %v", dir, got, err, want)
 		}
 	}
 	changes, err := pluginSnapshots(tree)

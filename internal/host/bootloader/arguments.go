@@ -28,7 +28,7 @@ func Next(words, add, remove []string) []string {
 		}
 	}
 	words = without(words, func(word string) bool {
-		return hasSingleValue(key(word)) && slices.Contains(KeysOf(missing), key(word))
+		return hasSingleValue(Key(word)) && slices.Contains(KeysOf(missing), Key(word))
 	})
 	return slices.Concat(words, missing)
 }
@@ -98,7 +98,7 @@ func appendMissing(list, more []string) []string {
 
 // areSet reports whether words contain the wanted ones, which have these keys.
 func areSet(words, wanted, keys []string) bool {
-	have := without(words, func(word string) bool { return !slices.Contains(keys, key(word)) })
+	have := without(words, func(word string) bool { return !slices.Contains(keys, Key(word)) })
 	have, wanted = plainWords(have), plainWords(wanted)
 	if slices.ContainsFunc(keys, isHugePages) { // each number belongs to the size before it
 		for at := 0; at+len(wanted) <= len(have); at++ {
@@ -126,7 +126,7 @@ func areSet(words, wanted, keys []string) bool {
 }
 
 func last(words []string, k string) string {
-	of := without(words, func(word string) bool { return key(word) != k })
+	of := without(words, func(word string) bool { return Key(word) != k })
 	if len(of) == 0 {
 		return ""
 	}
@@ -160,7 +160,7 @@ func hasSingleValue(key string) bool {
 func difference(from, to []string) []string {
 	var keys []string
 	for _, k := range appendMissing(nil, KeysOf(slices.Concat(from, to))) {
-		isOther := func(word string) bool { return key(word) != k }
+		isOther := func(word string) bool { return Key(word) != k }
 		if !slices.Equal(without(from, isOther), without(to, isOther)) {
 			keys = append(keys, k)
 		}
@@ -186,12 +186,27 @@ func plainWords(words []string) []string {
 func KeysOf(words []string) []string {
 	keys := make([]string, 0, len(words))
 	for _, word := range words {
-		keys = append(keys, key(word))
+		keys = append(keys, Key(word))
 	}
 	return keys
 }
 
-func key(word string) string {
+// Key returns the key of a word.
+func Key(word string) string {
 	key, _, _ := strings.Cut(word, "=")
 	return key
+}
+
+// Removed returns the words in from that are not in to as often.
+func Removed(from, to []string) []string {
+	var removed []string
+	left := slices.Clone(to)
+	for _, word := range from {
+		if at := slices.Index(left, word); at >= 0 {
+			left = slices.Delete(left, at, at+1)
+		} else {
+			removed = append(removed, word)
+		}
+	}
+	return removed
 }

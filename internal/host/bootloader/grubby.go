@@ -54,9 +54,9 @@ func (g grubby) Change(ctx context.Context, from, to []string) error {
 // with the same keys, so they contain those of the host, too.
 func GrubbyFlags(from, to []string) []string {
 	keys := difference(from, to)
-	add := without(to, func(word string) bool { return !slices.Contains(keys, key(word)) })
+	add := without(to, func(word string) bool { return !slices.Contains(keys, Key(word)) })
 	remove := without(from, func(word string) bool {
-		return !slices.Contains(keys, key(word)) || slices.Contains(KeysOf(add), key(word))
+		return !slices.Contains(keys, Key(word)) || slices.Contains(KeysOf(add), Key(word))
 	})
 	var flags []string
 	if len(add) > 0 {

@@ -30,23 +30,14 @@ func (rpmOSTree) Change(ctx context.Context, from, to []string) error {
 // one, and then appends words. It removes --delete-if-present after that. It compares --append-if-missing with the
 // words that it has just appended, and would drop a repeated one.
 func KargsFlags(from, to []string) []string {
-	var remove []string
-	kept, left := slices.Clone(from), slices.Clone(to)
-	for _, word := range from {
-		if at := slices.Index(left, word); at >= 0 {
-			left = slices.Delete(left, at, at+1)
-			continue
-		}
-		remove = append(remove, word)
-		at := slices.Index(kept, word)
-		kept = slices.Delete(kept, at, at+1)
-	}
 	var add []string
+	remove := Removed(from, to)
+	kept := Removed(from, remove) // rpm-ostree deletes the first of equal words
 	if len(to) >= len(kept) && slices.Equal(kept, to[:len(kept)]) {
 		add = to[len(kept):]
 	} else {
 		keys := difference(from, to)
-		isOther := func(word string) bool { return !slices.Contains(keys, key(word)) }
+		isOther := func(word string) bool { return !slices.Contains(keys, Key(word)) }
 		remove, add = without(from, isOther), without(to, isOther)
 	}
 	flags := make([]string, 0, len(remove)+len(add))

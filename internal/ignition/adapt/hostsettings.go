@@ -56,16 +56,7 @@ func (p *planner) noteKernelArguments() {
 	words := p.in.Facts.Cmdline
 	next := arguments.Next(words)
 	reason := "the host was booted with different ones"
-	left := slices.Clone(next)
-	var gone []string
-	for _, word := range words {
-		if at := slices.Index(left, word); at >= 0 {
-			left = slices.Delete(left, at, at+1)
-		} else {
-			gone = append(gone, word)
-		}
-	}
-	if len(gone) > 0 {
+	if gone := bootloader.Removed(words, next); len(gone) > 0 {
 		reason += "; removed or replaced: " + strings.Join(gone, " ")
 	}
 	if p.in.ApplyHostSettings {

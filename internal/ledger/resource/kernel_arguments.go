@@ -161,5 +161,5 @@ func (a ArgumentChange) former(words, before []string) []string {
 }
 
 func isOf(keys []string, word string) bool {
-	return slices.Contains(keys, bootloader.KeysOf([]string{word})[0])
+	return slices.Contains(keys, bootloader.Key(word))
 }
