@@ -141,7 +141,7 @@ func TestDoctorReportsAnUnreadableState(t *testing.T) {
 	}{
 		{
 			fmt.Errorf("reading: %w", fs.ErrPermission), false,
-			"note: root is required: reading: permission denied => sudo hcp-node-agent doctor",
+			"note: reading: permission denied => sudo hcp-node-agent doctor",
 		},
 		{
 			errors.New("reading the state of the join: EOF"), true,

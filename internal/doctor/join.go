@@ -27,7 +27,7 @@ func inspectJoin(_ context.Context, d *diagnostics) ([]report.Finding, error) {
 // stateFinding returns a finding about a state that cannot be read.
 func (d *diagnostics) stateFinding() report.Finding {
 	if !d.host.Facts.Root && errors.Is(d.stateErr, fs.ErrPermission) {
-		return notInspected(d.stateErr, false)
+		return note(rootRemedy, "%s", d.stateErr)
 	}
 	file := filepath.Join(d.run.Dir, joinstate.StateFile)
 	return problem(cmp.Or(report.RemedyOf(d.stateErr), report.Remedyf("mv %[1]s %[1]s.damaged # then: hcp-node-agent "+

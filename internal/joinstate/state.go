@@ -103,7 +103,7 @@ func Read(dir string) (State, error) {
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return State{}, report.Fail(report.Refused, "# run the same command with sudo",
-			"the agent is not running as root: reading the state of the join: %w", err)
+			"root is required: reading the state of the join: %w", err)
 	}
 	if err != nil {
 		return State{}, fmt.Errorf("reading the state of the join: %w", err)
