@@ -31,6 +31,7 @@ const forRemedies = `
 touch /root/cloned /root/lost /root/old /root/removed
 ip link add remedies0 type veth peer name remedies2
 ip link add remedies8 type dummy
+ip link add remedies-bond type bond
 for name in remedies remedies-deleted; do
   nmcli connection add type dummy con-name $name ifname remedies1 autoconnect no \
     ipv4.method disabled ipv6.method disabled >/dev/null

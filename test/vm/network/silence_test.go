@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -83,8 +84,8 @@ func (h host) checkKeptWithoutDHCP(ctx context.Context, t *testing.T) {
 	}
 }
 
-// remedy returns the command that the agent prints for the time when DHCP responds again.
-func (h host) remedy() string { return "nmcli device reapply " + h.Uplink }
+// remedy returns the command that the agent prints for the time when DHCP responds again. It fails before.
+func (h host) remedy() string { return ovs.ReapplyWithLease(h.Uplink).Command() }
 
 func withoutSource(state []string) []string {
 	source := regexp.MustCompile(`^(route .*default .*) src [^ ]+`)
@@ -98,8 +99,7 @@ func withoutSource(state []string) []string {
 // followRemedy runs the printed command. The host must be as before, and the migration must succeed.
 func (h host) followRemedy(ctx context.Context, t *testing.T, row *resultRow) {
 	t.Helper()
-	_, err := machine.Output(ctx, h.remedy())
-	must(t, err)
+	must(t, machine.Await(ctx, h.remedy()))
 	must(t, h.Await(ctx, machine))
 	row.setChanged(h.checkFullState(ctx, t, "after the remedy"))
 	rerunAndLeave(ctx, t, h, row)
