@@ -30,7 +30,7 @@ var layers = []layer{
 	{"parts of several flows", "autojoin fleet nodecheck nodepool payload"},
 	{"inputs of a command, and the opened host", "inputs machine"},
 	{"state of a join, kinds of changes", "joinstate kinds"},
-	{"domains", "approver crio identity ignition/... kubelet networkplugin node/... nodeip ovs/... " +
+	{"domains", "approver crio identity ignition/... kubelet logins networkplugin node/... nodeip ovs/... " +
 		"preflight rollout software/..."},
 	{"kinds of resources", "ledger/resource"},
 	{"effects", "effects"},

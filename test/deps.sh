@@ -34,6 +34,7 @@ needs=(
   "useradd passwd"
   "matchpathcon selinux-utils"
   "strace strace"
+  "visudo sudo"
   "systemctl systemd"
   # man pages and completions
   "groff groff-base"

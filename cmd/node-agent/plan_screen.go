@@ -40,6 +40,10 @@ func (s planScreen) print(document plan.Document) {
 		s.title("Connections")
 		s.Findings(slices.SortedStableFunc(slices.Values(document.Connections), report.CompareSeverity))
 	}
+	if len(document.Logins) > 0 {
+		s.title("Logins")
+		s.Findings(slices.SortedStableFunc(slices.Values(document.Logins), report.CompareSeverity))
+	}
 	s.printUnpacked(document.Unpacked)
 	s.printLines("Missing units (join --install-packages installs their packages)", document.MissingUnits)
 	for _, group := range kinds.Groups() {

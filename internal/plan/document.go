@@ -41,6 +41,7 @@ type Document struct {
 	NotPlanned    []string           `json:"notPlanned" doc:"parts of a join that this plan does not contain, each with the reason"`
 	Notes         []adapt.Note       `json:"notes" doc:"entries of the payload that are not applied as they are, additions, and actions for the administrator"`
 	Connections   []report.Finding   `json:"connections,omitempty" doc:"findings about the servers to which the node connects; absent for a payload from a file and for another host"`
+	Logins        []report.Finding   `json:"logins,omitempty" doc:"findings about logins to the host that the payload prevents"`
 	MissingUnits  []string           `json:"missingUnits,omitempty" doc:"units that the payload needs and that do not exist, each with the reason"`
 	report.CommandResult
 }
@@ -100,6 +101,8 @@ func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Do
 		document.SoftwareError = b.SoftwareErr.Error()
 	}
 	document.Notes, document.MissingUnits = p.Notes, p.MissingUnits
+	document.Logins = b.checkLogins(ctx, p)
+	options.CompleteFindings(document.Logins)
 	if b.otherHost == nil && b.payloadFile == nil {
 		var connections preflight.Result
 		b.addConnections(ctx, &connections)

@@ -69,7 +69,7 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 		Host: b.Host.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: missing, FailSwapOn: swapRefused,
 		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api,
-		NodeName: b.checkIdentity(ctx, log, p),
+		NodeName: b.checkIdentity(ctx, log, p), Logins: b.checkLogins(ctx, p),
 	}
 	if b.Host.Facts.Class() != hostinfo.CoreOS { // there, the machine-config-daemon installs them
 		facts.KernelType, facts.KernelPackages = machineConfig.KernelType, p.KernelPackages

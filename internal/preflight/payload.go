@@ -39,6 +39,7 @@ type PayloadFacts struct {
 	Image               []report.Finding // why the host cannot boot the image of the payload
 	Release             []report.Finding // mismatches of kubelet, CRI-O, the payload and the API server
 	API                 error            // nil if the API server responds over verified TLS
+	Logins              []report.Finding // logins to the host that the payload prevents
 	// Nil if the node name is unused, or is the name of this host's Node.
 	NodeName error
 }
@@ -79,6 +80,10 @@ func PayloadChecks() []Check[PayloadFacts] {
 		{
 			"image", "the host can boot the image of the payload",
 			func(f PayloadFacts) []report.Finding { return f.Image },
+		},
+		{
+			"logins", "those who can log in to the host can still do so with the files of the payload",
+			func(f PayloadFacts) []report.Finding { return f.Logins },
 		},
 		{"payload-architecture", "the payload is for the architecture of the host", checkArchitecture},
 		{"fips", "FIPS mode matches that of the cluster", checkFIPS},

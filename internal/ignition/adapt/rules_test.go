@@ -145,6 +145,17 @@ func TestFileRules(t *testing.T) {
 		"systemd":          {"/etc/systemd/system.conf.d/a.conf", "", "report manager-settings"},
 		"tmpfiles":         {"/etc/tmpfiles.d/a.conf", "", "report tmpfiles"},
 		"chrony":           {"/etc/chrony.conf", "", "report clock"},
+		"sshd":             {"/etc/ssh/sshd_config.d/76-root.conf", "PermitRootLogin no\n", "report ssh-server"},
+		"host key":         {"/etc/ssh/ssh_host_rsa_key.pub", "", "report ssh-host-key"},
+		"keys of root":     {"/root/.ssh/authorized_keys", "", "report authorized-keys"},
+		"keys of a user":   {"/var/home/core/.ssh/authorized_keys.d/ignition", "", ""},
+		"PAM":              {"/etc/pam.d/password-auth", "", "report authentication"},
+		"sudo":             {"/etc/sudoers.d/core", "", "report sudo"},
+		"name service":     {"/etc/sssd/conf.d/ldap.conf", "", "report name-service"},
+		"host name":        {"/etc/hostname", "worker\n", "report host-name"},
+		"mounts":           {"/etc/fstab", "", "report mounts-at-boot"},
+		"SELinux":          {"/etc/selinux/config", "SELINUX=disabled\n", "report selinux-mode"},
+		"firewalld":        {"/etc/firewalld/zones/public.xml", "", "report firewall"},
 		"proxy":            {"/etc/mco/proxy.env", "HTTP_PROXY=http://proxy:3128\n", ""},
 		"proxy's password": {"/etc/mco/proxy.env", "HTTP_PROXY=http://me:pw@proxy:3128\n", "change secret-mode"},
 		"default proxy": {
@@ -237,5 +248,14 @@ func TestPayloadAccountsCanOwnFiles(t *testing.T) {
 	}
 	if owned := plan.Files[0].Desired; owned.UID == nil || *owned.UID != -1 || owned.GID == nil || *owned.GID != 4711 {
 		t.Errorf("%s belongs to %v:%v", plan.Files[0].Target, owned.UID, owned.GID)
+	}
+}
+
+// The accounts of a host are not replaced.
+func TestAccountsOfHostAreKept(t *testing.T) {
+	plan := adaptConfig(t, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/passwd","overwrite":true,
+		"contents":{"source":"data:,root:x:0:0::/root:/bin/bash"}}]}}`, nil)
+	if got := ruleFor(plan, "/etc/passwd"); got != "skip accounts-of-host" || len(plan.Files) > 0 {
+		t.Errorf("rule %q, changes %v", got, plan.Files)
 	}
 }

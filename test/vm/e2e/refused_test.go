@@ -65,6 +65,19 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 			report.Refused,
 			[]string{"smartd.service"},
 		},
+		"no login left": {
+			func() error {
+				const config = "data:,PermitRootLogin%20no%0A"
+				return server.ReplacePayload(ctx, payloadWith(t, "storage", "files", map[string]any{
+					"path": sshdDropIn, "mode": 0o600, "contents": map[string]any{"source": config},
+				}))
+			}, "",
+			report.Refused,
+			[]string{
+				"nobody could log in to this host with SSH", "now these users can: root", "permitrootlogin no",
+				"--payload-drop " + sshdDropIn,
+			},
+		},
 		"release of the payload": {
 			func() error { return server.ReplacePayload(ctx, payloadWithOSImage(t, pushOSImage(t))) }, "",
 			report.Refused,
@@ -101,13 +114,22 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 	}
 }
 
+// sshdDropIn is a file that payloads of compliance profiles have.
+const sshdDropIn = "/etc/ssh/sshd_config.d/76-disable-root-login.conf"
+
 // payloadWithUnit returns the control plane's payload with one more enabled unit.
 func payloadWithUnit(t *testing.T, name string) []byte {
 	t.Helper()
+	return payloadWith(t, "systemd", "units", map[string]any{"name": name, "enabled": true})
+}
+
+// payloadWith returns the control plane's payload with one more entry in a list of a section.
+func payloadWith(t *testing.T, section, list string, entry map[string]any) []byte {
+	t.Helper()
 	payload := servedPayload(t)
-	systemd, _ := payload["systemd"].(map[string]any)
-	units, _ := systemd["units"].([]any)
-	systemd["units"] = append(units, map[string]any{"name": name, "enabled": true})
+	parts, _ := payload[section].(map[string]any)
+	entries, _ := parts[list].([]any)
+	parts[list] = append(entries, entry)
 	content, err := json.Marshal(payload)
 	must(t, err)
 	return content

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logins
+
+import (
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+)
+
+// access describes how a user can log in with SSH.
+type access struct {
+	password bool
+	keys     []string // authorized keys, and the settings of other sources of keys
+}
+
+// isPossible reports whether the user can log in.
+func (a access) isPossible() bool { return a.password || len(a.keys) > 0 }
+
+// remaining returns what remains of an access afterwards. Keys that did not exist before belong to others.
+func (a access) remaining(after access) access {
+	after.password = after.password && a.password
+	after.keys = slices.DeleteFunc(slices.Clone(after.keys), func(key string) bool { return !slices.Contains(a.keys, key) })
+	return after
+}
+
+// accessOf returns how a user can log in from an address, with the settings that sshd has for this user.
+func accessOf(tree Tree, user User, s settings, from string) access {
+	if _, found := tree.ReadFile("/etc/nologin"); (found && user.Name != "root") || !isAdmitted(user, s, from) {
+		return access{}
+	}
+	root := "yes"
+	if user.Name == "root" {
+		root = s.first("permitrootlogin")
+	}
+	var a access
+	if root != "yes" && root != "without-password" && root != "prohibit-password" {
+		return a // no, or only with the command of a key
+	}
+	if s.is("pubkeyauthentication", "yes") {
+		a.keys = authorizedKeys(tree, user, s)
+	}
+	dialogue := s.is("kbdinteractiveauthentication", "yes") || s.is("challengeresponseauthentication", "yes")
+	byPassword := user.HasPassword && root == "yes"
+	offered := map[string]bool{
+		"publickey":            len(a.keys) > 0,
+		"password":             byPassword && s.is("passwordauthentication", "yes"),
+		"keyboard-interactive": byPassword && dialogue && s.is("usepam", "yes"),
+	}
+	a.password = offered["password"] || offered["keyboard-interactive"]
+	if required := s["authenticationmethods"]; len(required) > 0 && required[0] != "any" {
+		isMet := func(list string) bool {
+			return !slices.ContainsFunc(strings.Split(list, ","), func(method string) bool {
+				name, _, _ := strings.Cut(method, ":")
+				return !offered[name]
+			})
+		}
+		if !slices.ContainsFunc(required, isMet) {
+			return access{}
+		}
+	}
+	return a
+}
+
+// isAdmitted reports whether the lists of users and groups admit a user, in sshd's order.
+func isAdmitted(user User, s settings, from string) bool {
+	matches := func(pattern string) bool { return matchesUser(pattern, user.Name, from) }
+	inGroup := func(pattern string) bool {
+		return slices.ContainsFunc(user.Groups, func(group string) bool { return matchesName(pattern, group) })
+	}
+	switch {
+	case slices.ContainsFunc(s["denyusers"], matches):
+		return false
+	case len(s["allowusers"]) > 0 && !slices.ContainsFunc(s["allowusers"], matches):
+		return false
+	case slices.ContainsFunc(s["denygroups"], inGroup):
+		return false
+	}
+	return len(s["allowgroups"]) == 0 || slices.ContainsFunc(s["allowgroups"], inGroup)
+}
+
+// matchesUser reports whether USER or USER@HOST of sshd_config(5) matches a user who comes from an address.
+func matchesUser(pattern, user, from string) bool {
+	name, host, hasHost := strings.Cut(pattern, "@")
+	if !matchesName(name, user) {
+		return false
+	}
+	if !hasHost || matchesName(host, from) {
+		return true
+	}
+	network, err := netip.ParsePrefix(host)
+	address, addressErr := netip.ParseAddr(from)
+	return err == nil && addressErr == nil && network.Contains(address)
+}
+
+func matchesName(pattern, name string) bool {
+	matches, err := path.Match(pattern, name)
+	return err == nil && matches
+}
+
+// authorizedKeys returns the keys with which a user can log in.
+func authorizedKeys(tree Tree, user User, s settings) []string {
+	var keys []string
+	expand := strings.NewReplacer("%%", "%", "%h", user.Home, "%u", user.Name)
+	for _, name := range s["authorizedkeysfile"] {
+		if name = expand.Replace(name); !path.IsAbs(name) {
+			name = path.Join(user.Home, name)
+		}
+		content, _ := tree.ReadFile(name)
+		for line := range strings.Lines(string(content)) {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+				keys = append(keys, line)
+			}
+		}
+	}
+	for _, other := range []string{"authorizedkeyscommand", "trustedusercakeys"} {
+		if value := strings.Join(s[other], " "); value != "" && value != "none" {
+			keys = append(keys, other+" "+value)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Input describes a host and the files that a payload changes on it.
+type Input struct {
+	Before, After Tree
+	// Changed lists the files on which logins depend and that change, and the units of services for logins that
+	// will not be started any more.
+	Changed []string
+	// From is the address from which the administrator logs in, or one of a network that is likely.
+	From string
+	// Exists reports whether a file of any type exists on the host, such as a device.
+	Exists func(p string) bool
+}
+
+// Check returns findings about logins that a payload prevents. It refuses the join if nobody who can log in with SSH
+// now could do so with the files of the payload, and if the host could not boot or authenticate with them.
+func Check(ctx context.Context, in Input) []report.Finding {
+	if len(in.Changed) == 0 {
+		return nil
+	}
+	findings := slices.Concat(in.checkFiles(), in.checkUnits(), in.checkSudoers(ctx))
+	users := Users(in.Before)
+	before, err := readSettings(ctx, in.Before, users, in.From)
+	if errors.Is(err, command.ErrNotInstalled) {
+		return findings
+	}
+	if err != nil {
+		return append(findings, report.Finding{
+			Severity: report.SeverityWarning, Remedy: "sshd -T",
+			Message: fmt.Sprintf("who can log in after the join is unknown: %v", err),
+		})
+	}
+	after, err := readSettings(ctx, in.After, users, in.From)
+	if err != nil {
+		return append(findings, refuse(in.Changed, "sshd would not start with the files of the payload, and nobody could "+
+			"log in with SSH: %v", err))
+	}
+	return append(findings, in.compare(users, before, after)...)
+}
+
+// compare returns the findings about the users who can log in with the settings before, but not with those after.
+func (in Input) compare(users []User, before, after map[string]settings) []report.Finding {
+	var lost, kept []string
+	causes := map[string]bool{}
+	for _, user := range users {
+		now := accessOf(in.Before, user, before[user.Name], in.From)
+		then := now.remaining(accessOf(in.After, user, after[user.Name], in.From))
+		switch {
+		case !now.isPossible():
+		case then.isPossible():
+			kept = append(kept, user.Name)
+		default:
+			lost = append(lost, user.Name)
+			for _, cause := range differing(before[user.Name], after[user.Name]) {
+				causes[cause] = true
+			}
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	why := strings.Join(in.Changed, ", ")
+	if len(causes) > 0 {
+		why += ": " + strings.Join(slices.Sorted(maps.Keys(causes)), ", ")
+	}
+	if len(kept) == 0 {
+		return []report.Finding{refuse(in.Changed, "nobody could log in to this host with SSH from the next start of sshd "+
+			"on; now these users can: %s (the payload changes %s)", strings.Join(lost, ", "), why)}
+	}
+	return []report.Finding{{
+		Severity: report.SeverityWarning, Remedy: exclusion(in.Changed),
+		Message: fmt.Sprintf("these users cannot log in with SSH from the next start of sshd on: %s; these still can: %s "+
+			"(the payload changes %s)", strings.Join(lost, ", "), strings.Join(kept, ", "), why),
+	}}
+}
+
+// refuse returns a finding that refuses a join because of entries of the payload.
+func refuse(entries []string, format string, args ...any) report.Finding {
+	return report.RefusingFinding(report.Fail(report.Refused, exclusion(entries), format, args...))
+}
+
+// exclusion returns the command that excludes entries of the payload.
+func exclusion(entries []string) report.Remedy {
+	remedy := "hcp-node-agent join"
+	for _, entry := range entries {
+		remedy += " --payload-drop " + report.ShellWord(entry)
+	}
+	return report.Remedy(remedy + " # or give an account a way to log in that the payload permits")
+}

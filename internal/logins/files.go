@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logins
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Units are the units without which nobody can log in over the network.
+func Units() []string {
+	return []string{
+		"sshd.service", "sshd.socket", "ssh.service", "ssh.socket", "NetworkManager.service", "systemd-logind.service",
+		"dbus.socket", "dbus-broker.service", "dbus-daemon.service",
+	}
+}
+
+func (in Input) checkUnits() []report.Finding {
+	var findings []report.Finding
+	for _, entry := range in.Changed {
+		if slices.Contains(Units(), entry) {
+			findings = append(findings, refuse([]string{entry},
+				"the payload disables or masks %s, which runs on this host: nobody could log in with SSH after the next boot", entry))
+		}
+	}
+	return findings
+}
+
+// checkFiles returns findings about files with which the host could not authenticate anybody, or not boot.
+func (in Input) checkFiles() []report.Finding {
+	return slices.Concat(in.checkModules(), in.checkNameService(), in.checkMounts())
+}
+
+// moduleDirectories are the directories in which libpam looks for modules.
+var moduleDirectories = []string{
+	"/usr/lib64/security", "/usr/lib/security", "/usr/lib/x86_64-linux-gnu/security", "/usr/lib/aarch64-linux-gnu/security",
+}
+
+// checkModules refuses files of PAM that require modules or files that do not exist: the authentication then fails.
+func (in Input) checkModules() []report.Finding {
+	var modules []string
+	for _, dir := range moduleDirectories {
+		modules = append(modules, in.Before.ReadDir(dir)...)
+	}
+	if len(modules) == 0 {
+		return nil // without PAM
+	}
+	var missing []string
+	for _, service := range []string{"sshd", "login", "sudo", "su"} {
+		before := unmetRequirements(in.Before, modules, service, nil)
+		for _, name := range unmetRequirements(in.After, modules, service, nil) {
+			if !slices.Contains(before, name) {
+				missing = lists.AppendMissing(missing, name)
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return []report.Finding{refuse(in.changedIn("/etc/pam.d"),
+		"nobody could authenticate on this host: files of the payload in /etc/pam.d require what is not installed: %s",
+		strings.Join(missing, ", "))}
+}
+
+// unmetRequirements returns the modules and files that a service of PAM requires and that do not exist. seen
+// contains the services that include it.
+func unmetRequirements(tree Tree, modules []string, service string, seen []string) []string {
+	content, found := tree.ReadFile("/etc/pam.d/" + service)
+	switch {
+	case slices.Contains(seen, service):
+		return nil
+	case !found && len(seen) > 0:
+		return []string{"/etc/pam.d/" + service}
+	}
+	var missing []string
+	for line := range strings.Lines(strings.ReplaceAll(string(content), "\\\n", " ")) {
+		line, _, _ = strings.Cut(line, "#")
+		if start, end := strings.Index(line, "["), strings.Index(line, "]"); start >= 0 && end > start {
+			line = line[:start] + "complex" + line[end+1:]
+		}
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 2 && words[0] == "@include":
+			missing = append(missing, unmetRequirements(tree, modules, words[1], append(seen, service))...)
+		case len(words) < 3 || strings.HasPrefix(words[0], "-"):
+		case words[1] == "include" || words[1] == "substack":
+			missing = append(missing, unmetRequirements(tree, modules, words[2], append(seen, service))...)
+		case !path.IsAbs(words[2]) && !slices.Contains(modules, words[2]):
+			missing = append(missing, words[2])
+		}
+	}
+	return missing
+}
+
+// checkNameService refuses a configuration without the local accounts.
+func (in Input) checkNameService() []report.Finding {
+	const file = "/etc/nsswitch.conf"
+	before, after := localDatabases(in.Before, file), localDatabases(in.After, file)
+	var lost []string
+	for _, name := range before {
+		if !slices.Contains(after, name) {
+			lost = append(lost, name)
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	return []report.Finding{refuse([]string{file},
+		"%s of the payload does not read the accounts of this host (files) for %s: nobody could log in", file,
+		strings.Join(lost, ", "))}
+}
+
+// localDatabases returns the databases of accounts that nsswitch.conf(5) reads from files.
+func localDatabases(tree Tree, file string) []string {
+	content, _ := tree.ReadFile(file)
+	var names []string
+	for line := range strings.Lines(string(content)) {
+		name, sources, _ := strings.Cut(line, ":")
+		isLocal := slices.ContainsFunc(strings.Fields(sources), func(s string) bool { return s == "files" || s == "compat" })
+		if name = strings.TrimSpace(name); isLocal && slices.Contains([]string{"passwd", "shadow", "group"}, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// checkMounts refuses an /etc/fstab that no longer mounts what this host has, or with which the boot ends in
+// emergency mode.
+func (in Input) checkMounts() []report.Finding {
+	const file = "/etc/fstab"
+	before, after := mounts(in.Before, file), mounts(in.After, file)
+	var findings []report.Finding
+	for _, mount := range before {
+		isSame := func(other []string) bool { return other[1] == mount[1] }
+		if !slices.ContainsFunc(after, isSame) {
+			findings = append(findings, refuse([]string{file},
+				"%s of the payload does not mount %s of this host", file, mount[1]))
+		}
+	}
+	for _, mount := range after {
+		isSame := func(other []string) bool { return other[0] == mount[0] && other[1] == mount[1] }
+		if device := deviceOf(mount); device != "" && !slices.ContainsFunc(before, isSame) && !in.Exists(device) {
+			findings = append(findings, refuse([]string{file}, "%s of the payload requires %s, which does not exist: the next "+
+				"boot would end in emergency mode", file, mount[0]))
+		}
+	}
+	return findings
+}
+
+// mounts returns the lines of fstab(5) with a mount point as fields.
+func mounts(tree Tree, file string) [][]string {
+	content, _ := tree.ReadFile(file)
+	var lines [][]string
+	for line := range strings.Lines(string(content)) {
+		if fields := strings.Fields(line); len(fields) >= 4 && fields[0][0] != '#' && path.IsAbs(fields[1]) {
+			lines = append(lines, fields)
+		}
+	}
+	return lines
+}
+
+// deviceOf returns the device that the boot awaits for a line of fstab(5), "" for none.
+func deviceOf(mount []string) string {
+	for option := range strings.SplitSeq(mount[3], ",") {
+		if option == "nofail" || option == "noauto" || option == "bind" || option == "_netdev" {
+			return ""
+		}
+	}
+	tag, value, _ := strings.Cut(mount[0], "=")
+	switch tag {
+	case "UUID", "LABEL", "PARTUUID", "PARTLABEL":
+		return path.Join("/dev/disk/by-"+strings.ToLower(tag), strings.Trim(value, `"`))
+	}
+	if strings.HasPrefix(mount[0], "/dev/") {
+		return mount[0]
+	}
+	return ""
+}
+
+// checkSudoers refuses files of sudo with syntax errors, which sudo refuses to run with, or ignores.
+func (in Input) checkSudoers(ctx context.Context) []report.Finding {
+	var findings []report.Finding
+	for _, file := range slices.Concat(in.changedIn("/etc/sudoers.d"), in.changedIn("/etc/sudoers")) {
+		content, found := in.After.ReadFile(file)
+		if !found {
+			continue
+		}
+		_, err := command.RunInput(ctx, content, "visudo", "--check", "--file=-")
+		if failed := (*command.Error)(nil); errors.As(err, &failed) {
+			findings = append(findings, refuse([]string{file}, "sudo cannot read %s of the payload: %w", file, err))
+		}
+	}
+	return findings
+}
+
+// changedIn returns the changed files in a directory, or the changed file of that name.
+func (in Input) changedIn(p string) []string {
+	var files []string
+	for _, file := range in.Changed {
+		if file == p || strings.HasPrefix(file, p+"/") {
+			files = append(files, file)
+		}
+	}
+	return files
+}

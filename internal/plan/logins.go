@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/logins"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// checkLogins returns findings about logins to this host that the plan prevents. On RHEL CoreOS, whose logins the
+// payload was written for, they do not refuse the join.
+func (b *Builder) checkLogins(ctx context.Context, p *Plan) []report.Finding {
+	if b.otherHost != nil {
+		return nil
+	}
+	in := logins.Input{
+		Before: loginTree{host: b.Host.Files}, From: administratorAddress(),
+		Exists: func(p string) bool {
+			exists, err := b.Host.Files.Exists(p)
+			return exists || err != nil
+		},
+	}
+	in.After, in.Changed = plannedLogins(p, b.Host.Files)
+	states := b.unitStates(ctx)
+	for _, name := range logins.Units() {
+		state := states(name)
+		if p.endsUnit(name) && (state.File == "enabled" || state.Active == "active") {
+			in.Changed = append(in.Changed, name)
+		}
+	}
+	result := preflight.Result{Findings: logins.Check(ctx, in)}
+	if b.Host.Facts.Class() == hostinfo.CoreOS {
+		result = result.WithoutRefusal()
+	}
+	return result.Findings
+}
+
+// plannedLogins returns the file tree with the planned files, and the files on which logins depend and whose
+// contents change, sorted.
+func plannedLogins(p *Plan, host hostfs.Reader) (loginTree, []string) {
+	before, after := loginTree{host: host}, loginTree{host: host, planned: map[string]ledger.State{}}
+	for _, change := range p.Files {
+		if change.Kind == ledger.File || change.Kind == ledger.Symlink {
+			after.planned[change.Target] = change.Desired
+		}
+	}
+	var changed []string
+	for _, name := range slices.Sorted(maps.Keys(after.planned)) {
+		old, existed := before.ReadFile(name)
+		planned, exists := after.ReadFile(name)
+		if logins.Concerns(name) && (existed != exists || !bytes.Equal(old, planned)) {
+			changed = append(changed, name)
+		}
+	}
+	return after, changed
+}
+
+// endsUnit reports whether the plan disables or masks a unit.
+func (p *Plan) endsUnit(name string) bool {
+	isDisabled := func(c ledger.Change) bool { return c.Target == name && c.Desired.Enabled == "disabled" }
+	isMasked := func(c ledger.Change) bool {
+		return c.Target == "/etc/systemd/system/"+name && c.Kind == ledger.Symlink && c.Desired.Link == "/dev/null"
+	}
+	return slices.ContainsFunc(p.Units, isDisabled) || slices.ContainsFunc(p.Files, isMasked)
+}
+
+// loginTree is the file tree of the host with planned files and links.
+type loginTree struct {
+	host    hostfs.Reader
+	planned map[string]ledger.State // by path
+}
+
+// ReadFile returns the content of a file. It follows links, also those of files that are not planned.
+func (t loginTree) ReadFile(p string) ([]byte, bool) {
+	for range 10 { // more links indicate a loop
+		state, isPlanned := t.planned[p]
+		switch {
+		case !isPlanned:
+			info, err := t.host.Lstat(p)
+			if err != nil || info.Type != hostfs.Symlink {
+				return readFile(t.host, p)
+			}
+			state.Link = info.Link
+		case !state.Present:
+			return nil, false
+		case state.Link == "":
+			return state.Content, true
+		}
+		if !path.IsAbs(state.Link) {
+			state.Link = path.Join(path.Dir(p), state.Link)
+		}
+		p = state.Link
+	}
+	return nil, false
+}
+
+// ReadDir returns the names in a directory, sorted.
+func (t loginTree) ReadDir(p string) []string {
+	names, _ := t.host.ReadDir(p) //nolint:errcheck // as a directory that does not exist
+	for target, state := range t.planned {
+		base := path.Base(target)
+		if path.Dir(target) != p {
+			continue
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return name == base })
+		if state.Present {
+			names = append(names, base)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// administratorAddress returns the address from which the administrator is logged in, or else that of the default
+// gateway, which is in the network of the host.
+func administratorAddress() string {
+	if peer := strings.Fields(os.Getenv("SSH_CONNECTION")); len(peer) > 0 {
+		return peer[0]
+	}
+	routes, err := hostnet.DefaultRoutes()
+	if err == nil && len(routes) > 0 && routes[0].Gateway.IsValid() {
+		return routes[0].Gateway.String()
+	}
+	return "127.0.0.1"
+}
