@@ -56,7 +56,7 @@ func GatherHost(ctx context.Context, units systemd.Reader, stateDir, nodeName st
 	if facts.Existing, err = machine.Addresses(); err != nil {
 		return facts, err
 	}
-	if facts.Suitable, err = nodeip.Current(); err != nil || units == nil {
+	if facts.Suitable, err = nodeip.Current(configured); err != nil || units == nil {
 		return facts, err
 	}
 	kubeletUnit, err := units.UnitState(ctx, kubelet.UnitName)

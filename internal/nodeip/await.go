@@ -20,15 +20,15 @@ const pollInterval = 200 * time.Millisecond
 // then, which can be nothing, and no error.
 func Await(ctx context.Context, previous Addresses) (Addresses, error) {
 	for {
-		current, err := Current()
+		current, err := Current(previous)
 		if err != nil || current.covers(previous) || wait.Sleep(ctx, pollInterval) != nil {
 			return current, err
 		}
 	}
 }
 
-// Current chooses the node's addresses from those that the host has now.
-func Current() (Addresses, error) {
+// Current chooses the node's addresses from those that the host has now. It keeps present ones.
+func Current(present Addresses) (Addresses, error) {
 	links, err := hostnet.Links()
 	if err != nil {
 		return Addresses{}, err
@@ -41,7 +41,7 @@ func Current() (Addresses, error) {
 	if err != nil {
 		return Addresses{}, err
 	}
-	chosen := Choose(links, routes, hint)
+	chosen := Choose(links, routes, hint, present)
 	chosen.IPv6First, err = PrefersIPv6()
 	return chosen, err
 }

@@ -49,10 +49,11 @@ func Format[T fmt.Stringer](addresses []T) string {
 // Choose returns the addresses that nodeip-configuration.service would choose
 // (baremetal-runtimecfg, pkg/utils/addresses_linux.go). With a hint it considers
 // the addresses whose subnet contains the hint, else, or if there are none, those on links with a
-// default route. It prefers the lower route metric, then the lower link index, a
-// gateway on the address's subnet, and public before private addresses. It never
-// sets IPv6First.
-func Choose(links []hostnet.Link, routes []hostnet.Route, hint string) Addresses {
+// default route. It prefers the lower route metric, then the lower link index, the
+// address that the node has, a gateway on the address's subnet, and public before
+// private addresses. The service does not know the addresses that the node has: there,
+// an address that is added to the link can replace one of them. Choose never sets IPv6First.
+func Choose(links []hostnet.Link, routes []hostnet.Route, hint string, present Addresses) Addresses {
 	if hint != "" && !HasHinted(links, hint) {
 		hint = ""
 	}
@@ -60,6 +61,7 @@ func Choose(links []hostnet.Link, routes []hostnet.Route, hint string) Addresses
 	for _, link := range links {
 		for _, prefix := range link.Stable() {
 			if c, ok := newCandidate(link, prefix, routes, hint); ok {
+				c.added = toInt(!slices.Contains(present.All(), c.address))
 				candidates = append(candidates, c)
 			}
 		}
@@ -94,6 +96,7 @@ type candidate struct {
 	address   netip.Addr
 	metric    int
 	index     int
+	added     int // 1 unless the node has the address
 	offSubnet int // 1 if the gateway is not on the address's subnet
 	private   int // 1 for RFC 1918 and unique local addresses
 }
@@ -119,7 +122,7 @@ func newCandidate(link hostnet.Link, prefix netip.Prefix, routes []hostnet.Route
 
 func (c candidate) compare(other candidate) int {
 	return cmp.Or(cmp.Compare(c.metric, other.metric), cmp.Compare(c.index, other.index),
-		cmp.Compare(c.offSubnet, other.offSubnet), cmp.Compare(c.private, other.private))
+		cmp.Compare(c.added, other.added), cmp.Compare(c.offSubnet, other.offSubnet), cmp.Compare(c.private, other.private))
 }
 
 func toInt(isSet bool) int {

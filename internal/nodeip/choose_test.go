@@ -31,6 +31,7 @@ func TestChoose(t *testing.T) {
 		routes []hostnet.Route
 		hint   string
 		want   []string
+		has    Addresses // the node has them already
 	}{
 		"the link of the default route": {
 			links:  []hostnet.Link{other, br},
@@ -52,6 +53,26 @@ func TestChoose(t *testing.T) {
 		"public before private": {
 			links:  []hostnet.Link{link("br-ex", 9, "10.1.2.3/0", "192.0.2.7/0")},
 			routes: []hostnet.Route{route("br-ex", 4, 48, "")}, want: []string{"192.0.2.7"},
+		},
+		"a public address that was added": {
+			links:  []hostnet.Link{link("br-ex", 9, "10.1.2.3/0", "192.0.2.7/0")},
+			routes: []hostnet.Route{route("br-ex", 4, 48, "")}, want: []string{"10.1.2.3"},
+			has: Addresses{IPv4: netip.MustParseAddr("10.1.2.3")},
+		},
+		"an IPv6 address that was added": {
+			links:  []hostnet.Link{link("br-ex", 9, "2001:db8::8/64", "2001:db8::7/64")},
+			routes: []hostnet.Route{route("br-ex", 6, 48, "")}, want: []string{"2001:db8::7"},
+			has: Addresses{IPv6: netip.MustParseAddr("2001:db8::7")},
+		},
+		"another uplink": {
+			links: []hostnet.Link{br, other}, want: []string{"192.0.2.7"},
+			routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1"), route("eth1", 4, 100, "10.0.0.1")},
+			has:    Addresses{IPv4: netip.MustParseAddr("10.0.0.7")},
+		},
+		"an address that is gone": {
+			links:  []hostnet.Link{br},
+			routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")}, want: []string{"192.0.2.7"},
+			has: Addresses{IPv4: netip.MustParseAddr("192.0.2.8")},
 		},
 		"both families, IPv4 first": {
 			links:  []hostnet.Link{link("br-ex", 9, "2001:db8::7/64", "192.0.2.7/24")},
@@ -109,7 +130,7 @@ func TestChoose(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, address := range Choose(test.links, test.routes, test.hint).All() {
+			for _, address := range Choose(test.links, test.routes, test.hint, test.has).All() {
 				got = append(got, address.String())
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

@@ -32,6 +32,7 @@ type Facts struct {
 	SavedUplink     string                   `json:"savedUplink,omitempty"`     // /var/lib/ovnk/iface_default_hint
 	PrimaryIP       string                   `json:"primaryIP,omitempty"`       // /run/nodeip-configuration/primary-ip
 	NodeIPHint      string                   `json:"nodeIPHint,omitempty"`      // /etc/default/nodeip-configuration
+	NodeIPs         nodeip.Addresses         `json:"nodeIPs,omitzero"`          // of kubelet's drop-in
 	NodeIPv6First   bool                     `json:"nodeIPv6First,omitempty"`   // IPv6 is the first family of the cluster
 
 	// For remedies: the routes of all tables, and the name servers.
@@ -146,6 +147,9 @@ func (f *Facts) gatherFiles() error {
 	}
 	f.BridgeHintEmpty = there && f.BridgeHint == ""
 	if f.NodeIPHint, err = nodeip.ReadHint(); err != nil {
+		return err
+	}
+	if f.NodeIPs, err = nodeip.Configured(); err != nil {
 		return err
 	}
 	f.NodeIPv6First, err = nodeip.PrefersIPv6()

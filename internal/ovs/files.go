@@ -51,7 +51,7 @@ func Files(facts Facts) ([]ledger.Change, error) {
 
 // nodeAddresses returns the node's addresses.
 func nodeAddresses(facts Facts) (nodeip.Addresses, error) {
-	node := nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint)
+	node := nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint, facts.NodeIPs)
 	node.IPv6First = facts.NodeIPv6First
 	if !node.Primary().IsValid() {
 		return node, Refuse("ip -br address # and NODEIP_HINT in /etc/default/nodeip-configuration",
