@@ -100,7 +100,7 @@ func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	status := runAgent(ctx, t, report.Failed, "status")
 	checkContains(t, status.Stdout, "the upgrade has not finished")
 	refused := runAgent(ctx, t, report.Refused, "join")
-	checkContains(t, refused.Stdout+refused.Stderr, "# resumes the upgrade")
+	checkContains(t, refused.Stdout+refused.Stderr, "resumes the upgrade")
 
 	if os.Getenv("THOROUGH") != "" {
 		must(t, environment.KillUpgrade(ctx, "hcp-node-agent upgrade", t.Logf))
