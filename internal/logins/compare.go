@@ -26,7 +26,7 @@ type Input struct {
 	Exists func(p string) bool
 }
 
-// Check returns findings about logins that a payload prevents. It refuses the join if nobody who can log in with SSH
+// Check returns findings about logins that a payload prevents. It refuses the join if no user who can log in with SSH
 // now could do so with the files of the payload, and if the host could not boot or authenticate with them.
 func Check(ctx context.Context, in Input) []report.Finding {
 	if len(in.Changed) == 0 {
@@ -46,8 +46,8 @@ func Check(ctx context.Context, in Input) []report.Finding {
 	}
 	after, err := readSettings(ctx, in.After, users, in.From)
 	if err != nil {
-		return append(findings, refuse(in.Changed, "sshd would not start with the files of the payload, and nobody could "+
-			"log in with SSH: %v", err))
+		return append(findings, refuse(in.Changed, "sshd would not start with the files of the payload, and no user "+
+			"could log in with SSH: %v", err))
 	}
 	return append(findings, in.compare(users, before, after)...)
 }
@@ -78,8 +78,8 @@ func (in Input) compare(users []User, before, after map[string]settings) []repor
 		why += ": " + strings.Join(slices.Sorted(maps.Keys(causes)), ", ")
 	}
 	if len(kept) == 0 {
-		return []report.Finding{refuse(in.Changed, "nobody could log in to this host with SSH from the next start of sshd "+
-			"on; now these users can: %s (the payload changes %s)", strings.Join(lost, ", "), why)}
+		return []report.Finding{refuse(in.Changed, "from the next start of sshd on, no user could log in to this host with SSH; "+
+			"now these users can: %s (the payload changes %s)", strings.Join(lost, ", "), why)}
 	}
 	return []report.Finding{{
 		Severity: report.SeverityWarning, Remedy: exclusion(in.Changed),

@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Units are the units without which nobody can log in over the network.
+// Units returns the units without which no user can log in over the network.
 func Units() []string {
 	return []string{
 		"sshd.service", "sshd.socket", "ssh.service", "ssh.socket", "NetworkManager.service", "systemd-logind.service",
@@ -27,18 +27,18 @@ func (in Input) checkUnits() []report.Finding {
 	for _, entry := range in.Changed {
 		if slices.Contains(Units(), entry) {
 			findings = append(findings, refuse([]string{entry},
-				"the payload disables or masks %s, which runs on this host: nobody could log in with SSH after the next boot", entry))
+				"the payload disables or masks %s, which runs on this host: no user could log in with SSH after the next boot", entry))
 		}
 	}
 	return findings
 }
 
-// checkFiles returns findings about files with which the host could not authenticate anybody, or not boot.
+// checkFiles returns findings about files with which the host could not authenticate its users, or not boot.
 func (in Input) checkFiles() []report.Finding {
 	return slices.Concat(in.checkModules(), in.checkNameService(), in.checkMounts())
 }
 
-// moduleDirectories are the directories in which libpam looks for modules.
+// moduleDirectories are the directories in which libpam searches modules.
 var moduleDirectories = []string{
 	"/usr/lib64/security", "/usr/lib/security", "/usr/lib/x86_64-linux-gnu/security", "/usr/lib/aarch64-linux-gnu/security",
 }
@@ -65,7 +65,7 @@ func (in Input) checkModules() []report.Finding {
 		return nil
 	}
 	return []report.Finding{refuse(in.changedIn("/etc/pam.d"),
-		"nobody could authenticate on this host: files of the payload in /etc/pam.d require what is not installed: %s",
+		"no user could authenticate on this host: files of the payload in /etc/pam.d require what is not installed: %s",
 		strings.Join(missing, ", "))}
 }
 
@@ -113,7 +113,7 @@ func (in Input) checkNameService() []report.Finding {
 		return nil
 	}
 	return []report.Finding{refuse([]string{file},
-		"%s of the payload does not read the accounts of this host (files) for %s: nobody could log in", file,
+		"%s of the payload does not read the accounts of this host (files) for %s: no user could log in", file,
 		strings.Join(lost, ", "))}
 }
 

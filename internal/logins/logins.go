@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package logins compares who can log in to a host before and after the files of a payload are written. Payloads are
-// written for RHEL CoreOS, where everybody logs in as core: their settings of sshd, PAM and sudo can lock the
+// written for RHEL CoreOS, where all logins are those of core: their settings of sshd, PAM and sudo can lock the
 // administrators of another host out.
 package logins
 

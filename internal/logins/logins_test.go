@@ -109,10 +109,10 @@ func TestCompare(t *testing.T) {
 		"a group":                           {after: "allowgroups wheel", lost: "root"},
 		"a group without members":           {after: "allowgroups ssh-users", lost: "root, admin", refused: true},
 		"a denied group":                    {after: "denygroups wheel", lost: "admin"},
-		"everybody denied":                  {after: "denyusers *", lost: "root, admin", refused: true},
+		"all denied":                        {after: "denyusers *", lost: "root, admin", refused: true},
 		"two factors":                       {after: "authenticationmethods publickey,password", lost: "root"},
 		"one of two":                        {after: "authenticationmethods publickey,password publickey"},
-		"one that nobody has":               {after: "authenticationmethods gssapi-with-mic", lost: "root, admin", refused: true},
+		"one that no user has":              {after: "authenticationmethods gssapi-with-mic", lost: "root, admin", refused: true},
 		"keys elsewhere":                    {after: "authorizedkeysfile /etc/ssh/keys/%u", lost: "root"},
 		"keys elsewhere, but the same":      {after: "authorizedkeysfile /etc/ssh/keys/%u", files: files{"/etc/ssh/keys/root": rhel["/root/.ssh/authorized_keys"]}},
 		"keys of others":                    {files: files{"/root/.ssh/authorized_keys": "ssh-ed25519 AAAAother\n"}, lost: "root"},
@@ -145,8 +145,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A host on which nobody can log in has no login to lose.
-func TestNobodyBefore(t *testing.T) {
+// A host without any login has none to lose.
+func TestNoLoginBefore(t *testing.T) {
 	in := Input{Before: files{}, After: files{}, Changed: []string{"/etc/ssh/sshd_config"}}
 	none := map[string]settings{"root": change("permitrootlogin no")}
 	if findings := in.compare([]User{{Name: "root"}}, none, none); len(findings) > 0 {
@@ -190,7 +190,7 @@ func TestCopyConfiguration(t *testing.T) {
 	}
 }
 
-// Files with which the host cannot authenticate anybody or boot.
+// Files with which the host cannot authenticate its users or boot.
 func TestCheckFiles(t *testing.T) {
 	for name, test := range map[string]struct {
 		files files

@@ -8,6 +8,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
@@ -86,9 +87,7 @@ func TestJoinResumesAfterRebootAndLateApproval(t *testing.T) {
 	must(t, environment.Machine.RebootByGRUB(ctx, func() error { return requestReboot(ctx) }))
 	_, err = environment.Machine.WaitBoot(ctx)
 	must(t, err)
-	if hasArgument(ctx, t) {
-		t.Error("the kernel argument is still set after the leave and a reboot")
-	}
+	checkNoArguments(ctx, t)
 	checkHostState(ctx, t, before)
 }
 
@@ -96,9 +95,10 @@ func TestJoinResumesAfterRebootAndLateApproval(t *testing.T) {
 // agent reboots it, and has then changed nothing but the configuration of the boot loader.
 func rebootForKernelArguments(ctx context.Context, t *testing.T) {
 	t.Helper()
-	const settings = " --apply-host-settings"
+	writeConsoleConfig(ctx, t)
+	const settings = " --apply-host-settings --ignition-override " + consoleConfig
 	planned := runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath+settings)
-	checkContains(t, planned.Stdout, "Host settings", "boot loader", "psi=0", "join runs systemctl daemon-reexec")
+	checkContains(t, planned.Stdout, "Host settings", "boot loader", "psi=0", console, "join runs systemctl daemon-reexec")
 	const filesOfEtc = "find /etc -type f ! -path /etc/default/grub -exec sha256sum {} + | sort -k2"
 	files := mustOutput(ctx, t, filesOfEtc)
 	stopped := runAgent(ctx, t, report.RebootNeeded, joinByUserData+settings)
@@ -108,15 +108,13 @@ func rebootForKernelArguments(ctx context.Context, t *testing.T) {
 		t.Errorf("files in /etc before the reboot:\n%s\nwant\n%s", now, files)
 	}
 	must(t, environment.Machine.RebootByGRUB(ctx, func() error {
-		out := runUntilOutput(ctx, t, "hcp-node-agent join"+settings+"=reboot",
+		out := runUntilOutput(ctx, t, "hcp-node-agent join --apply-host-settings=reboot",
 			"rebooting the host with the kernel arguments", func() {})
 		t.Logf("reboot:\n%s", out)
 		return nil
 	}))
 	must(t, environment.Machine.WaitSSH(ctx)) // the unit of the agent is still starting
-	if !hasArgument(ctx, t) {
-		t.Error("the host was not booted with the kernel argument")
-	}
+	checkArguments(ctx, t)
 }
 
 // cutPowerDuringMigration cuts the power while the service attaches the uplink to br-ex, and boots. The NIC
@@ -130,10 +128,43 @@ func cutPowerDuringMigration(ctx context.Context, t *testing.T) {
 	must(t, environment.Machine.WaitSSH(ctx))
 }
 
+// console is an argument of a NodePool whose key the host's own arguments have, too.
+const console = "console=hvc9"
+
+// consoleConfig is a file of the machine with a config that adds the argument.
+const consoleConfig = "/root/console.ign"
+
+func writeConsoleConfig(ctx context.Context, t *testing.T) {
+	t.Helper()
+	mustOutput(ctx, t, `echo '{"ignition": {"version": "3.6.0"}, "kernelArguments": {"shouldExist": ["`+console+
+		`"]}}' >`+consoleConfig)
+}
+
+// checkArguments removes the file, and checks that the running kernel has the arguments of the payload, and beside them those of the host
+// with the same key: without its own console or volume, a host is lost.
+func checkArguments(ctx context.Context, t *testing.T) {
+	t.Helper()
+	mustOutput(ctx, t, "rm "+consoleConfig)
+	consoles := strings.Fields(mustOutput(ctx, t, "grep -o 'console=[^ ]*' /proc/cmdline"))
+	if !hasArgument(ctx, t) || len(consoles) < 2 || consoles[len(consoles)-1] != console {
+		t.Errorf("the host was not booted with psi=0 and %s after its own consoles: %s", console,
+			mustOutput(ctx, t, "cat /proc/cmdline"))
+	}
+}
+
 // hasArgument reports whether the running kernel has the kernel argument of the payload.
 func hasArgument(ctx context.Context, t *testing.T) bool {
 	t.Helper()
 	return mustOutput(ctx, t, "grep -cw psi=0 /proc/cmdline || true") == "1"
+}
+
+// checkNoArguments checks that the running kernel has no argument of the payload.
+func checkNoArguments(ctx context.Context, t *testing.T) {
+	t.Helper()
+	left := mustOutput(ctx, t, "grep -ow -e psi=0 -e "+console+" /proc/cmdline || true")
+	if left != "" {
+		t.Errorf("after the leave and a reboot these kernel arguments are still set: %s", left)
+	}
 }
 
 func requestReboot(ctx context.Context) error {

@@ -33,12 +33,17 @@ func TestCommandsOfNode(t *testing.T) {
 // after leave, and after the Node was deleted.
 func TestBootAndSecondJoin(t *testing.T) {
 	ctx := newContext(t)
+	mustOutput(ctx, t, "mkdir -p /data/kubelet && ln -s /data/kubelet /var/lib/kubelet")
 	runAgent(ctx, t, report.Success, joinCommand)
 	testBootWithOtherAddress(ctx, t, testStatusOfBridge(ctx, t).NodeIPs[0].String())
 	runAgent(ctx, t, report.Success, "status")
 	testNodeIPWithoutTheAgent(ctx, t)
 	renewUserData(ctx, t)
+	mustOutput(ctx, t, mountVolume)
 	runAgent(ctx, t, report.Success, "leave")
+	if left := mustOutput(ctx, t, "cat /srv/database/record; find /data/kubelet -name '*.pem'"); left != "precious" {
+		t.Errorf("after the leave, the volume and the keys of kubelet are: %q, want the volume alone", left)
+	}
 	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
 	runAgent(ctx, t, report.Success, joinCommand)
 	_, err := environment.RunPod(ctx, "second")
@@ -50,6 +55,12 @@ func TestBootAndSecondJoin(t *testing.T) {
 	runAgent(ctx, t, report.Success, "join")
 	awaitReadyNode(ctx, t)
 }
+
+// mountVolume mounts a directory of the same file system, as kubelet mounts local volumes. kubelet leaves it, because
+// its pod is unknown. The directory of kubelet is behind a link.
+const mountVolume = `
+volume=/var/lib/kubelet/pods/1234/volumes/kubernetes.io~local-volume/database
+mkdir -p /srv/database $volume && echo precious >/srv/database/record && mount --bind /srv/database $volume`
 
 // testNothingToChange runs join and plan on a joined host.
 func testNothingToChange(ctx context.Context, t *testing.T) {

@@ -74,7 +74,7 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 			}, "",
 			report.Refused,
 			[]string{
-				"nobody could log in to this host with SSH", "now these users can: root", "permitrootlogin no",
+				"no user could log in to this host with SSH", "now these users can: root", "permitrootlogin no",
 				"--payload-drop " + sshdDropIn,
 			},
 		},
