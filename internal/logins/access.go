@@ -27,7 +27,8 @@ func (a access) remaining(after access) access {
 
 // accessOf returns how a user can log in from an address, with the settings that sshd has for this user.
 func accessOf(tree Tree, user User, s settings, from string) access {
-	if _, found := tree.ReadFile("/etc/nologin"); (found && user.Name != "root") || !isAdmitted(user, s, from) {
+	if _, found := tree.ReadFile("/etc/nologin"); (found && user.Name != "root") || !isAdmitted(user, s, from) ||
+		(s.is("usepam", "yes") && isDeniedByPAM(tree, user, from)) {
 		return access{}
 	}
 	root := "yes"

@@ -32,7 +32,7 @@ func Check(ctx context.Context, in Input) []report.Finding {
 	if len(in.Changed) == 0 {
 		return nil
 	}
-	findings := slices.Concat(in.checkFiles(), in.checkUnits(), in.checkSudoers(ctx))
+	findings := slices.Concat(in.checkFiles(), in.checkUnits(), in.checkSudoers(ctx), in.checkSudo())
 	users := Users(in.Before)
 	before, err := readSettings(ctx, in.Before, users, in.From)
 	if errors.Is(err, command.ErrNotInstalled) {
@@ -49,7 +49,27 @@ func Check(ctx context.Context, in Input) []report.Finding {
 		return append(findings, refuse(in.Changed, "sshd would not start with the files of the payload, and no user "+
 			"could log in with SSH: %v", err))
 	}
-	return append(findings, in.compare(users, before, after)...)
+	return slices.Concat(findings, in.compare(users, before, after), in.checkListening(before, after))
+}
+
+// checkListening refuses addresses and ports of sshd among which none of the present ones is, and names those that
+// it no longer has. They are the same for all users.
+func (in Input) checkListening(before, after map[string]settings) []report.Finding {
+	for name := range before {
+		now, then := before[name]["listenaddress"], after[name]["listenaddress"]
+		isLost := func(address string) bool { return !slices.Contains(then, address) }
+		lost := strings.Join(slices.DeleteFunc(slices.Clone(now), func(a string) bool { return !isLost(a) }), ", ")
+		message := fmt.Sprintf("from its next start on, sshd would listen on %s and no longer on %s", strings.Join(then, ", "),
+			lost)
+		switch {
+		case lost == "":
+			return nil
+		case slices.ContainsFunc(now, func(address string) bool { return !isLost(address) }):
+			return []report.Finding{{Severity: report.SeverityWarning, Message: message, Remedy: exclusion(in.Changed)}}
+		}
+		return []report.Finding{refuse(in.Changed, "%s", message)}
+	}
+	return nil
 }
 
 // compare returns the findings about the users who can log in with the settings before, but not with those after.

@@ -38,67 +38,6 @@ func (in Input) checkFiles() []report.Finding {
 	return slices.Concat(in.checkModules(), in.checkNameService(), in.checkMounts())
 }
 
-// moduleDirectories are the directories in which libpam searches modules.
-var moduleDirectories = []string{
-	"/usr/lib64/security", "/usr/lib/security", "/usr/lib/x86_64-linux-gnu/security", "/usr/lib/aarch64-linux-gnu/security",
-}
-
-// checkModules refuses files of PAM that require modules or files that do not exist: the authentication then fails.
-func (in Input) checkModules() []report.Finding {
-	var modules []string
-	for _, dir := range moduleDirectories {
-		modules = append(modules, in.Before.ReadDir(dir)...)
-	}
-	if len(modules) == 0 {
-		return nil // without PAM
-	}
-	var missing []string
-	for _, service := range []string{"sshd", "login", "sudo", "su"} {
-		before := unmetRequirements(in.Before, modules, service, nil)
-		for _, name := range unmetRequirements(in.After, modules, service, nil) {
-			if !slices.Contains(before, name) {
-				missing = lists.AppendMissing(missing, name)
-			}
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	return []report.Finding{refuse(in.changedIn("/etc/pam.d"),
-		"no user could authenticate on this host: files of the payload in /etc/pam.d require what is not installed: %s",
-		strings.Join(missing, ", "))}
-}
-
-// unmetRequirements returns the modules and files that a service of PAM requires and that do not exist. seen
-// contains the services that include it.
-func unmetRequirements(tree Tree, modules []string, service string, seen []string) []string {
-	content, found := tree.ReadFile("/etc/pam.d/" + service)
-	switch {
-	case slices.Contains(seen, service):
-		return nil
-	case !found && len(seen) > 0:
-		return []string{"/etc/pam.d/" + service}
-	}
-	var missing []string
-	for line := range strings.Lines(strings.ReplaceAll(string(content), "\\\n", " ")) {
-		line, _, _ = strings.Cut(line, "#")
-		if start, end := strings.Index(line, "["), strings.Index(line, "]"); start >= 0 && end > start {
-			line = line[:start] + "complex" + line[end+1:]
-		}
-		words := strings.Fields(line)
-		switch {
-		case len(words) == 2 && words[0] == "@include":
-			missing = append(missing, unmetRequirements(tree, modules, words[1], append(seen, service))...)
-		case len(words) < 3 || strings.HasPrefix(words[0], "-"):
-		case words[1] == "include" || words[1] == "substack":
-			missing = append(missing, unmetRequirements(tree, modules, words[2], append(seen, service))...)
-		case !path.IsAbs(words[2]) && !slices.Contains(modules, words[2]):
-			missing = append(missing, words[2])
-		}
-	}
-	return missing
-}
-
 // checkNameService refuses a configuration without the local accounts.
 func (in Input) checkNameService() []report.Finding {
 	const file = "/etc/nsswitch.conf"
@@ -198,6 +137,43 @@ func (in Input) checkSudoers(ctx context.Context) []report.Finding {
 		}
 	}
 	return findings
+}
+
+// checkSudo warns about users and groups whose last rule of sudo is gone.
+func (in Input) checkSudo() []report.Finding {
+	before, after := sudoers(in.Before), sudoers(in.After)
+	lost := slices.DeleteFunc(before, func(name string) bool { return slices.Contains(after, name) })
+	if len(lost) == 0 {
+		return nil
+	}
+	files := slices.Concat(in.changedIn("/etc/sudoers"), in.changedIn("/etc/sudoers.d"))
+	return []report.Finding{{
+		Severity: report.SeverityWarning, Remedy: exclusion(files),
+		Message: "the payload removes the rules of sudo for: " + strings.Join(lost, ", "),
+	}}
+}
+
+// sudoers returns the users and %groups that have rules in sudoers(5), in their order.
+func sudoers(tree Tree) []string {
+	files := []string{"/etc/sudoers"}
+	for _, name := range tree.ReadDir("/etc/sudoers.d") {
+		if !strings.Contains(name, ".") && !strings.HasSuffix(name, "~") {
+			files = append(files, "/etc/sudoers.d/"+name)
+		}
+	}
+	var names []string
+	for _, file := range files {
+		content, _ := tree.ReadFile(file)
+		for line := range strings.Lines(strings.ReplaceAll(string(content), "\\\n", " ")) {
+			words := strings.Fields(line)
+			isRule := len(words) > 1 && strings.Contains(line, "=") && !strings.ContainsAny(words[0][:1], "#@") &&
+				!strings.HasPrefix(words[0], "Defaults") && !strings.HasSuffix(words[0], "_Alias")
+			if isRule {
+				names = lists.AppendMissing(names, words[0])
+			}
+		}
+	}
+	return names
 }
 
 // changedIn returns the changed files in a directory, or the changed file of that name.

@@ -70,6 +70,8 @@ authorizedkeyscommand none
 trustedusercakeys none
 `
 
+const pamAccess = "account required pam_access.so\n"
+
 // change returns the settings with some lines replaced.
 func change(lines string) settings {
 	s := parseSettings(defaults)
@@ -119,6 +121,11 @@ func TestCompare(t *testing.T) {
 		"keys of others beside":             {files: files{"/root/.ssh/authorized_keys": "ssh-ed25519 AAAAother\n" + rhel["/root/.ssh/authorized_keys"]}},
 		"only root":                         {files: files{"/etc/nologin": "closed\n"}, lost: "admin"},
 		"only root, who may not":            {after: "permitrootlogin no", files: files{"/etc/nologin": ""}, lost: "root, admin", refused: true},
+		"only core by PAM":                  {files: files{"/etc/pam.d/sshd": pamAccess, accessFile: "# site\n-:ALL EXCEPT core:ALL\n"}, lost: "root, admin", refused: true},
+		"a group by PAM":                    {files: files{"/etc/pam.d/sshd": pamAccess, accessFile: "+ : (wheel) : ALL\n- : ALL : ALL\n"}, lost: "root"},
+		"another network by PAM":            {files: files{"/etc/pam.d/sshd": pamAccess, accessFile: "-:root:ALL EXCEPT 198.51.100.0/24\n"}, lost: "root"},
+		"this network by PAM":               {files: files{"/etc/pam.d/sshd": pamAccess, accessFile: "-:root:ALL EXCEPT 192.0.2.\n"}},
+		"access.conf that is not read":      {files: files{accessFile: "-:ALL:ALL\n"}},
 		"keyboard-interactive in its place": {after: "passwordauthentication no\nkbdinteractiveauthentication yes"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -248,5 +255,40 @@ func TestCheckSudoers(t *testing.T) {
 		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: got %v, want %q", content, err, want)
 		}
+	}
+}
+
+func TestCheckListening(t *testing.T) {
+	for name, test := range map[string]struct {
+		after    string
+		findings int
+		refused  bool
+	}{
+		"same":         {"listenaddress [::]:22\nlistenaddress 0.0.0.0:22\n", 0, false},
+		"one more":     {"listenaddress [::]:22\nlistenaddress 0.0.0.0:22\nlistenaddress 0.0.0.0:2222\n", 0, false},
+		"only IPv4":    {"listenaddress 0.0.0.0:22\n", 1, false},
+		"another port": {"listenaddress [::]:2222\nlistenaddress 0.0.0.0:2222\n", 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := map[string]settings{"root": parseSettings("listenaddress [::]:22\nlistenaddress 0.0.0.0:22\n")}
+			findings := Input{}.checkListening(before, map[string]settings{"root": parseSettings(test.after)})
+			if len(findings) != test.findings || (report.Refusal(findings) != nil) != test.refused {
+				t.Errorf("findings: %+v", findings)
+			}
+		})
+	}
+}
+
+func TestCheckSudo(t *testing.T) {
+	before := files{
+		"/etc/sudoers":        "Defaults !visiblepw\nCmnd_Alias A = /bin/a\nroot ALL=(ALL) ALL\n%wheel ALL=(ALL) ALL\n#includedir /etc/sudoers.d\n",
+		"/etc/sudoers.d/site": "admin ALL=(ALL) \\\n NOPASSWD: ALL\n",
+		"/etc/sudoers.d/a.b":  "ignored ALL=(ALL) ALL\n",
+	}
+	changed := files{"/etc/sudoers": "root ALL=(ALL) ALL\ncore ALL=(ALL) ALL\n@includedir /etc/sudoers.d\n"}
+	in := Input{Before: before, After: before.with(changed), Changed: []string{"/etc/sudoers"}}
+	findings := in.checkSudo()
+	if len(findings) != 1 || !strings.HasSuffix(findings[0].Message, "for: %wheel") || findings[0].RefusesJoin {
+		t.Errorf("findings: %+v", findings)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// checkLogins returns findings about logins to this host that the plan prevents. On RHEL CoreOS, whose logins the
+// checkLogins returns findings about logins to this host that the plan prevents, also because the uplink is lost. On RHEL CoreOS, whose logins the
 // payload was written for, they do not refuse the join.
 func (b *Builder) checkLogins(ctx context.Context, p *Plan) []report.Finding {
 	if b.otherHost != nil {
@@ -41,7 +41,7 @@ func (b *Builder) checkLogins(ctx context.Context, p *Plan) []report.Finding {
 			in.Changed = append(in.Changed, name)
 		}
 	}
-	result := preflight.Result{Findings: logins.Check(ctx, in)}
+	result := preflight.Result{Findings: append(logins.Check(ctx, in), checkUplinkFiles(p, b.network)...)}
 	if b.Host.Facts.Class() == hostinfo.CoreOS {
 		result = result.WithoutRefusal()
 	}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// checkUplinkFiles returns findings about planned files with which NetworkManager would leave the uplink or br-ex
+// unmanaged from its next start on, or could activate another profile on the uplink.
+func checkUplinkFiles(p *Plan, network *ovs.Facts) []report.Finding {
+	if network == nil || p.Migration == nil {
+		return nil
+	}
+	uplink, _ := network.Link(p.Migration.Uplink)
+	bridge := uplink // br-ex has the MAC of the uplink
+	bridge.Name, bridge.Kind = ovs.BridgeName, "ovs-interface"
+	var findings []report.Finding
+	for _, change := range p.Files {
+		if change.Kind != ledger.File || !change.Desired.Present {
+			continue
+		}
+		remedy := report.Remedyf("hcp-node-agent join --payload-drop %s", report.ShellWord(change.Target))
+		settings := parseKeyfile(string(change.Desired.Content))
+		switch path.Dir(change.Target) {
+		case "/etc/NetworkManager/conf.d":
+			for _, link := range []hostnet.Link{uplink, bridge} {
+				if settings.unmanages(link) {
+					findings = append(findings, report.RefusingFinding(report.Fail(report.Refused, remedy,
+						"with %s of the payload, NetworkManager would not manage %s from its next start on, and the host would have no "+
+							"network", change.Target, link.Name)))
+				}
+			}
+		case "/etc/NetworkManager/system-connections":
+			isOfUplink := settings.value("connection", "interface-name") == uplink.Name ||
+				isMAC(settings.value("ethernet", "mac-address"), uplink)
+			if isOfUplink && settings.value("connection", "autoconnect") != "false" {
+				findings = append(findings, report.Finding{
+					Severity: report.SeverityWarning, Remedy: remedy,
+					Message: fmt.Sprintf("%s of the payload is a profile of the uplink %s: NetworkManager can activate it at the next "+
+						"boot in place of br-ex", change.Target, uplink.Name),
+				})
+			}
+		}
+	}
+	return findings
+}
+
+// keyfile has the settings of a configuration file of NetworkManager in their order.
+type keyfile []keyfileSetting
+
+type keyfileSetting struct{ section, key, value string }
+
+func parseKeyfile(content string) keyfile {
+	var settings keyfile
+	section := ""
+	for line := range strings.Lines(content) {
+		line = strings.TrimSpace(line)
+		key, value, isSetting := strings.Cut(line, "=")
+		switch {
+		case strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "["):
+			section = strings.Trim(line, "[]")
+		case isSetting:
+			settings = append(settings, keyfileSetting{section, strings.TrimRight(strings.TrimSpace(key), "+"), strings.TrimSpace(value)})
+		}
+	}
+	return settings
+}
+
+func (k keyfile) value(section, key string) string {
+	for _, s := range slices.Backward(k) {
+		if s.section == section && s.key == key {
+			return s.value
+		}
+	}
+	return ""
+}
+
+// unmanages reports whether the settings exclude a link from NetworkManager, with unmanaged-devices or with a section
+// [device-NAME] that matches it.
+func (k keyfile) unmanages(link hostnet.Link) bool {
+	for _, s := range k {
+		isDevice := strings.HasPrefix(s.section, "device")
+		switch {
+		case s.section == "keyfile" && s.key == "unmanaged-devices" && matchesDevice(s.value, link):
+			return true
+		case isDevice && s.key == "managed" && (s.value == "0" || s.value == "false" || s.value == "no"):
+			if devices := k.value(s.section, "match-device"); devices == "" || matchesDevice(devices, link) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// matchesDevice reports whether a list of devices, in the format of NetworkManager.conf(5), contains a link. The
+// driver of a link is unknown here: such an entry does not match.
+func matchesDevice(list string, link hostnet.Link) bool {
+	matches, hasOnlyExceptions := false, true
+	for _, spec := range strings.FieldsFunc(list, func(r rune) bool { return r == ';' || r == ',' || r == ' ' }) {
+		spec, isException := strings.CutPrefix(spec, "except:")
+		kind, value, hasKind := strings.Cut(spec, ":")
+		found := spec == "*" || isMAC(spec, link)
+		if hasKind {
+			switch kind {
+			case "interface-name":
+				exact, isExact := strings.CutPrefix(value, "=")
+				isLike, err := path.Match(value, link.Name)
+				found = (isExact && exact == link.Name) || (err == nil && isLike)
+			case "mac":
+				found = isMAC(value, link)
+			case "type":
+				found = value == link.Kind || (value == "ethernet" && link.Kind == "device")
+			}
+		}
+		if isException {
+			if found {
+				return false
+			}
+			continue
+		}
+		hasOnlyExceptions = false
+		matches = matches || found
+	}
+	return matches || (hasOnlyExceptions && list != "")
+}
+
+func isMAC(value string, link hostnet.Link) bool {
+	return value != "" && (strings.EqualFold(value, link.MAC) || strings.EqualFold(value, link.PermanentMAC))
+}
