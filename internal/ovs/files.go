@@ -49,10 +49,16 @@ func Files(facts Facts) ([]ledger.Change, error) {
 	return append(changes, nodeip.Files(node)...), nil
 }
 
-// nodeAddresses returns the node's addresses.
+// NodeAddresses returns the addresses of the node, which can be none.
+func (f Facts) NodeAddresses() nodeip.Addresses {
+	node := nodeip.Choose(f.Links, f.Routes, f.NodeIPHint, f.NodeIPs)
+	node.IPv6First = f.NodeIPv6First
+	return node
+}
+
+// nodeAddresses returns the node's addresses, and fails if there are none.
 func nodeAddresses(facts Facts) (nodeip.Addresses, error) {
-	node := nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint, facts.NodeIPs)
-	node.IPv6First = facts.NodeIPv6First
+	node := facts.NodeAddresses()
 	if !node.Primary().IsValid() {
 		return node, Refuse("ip -br address # and NODEIP_HINT in /etc/default/nodeip-configuration",
 			"no address of this host is suitable as the node IP (NODEIP_HINT: %q)", facts.NodeIPHint)

@@ -80,6 +80,14 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	if b.Software != nil {
 		facts.Arch = b.Software.Arch
 	}
+	config, err := b.Payload.KubeletConfig()
+	if err != nil {
+		return v, err
+	}
+	facts.ClusterDNS = config.DNSAddresses()
+	if b.network != nil {
+		facts.NodeAddresses = b.network.NodeAddresses().All()
+	}
 	if b.Run.Config.AppliesHostSettings() {
 		facts.KernelArguments = nil // the join sets them
 	}

@@ -34,6 +34,8 @@ type PayloadFacts struct {
 	// ReadOnlyDirectories are directories of the payload's files in the read-only part of an image.
 	ReadOnlyDirectories []string
 	LoopbackAddresses   []netip.Addr // addresses that the payload adds to lo
+	ClusterDNS          []netip.Addr // of kubelet's configuration; the first one has the first family of the cluster
+	NodeAddresses       []netip.Addr // that the node would have with the present addresses of the host; none: unknown
 	Reserved            Resources    // CPU and memory that kubelet reserves
 	CloudProvider       CloudProvider
 	Image               []report.Finding // why the host cannot boot the image of the payload
@@ -97,6 +99,7 @@ func PayloadChecks() []Check[PayloadFacts] {
 		{"swap", "kubelet of this release supports the host's swap", checkSwap},
 		{"reservation", "kubelet's reservation leaves enough CPU and memory for pods", checkReservation},
 		{"cloud-provider", "the Node does not depend on a cloud controller manager", checkCloudProvider},
+		{"address-family", "the node has an address of the cluster's first family", checkAddressFamily},
 		{"internal-address", "the internal API address does not overlap a network of the host", checkLoopbackAddresses},
 	}
 }
@@ -203,6 +206,30 @@ func checkPrograms(f PayloadFacts) []report.Finding {
 	return errorFinding(report.Remedy("dnf install "+strings.Join(packages, " ")+
 		" # some packages are in the rhocp repository of the cluster's release"),
 		"required binaries are not installed: %s", strings.Join(names, ", "))
+}
+
+// checkAddressFamily warns of a Node whose addresses are not of the family of the cluster's services, for example
+// because a router or DHCP server has not responded yet: kubelet would register it, and its pods would fail.
+func checkAddressFamily(f PayloadFacts) []report.Finding {
+	if len(f.ClusterDNS) == 0 || len(f.NodeAddresses) == 0 {
+		return nil
+	}
+	isFirst := func(address netip.Addr) bool { return address.Is4() == f.ClusterDNS[0].Is4() }
+	if slices.ContainsFunc(f.NodeAddresses, isFirst) {
+		return nil
+	}
+	family := map[bool]string{true: "IPv4", false: "IPv6"}[f.ClusterDNS[0].Is4()]
+	return warningFinding("ip -br address; ip route; ip -6 route",
+		"the services of the cluster have %s addresses, but with %s the node would have none", family,
+		joinAddresses(f.NodeAddresses))
+}
+
+func joinAddresses(addresses []netip.Addr) string {
+	var texts []string
+	for _, address := range addresses {
+		texts = append(texts, address.String())
+	}
+	return strings.Join(texts, ", ")
 }
 
 func checkSwap(f PayloadFacts) []report.Finding {

@@ -237,3 +237,24 @@ func TestKernelTypes(t *testing.T) {
 		}
 	}
 }
+
+func TestAddressFamily(t *testing.T) {
+	four, six := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")
+	for name, test := range map[string]struct {
+		dns   string
+		node  []netip.Addr
+		warns bool
+	}{
+		"IPv4":                    {"172.31.0.10", []netip.Addr{four}, false},
+		"IPv6":                    {"fd02::a", []netip.Addr{six}, false},
+		"both":                    {"fd02::a", []netip.Addr{four, six}, false},
+		"no DHCP server yet":      {"172.31.0.10", []netip.Addr{six}, true},
+		"no router advertisement": {"fd02::a", []netip.Addr{four}, true},
+		"addresses are not known": {"fd02::a", nil, false},
+	} {
+		facts := PayloadFacts{ClusterDNS: []netip.Addr{netip.MustParseAddr(test.dns)}, NodeAddresses: test.node}
+		if findings := checkAddressFamily(facts); (len(findings) > 0) != test.warns {
+			t.Errorf("%s: %+v", name, findings)
+		}
+	}
+}
