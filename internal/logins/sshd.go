@@ -4,6 +4,7 @@ package logins
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -109,6 +110,9 @@ func readSettings(ctx context.Context, tree Tree, users []User, from string) (ma
 	for _, user := range users {
 		text, err := command.Run(ctx, "sshd", "-T", "-f", filepath.Join(c.dir, sshdConfig), "-C",
 			fmt.Sprintf("user=%s,host=%s,addr=%s,laddr=%s,lport=22", user.Name, from, from, from))
+		if failed := (*command.Error)(nil); errors.As(err, &failed) {
+			return nil, errors.New(strings.ReplaceAll(failed.Stderr, c.dir, "")) // with the paths of the tree
+		}
 		if err != nil {
 			return nil, err
 		}
