@@ -32,8 +32,8 @@ var readers = map[string]string{
 		"hostfs.Regular hostfs.Symlink " +
 		"hostinfo.Bootc hostinfo.Class hostinfo.CoreOS hostinfo.Facts hostinfo.HasModule hostinfo.HasSysctl " +
 		"hostinfo.IsClockSynchronized hostinfo.OSRelease hostinfo.PackageMode hostinfo.ParseEnv hostinfo.Sockets " +
-		"hostnet.BestDefaultRoute hostnet.DefaultRoutes hostnet.Link hostnet.Links kinds.EffectOf kinds.Group kinds.GroupOf " +
-		"kinds.GroupOther kinds.GroupRuntime kinds.Of kinds.OfflineDrivers ledger.Change ledger.Directory " +
+		"hostnet.BestDefaultRoute hostnet.DefaultRoutes hostnet.Link hostnet.Links kinds.EffectOf kinds.Group " +
+		"kinds.GroupOf kinds.GroupOther kinds.GroupRuntime kinds.Of kinds.OfflineDrivers ledger.Change ledger.Directory " +
 		"ledger.File ledger.FileChange ledger.Item ledger.Kind ledger.OpenReadOnly ledger.PlannedChange " +
 		"ledger.State ledger.Symlink machine.Addresses machine.Inspect machine.OpenReader machine.Reader " +
 		"migrate.Endpoint networkmanager.Reader networkmanager.Settings resource.ArgumentChange " +

@@ -21,14 +21,16 @@ func (a access) isPossible() bool { return a.password || len(a.keys) > 0 }
 // remaining returns what remains of an access afterwards. Keys that did not exist before belong to others.
 func (a access) remaining(after access) access {
 	after.password = after.password && a.password
-	after.keys = slices.DeleteFunc(slices.Clone(after.keys), func(key string) bool { return !slices.Contains(a.keys, key) })
+	isNew := func(key string) bool { return !slices.Contains(a.keys, key) }
+	after.keys = slices.DeleteFunc(slices.Clone(after.keys), isNew)
 	return after
 }
 
 // accessOf returns how a user can log in from an address, with the settings that sshd has for this user.
 func accessOf(tree Tree, user User, s settings, from string) access {
-	if _, found := tree.ReadFile("/etc/nologin"); (found && user.Name != "root") || !isAdmitted(user, s, from) ||
-		(s.is("usepam", "yes") && isDeniedByPAM(tree, user, from)) {
+	_, isClosed := tree.ReadFile("/etc/nologin")
+	isDenied := (isClosed && user.Name != "root") || (s.isSet("usepam") && isDeniedByPAM(tree, user, from))
+	if isDenied || !isAdmitted(user, s, from) {
 		return access{}
 	}
 	root := "yes"
@@ -39,15 +41,15 @@ func accessOf(tree Tree, user User, s settings, from string) access {
 	if root != "yes" && root != "without-password" && root != "prohibit-password" {
 		return a // no, or only with the command of a key
 	}
-	if s.is("pubkeyauthentication", "yes") {
+	if s.isSet("pubkeyauthentication") {
 		a.keys = authorizedKeys(tree, user, s)
 	}
-	dialogue := s.is("kbdinteractiveauthentication", "yes") || s.is("challengeresponseauthentication", "yes")
+	dialogue := s.isSet("kbdinteractiveauthentication") || s.isSet("challengeresponseauthentication")
 	byPassword := user.HasPassword && root == "yes"
 	offered := map[string]bool{
 		"publickey":            len(a.keys) > 0,
-		"password":             byPassword && s.is("passwordauthentication", "yes"),
-		"keyboard-interactive": byPassword && dialogue && s.is("usepam", "yes"),
+		"password":             byPassword && s.isSet("passwordauthentication"),
+		"keyboard-interactive": byPassword && dialogue && s.isSet("usepam"),
 	}
 	a.password = offered["password"] || offered["keyboard-interactive"]
 	if required := s["authenticationmethods"]; len(required) > 0 && required[0] != "any" {

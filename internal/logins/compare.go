@@ -59,8 +59,8 @@ func (in Input) checkListening(before, after map[string]settings) []report.Findi
 		now, then := before[name]["listenaddress"], after[name]["listenaddress"]
 		isLost := func(address string) bool { return !slices.Contains(then, address) }
 		lost := strings.Join(slices.DeleteFunc(slices.Clone(now), func(a string) bool { return !isLost(a) }), ", ")
-		message := fmt.Sprintf("from its next start on, sshd would listen on %s and no longer on %s", strings.Join(then, ", "),
-			lost)
+		message := fmt.Sprintf("from its next start on, sshd would listen on %s and no longer on %s",
+			strings.Join(then, ", "), lost)
 		switch {
 		case lost == "":
 			return nil
@@ -98,8 +98,8 @@ func (in Input) compare(users []User, before, after map[string]settings) []repor
 		why += ": " + strings.Join(slices.Sorted(maps.Keys(causes)), ", ")
 	}
 	if len(kept) == 0 {
-		return []report.Finding{refuse(in.Changed, "from the next start of sshd on, no user could log in to this host with SSH; "+
-			"now these users can: %s (the payload changes %s)", strings.Join(lost, ", "), why)}
+		return []report.Finding{refuse(in.Changed, "from the next start of sshd on, no user could log in to this host with "+
+			"SSH; now these users can: %s (the payload changes %s)", strings.Join(lost, ", "), why)}
 	}
 	return []report.Finding{{
 		Severity: report.SeverityWarning, Remedy: exclusion(in.Changed),

@@ -27,7 +27,8 @@ func (in Input) checkUnits() []report.Finding {
 	for _, entry := range in.Changed {
 		if slices.Contains(Units(), entry) {
 			findings = append(findings, refuse([]string{entry},
-				"the payload disables or masks %s, which runs on this host: no user could log in with SSH after the next boot", entry))
+				"the payload disables or masks %s, which runs on this host: no user could log in with SSH after the next boot",
+				entry))
 		}
 	}
 	return findings

@@ -24,11 +24,12 @@ func isDeniedByPAM(tree Tree, user User, from string) bool {
 			continue
 		}
 		isUser := func(word string) bool {
-			group, isGroup := strings.CutPrefix(word, "(")
-			return word == "ALL" || word == user.Name || (isGroup && slices.Contains(user.Groups, strings.TrimSuffix(group, ")")))
+			group, isGroup := strings.CutPrefix(strings.TrimSuffix(word, ")"), "(")
+			return word == "ALL" || word == user.Name || (isGroup && slices.Contains(user.Groups, group))
 		}
 		isOrigin := func(word string) bool {
-			return word == "ALL" || (strings.HasSuffix(word, ".") && strings.HasPrefix(from, word)) || matchesUser("*@"+word, "", from)
+			isNetwork := strings.HasSuffix(word, ".") && strings.HasPrefix(from, word)
+			return word == "ALL" || isNetwork || matchesUser("*@"+word, "", from)
 		}
 		if matchesList(fields[1], isUser) && matchesList(fields[2], isOrigin) {
 			return strings.TrimSpace(fields[0]) == "-"
@@ -40,14 +41,16 @@ func isDeniedByPAM(tree Tree, user User, from string) bool {
 // matchesList reports whether a list of access.conf(5), of the form A B EXCEPT C, contains a match.
 func matchesList(list string, matches func(word string) bool) bool {
 	included, excepted, _ := strings.Cut(" "+list+" ", " EXCEPT ")
-	return slices.ContainsFunc(strings.Fields(included), matches) && (excepted == "" || !matchesList(excepted, matches))
+	return slices.ContainsFunc(strings.Fields(included), matches) &&
+		!slices.ContainsFunc(strings.Fields(excepted), matches)
 }
 
 // checkModules refuses files of PAM that require modules or files that do not exist: the authentication then fails.
 func (in Input) checkModules() []report.Finding {
 	var modules []string
 	for _, dir := range []string{
-		"/usr/lib64/security", "/usr/lib/security", "/usr/lib/x86_64-linux-gnu/security", "/usr/lib/aarch64-linux-gnu/security",
+		"/usr/lib64/security", "/usr/lib/security",
+		"/usr/lib/x86_64-linux-gnu/security", "/usr/lib/aarch64-linux-gnu/security",
 	} {
 		modules = append(modules, in.Before.ReadDir(dir)...)
 	}

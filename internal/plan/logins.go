@@ -20,8 +20,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// checkLogins returns findings about logins to this host that the plan prevents, also because the uplink is lost. On RHEL CoreOS, whose logins the
-// payload was written for, they do not refuse the join.
+// checkLogins returns findings about logins to this host that the plan prevents, also because the uplink is lost. On
+// RHEL CoreOS, whose logins the payload was written for, they do not refuse the join.
 func (b *Builder) checkLogins(ctx context.Context, p *Plan) []report.Finding {
 	if b.otherHost != nil {
 		return nil
@@ -109,7 +109,7 @@ func (t loginTree) ReadFile(p string) ([]byte, bool) {
 
 // ReadDir returns the names in a directory, sorted.
 func (t loginTree) ReadDir(p string) []string {
-	names, _ := t.host.ReadDir(p) //nolint:errcheck // as a directory that does not exist
+	names, _ := t.host.ReadDir(p)
 	for target, state := range t.planned {
 		base := path.Base(target)
 		if path.Dir(target) != p {

@@ -45,8 +45,8 @@ func checkUplinkFiles(p *Plan, network *ovs.Facts) []report.Finding {
 			if isOfUplink && settings.value("connection", "autoconnect") != "false" {
 				findings = append(findings, report.Finding{
 					Severity: report.SeverityWarning, Remedy: remedy,
-					Message: fmt.Sprintf("%s of the payload is a profile of the uplink %s: NetworkManager can activate it at the next "+
-						"boot in place of br-ex", change.Target, uplink.Name),
+					Message: fmt.Sprintf("%s of the payload is a profile of the uplink %s: NetworkManager can activate it at the "+
+						"next boot in place of br-ex", change.Target, uplink.Name),
 				})
 			}
 		}
@@ -70,7 +70,8 @@ func parseKeyfile(content string) keyfile {
 		case strings.HasPrefix(line, "["):
 			section = strings.Trim(line, "[]")
 		case isSetting:
-			settings = append(settings, keyfileSetting{section, strings.TrimRight(strings.TrimSpace(key), "+"), strings.TrimSpace(value)})
+			key = strings.TrimRight(strings.TrimSpace(key), "+")
+			settings = append(settings, keyfileSetting{section, key, strings.TrimSpace(value)})
 		}
 	}
 	return settings

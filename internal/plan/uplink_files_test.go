@@ -20,22 +20,30 @@ func TestCheckUplinkFiles(t *testing.T) {
 		want          string // in the message; "" for no finding
 		refused       bool
 	}{
-		"of releases":          {conf, "[keyfile]\nunmanaged-devices=interface-name:br0;interface-name:tun0;interface-name:veth*\n", "", false},
-		"uplink by name":       {conf, "[keyfile]\nunmanaged-devices=interface-name:veth*;interface-name:eth0\n", "manage eth0", true},
+		"of releases": {
+			conf, "[keyfile]\nunmanaged-devices=interface-name:br0;interface-name:tun0;interface-name:veth*\n", "", false,
+		},
+		"uplink by name": {
+			conf, "[keyfile]\nunmanaged-devices=interface-name:veth*;interface-name:eth0\n", "manage eth0", true,
+		},
 		"uplink by pattern":    {conf, "[keyfile]\nunmanaged-devices+=interface-name:eth*\n", "manage eth0", true},
 		"uplink by exact name": {conf, "[keyfile]\nunmanaged-devices=interface-name:=eth0\n", "manage eth0", true},
 		"by MAC":               {conf, "[keyfile]\nunmanaged-devices=mac:52:54:00:AA:00:01\n", "manage eth0", true},
 		"by MAC alone":         {conf, "[keyfile]\nunmanaged-devices=52:54:00:aa:00:01\n", "manage eth0", true},
 		"br-ex":                {conf, "[keyfile]\nunmanaged-devices=interface-name:br-*\n", "manage br-ex", true},
 		"all but one":          {conf, "[keyfile]\nunmanaged-devices=*,except:interface-name:eth1\n", "manage eth0", true},
-		"all but the uplink":   {conf, "[keyfile]\nunmanaged-devices=*;except:interface-name:eth0;except:interface-name:br-ex\n", "", false},
-		"all but those":        {conf, "[keyfile]\nunmanaged-devices=except:interface-name:eth1\n", "manage eth0", true},
-		"another section":      {conf, "[device-x]\nmatch-device=type:ethernet\nmanaged=0\n", "manage eth0", true},
-		"another driver":       {conf, "[device]\nmatch-device=driver:veth\nmanaged=0\n", "", false},
-		"managed":              {conf, "[device]\nmatch-device=interface-name:eth0\nmanaged=1\n", "", false},
-		"comment":              {conf, "[keyfile]\n#unmanaged-devices=*\n", "", false},
-		"profile":              {profile, "[connection]\nid=a\ninterface-name=eth0\n", "profile of the uplink eth0", false},
-		"profile by MAC":       {profile, "[connection]\nid=a\n[ethernet]\nmac-address=52:54:00:AA:00:01\n", "profile of the uplink eth0", false},
+		"all but the uplink": {
+			conf, "[keyfile]\nunmanaged-devices=*;except:interface-name:eth0;except:interface-name:br-ex\n", "", false,
+		},
+		"all but those":   {conf, "[keyfile]\nunmanaged-devices=except:interface-name:eth1\n", "manage eth0", true},
+		"another section": {conf, "[device-x]\nmatch-device=type:ethernet\nmanaged=0\n", "manage eth0", true},
+		"another driver":  {conf, "[device]\nmatch-device=driver:veth\nmanaged=0\n", "", false},
+		"managed":         {conf, "[device]\nmatch-device=interface-name:eth0\nmanaged=1\n", "", false},
+		"comment":         {conf, "[keyfile]\n#unmanaged-devices=*\n", "", false},
+		"profile":         {profile, "[connection]\nid=a\ninterface-name=eth0\n", "profile of the uplink eth0", false},
+		"profile by MAC": {
+			profile, "[connection]\nid=a\n[ethernet]\nmac-address=52:54:00:AA:00:01\n", "profile of the uplink eth0", false,
+		},
 		"without autoconnect":  {profile, "[connection]\ninterface-name=eth0\nautoconnect=false\n", "", false},
 		"of another interface": {profile, "[connection]\ninterface-name=eth1\n", "", false},
 	} {
