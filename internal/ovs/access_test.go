@@ -238,7 +238,8 @@ func TestPolicyRulesOfTheUplink(t *testing.T) {
 		Uplink: "eth0", Filter: &packetfilter.Ruleset{}, PolicyRules: parsePolicyRules("-4", output, "eth0"),
 	}
 	for i := range f.Profiles {
-		f.Profiles[i].Settings.Set("ipv4", "routing-rules", []map[string]dbus.Variant{{"priority": dbus.MakeVariant(uint32(90))}})
+		own := map[string]dbus.Variant{"priority": dbus.MakeVariant(uint32(90))}
+		f.Profiles[i].Settings.Set("ipv4", "routing-rules", []map[string]dbus.Variant{own})
 	}
 	migration, err := Plan(f, Options{})
 	if err != nil || len(migration.Warnings) != 1 {
