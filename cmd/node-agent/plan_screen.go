@@ -34,6 +34,7 @@ func (s planScreen) print(document plan.Document) {
 	}
 	if document.Network != nil {
 		s.printLines("Network", document.Network.Description)
+		s.Findings(document.Network.Warnings)
 	}
 	s.printActions(document.Actions())
 	if len(document.Connections) > 0 {

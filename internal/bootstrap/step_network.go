@@ -33,6 +33,9 @@ func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err := j.Host.Bridge.Recover(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
+	if err := j.Planner.CheckAccess(ctx); err != nil { // before anything is changed
+		return steps.Outcome{}, err
+	}
 	if err := j.startOpenVSwitch(ctx); err != nil {
 		return steps.Outcome{}, err
 	}

@@ -38,6 +38,8 @@ type Join struct {
 	RequiredEndpoints []string `json:"verifyReach,omitempty" doc:"HOST:PORT that must be reachable by TCP before and after the network change"`
 	NetworkTimeout    Duration `json:"networkTimeout,omitempty" doc:"timeout of the network change, after which it is rolled back, such as 90s"`
 
+	IgnorePacketFilter bool `json:"ignorePacketFilter,omitempty" doc:"whether the uplink is attached to br-ex even if the packet filter of the host accepts new SSH connections only on the uplink"`
+
 	Labels []string `json:"nodeLabels,omitempty" doc:"labels for the registration of the Node as KEY=VALUE"`
 	Taints []string `json:"nodeTaints,omitempty" doc:"taints for the registration of the Node as KEY[=VALUE]:EFFECT"`
 

@@ -44,6 +44,8 @@ func FlagSet(j *Join) *pflag.FlagSet {
 			"(otherwise it is rolled back); can be repeated")
 	flags.DurationVar((*time.Duration)(&j.NetworkTimeout), "network-timeout", time.Duration(j.NetworkTimeout),
 		"roll back the network change if it is not confirmed within `DURATION`, even if the agent is killed")
+	flags.BoolVar(&j.IgnorePacketFilter, "ignore-packet-filter", j.IgnorePacketFilter,
+		"attach the uplink to br-ex even if the packet filter of the host accepts new SSH connections only on the uplink")
 	flags.StringSliceVar(&j.Labels, "node-label", j.Labels,
 		"register the Node with the label `KEY=VALUE`; can be repeated")
 	flags.StringSliceVar(&j.Taints, "node-taint", j.Taints,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
 )
 
 // recorded reads what a program printed on a Debian 12 host with the state of
@@ -274,7 +275,7 @@ func TestRuleArgumentsAreSplitAsIPTablesQuotesThem(t *testing.T) {
 		},
 		`-A INPUT -m comment --comment "" -j X`: {"-A", "INPUT", "-m", "comment", "--comment", "", "-j", "X"},
 	} {
-		if diff := cmp.Diff(want, splitRule(line)); diff != "" {
+		if diff := cmp.Diff(want, packetfilter.SplitArguments(line)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", line, diff)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
 )
 
 // ipTables is a parsed output of iptables-save.
@@ -38,44 +40,12 @@ func parseIPTables(saved string) ipTables {
 				tables.chains = append(tables.chains, chain{table: table, name: fields[0]})
 			}
 		case strings.HasPrefix(line, "-A "):
-			if args := splitRule(line); len(args) > 2 {
+			if args := packetfilter.SplitArguments(line); len(args) > 2 {
 				tables.rules = append(tables.rules, packetRule{chain: chain{table: table, name: args[1]}, args: args[2:]})
 			}
 		}
 	}
 	return tables
-}
-
-// splitRule splits a line of iptables-save into arguments. Those with blanks are
-// in double quotes, with a backslash before quotes and backslashes.
-func splitRule(line string) []string {
-	var args []string
-	var arg strings.Builder
-	quoted, escaped, begun := false, false, false
-	for _, r := range line {
-		switch {
-		case escaped:
-			arg.WriteRune(r)
-			escaped = false
-		case r == '\\':
-			escaped = true
-		case r == '"':
-			quoted, begun = !quoted, true
-		case r == ' ' && !quoted:
-			if begun {
-				args = append(args, arg.String())
-			}
-			arg.Reset()
-			begun = false
-		default:
-			arg.WriteRune(r)
-			begun = true
-		}
-	}
-	if begun {
-		args = append(args, arg.String())
-	}
-	return args
 }
 
 // ofCluster reports whether a chain is OVN-Kubernetes', kubelet's or CRI-O's, by

@@ -38,6 +38,9 @@ type Facts struct {
 	// For remedies: the routes of all tables, and the name servers.
 	TableRoutes []hostnet.TableRoute `json:"tableRoutes,omitempty"`
 	Resolver    hostnet.Resolver     `json:"resolver"`
+
+	// HostRules is nil if GatherHostRules was not called, or if there is no uplink to attach.
+	HostRules *HostRules `json:"hostRules,omitempty"`
 }
 
 // OpenVSwitch is the state of Open vSwitch.

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -34,6 +35,10 @@ type Migration struct {
 	Source string `json:"source,omitempty"`
 	// Notes describe what will differ from the state before.
 	Notes []string `json:"notes,omitempty"`
+	// Warnings are about configuration of the host outside NetworkManager.
+	Warnings []Warning `json:"warnings,omitempty"`
+	// Access lists connections that the packet filter must accept on br-ex, as it does on the uplink.
+	Access []packetfilter.Connection `json:"access,omitempty"`
 }
 
 // StagedProfiles are the intermediate settings of ovs-if-br-ex, in their order.
@@ -72,11 +77,15 @@ func Plan(facts Facts, options Options) (Migration, error) {
 	if err != nil {
 		return Migration{}, err
 	}
-	return planMigration(facts, choice)
+	return planMigration(facts, choice, options)
 }
 
-func planMigration(facts Facts, choice uplinkChoice) (Migration, error) {
+func planMigration(facts Facts, choice uplinkChoice, options Options) (Migration, error) {
 	p, err := newProfileInputs(facts, choice.name)
+	if err != nil {
+		return Migration{}, err
+	}
+	access, err := keptAccess(facts, choice.name, p.original, options)
 	if err != nil {
 		return Migration{}, err
 	}
@@ -97,6 +106,8 @@ func planMigration(facts Facts, choice uplinkChoice) (Migration, error) {
 		Staged:       newStagedProfiles(profiles.BridgeIP, p.now, hasCompetingRoute(facts, choice.name)),
 		AddressState: state,
 		Notes:        notes,
+		Warnings:     hostWarnings(facts, p.link, p.original),
+		Access:       access,
 		Backup: Backup{
 			Uplink:       choice.name,
 			UUID:         p.original.UUID(),

@@ -17,6 +17,8 @@ import (
 // Options contains the administrator's choices.
 type Options struct {
 	BridgeInterface string // the uplink; if empty, chooseUplink selects it
+	// IgnorePacketFilter confirms a migration after which the packet filter accepts no new SSH connections.
+	IgnorePacketFilter bool
 }
 
 // uplinkChoice is an interface, and the setting that selected it.

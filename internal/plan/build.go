@@ -79,6 +79,9 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 		if err := refuseDeclaredBridge(p, f.Host.Hostname); err != nil {
 			return nil, err
 		}
+		if err := ovs.CheckAccess(*f.Network, migrationOptions(s.Config)); err != nil {
+			return nil, err
+		}
 	}
 	if f.Network != nil && !f.InstallsOpenVSwitch {
 		migration, err := ovs.Plan(*f.Network, migrationOptions(s.Config))
@@ -188,7 +191,7 @@ func effectiveFile(payload *ignition.Payload, host hostfs.Reader, p string) ([]b
 }
 
 func migrationOptions(c config.Join) ovs.Options {
-	return ovs.Options{BridgeInterface: c.BridgeInterface}
+	return ovs.Options{BridgeInterface: c.BridgeInterface, IgnorePacketFilter: c.IgnorePacketFilter}
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

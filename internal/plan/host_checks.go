@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -52,7 +53,8 @@ func (b *Builder) HostFacts(ctx context.Context, installsPackages bool) (preflig
 	if facts.KubeletDirectory, err = b.Host.Files.RealPath(preflight.KubeletDir); err != nil {
 		return facts, err
 	}
-	facts.Uplink = b.checkUplink(ctx, installsPackages)
+	migration, err := b.checkUplink(ctx, installsPackages)
+	facts.Uplink, facts.UplinkWarnings = err, uplinkFindings(migration)
 	if b.Run.Inputs.UserData != nil && b.Run.State.PayloadDigest == "" {
 		probe, err := b.Fetcher(report.Log{}).Probe(ctx, b.Run.Inputs.UserData)
 		facts.Endpoint, facts.EndpointTemporary, facts.ClockSkew = err, probe.Temporary, probe.Skew
@@ -79,20 +81,35 @@ func uplinkZone(ctx context.Context) *firewalld.Zone {
 }
 
 // CheckUplink returns an error if br-ex does not exist and cannot be created.
-func (b *Builder) CheckUplink(ctx context.Context) error { return b.checkUplink(ctx, false) }
+func (b *Builder) CheckUplink(ctx context.Context) error {
+	_, err := b.checkUplink(ctx, false)
+	return err
+}
 
-// checkUplink is CheckUplink. If the packages step is to install what the migration needs, that step checks the
-// uplink.
-func (b *Builder) checkUplink(ctx context.Context, installsPackages bool) error {
+// checkUplink is CheckUplink, and returns the planned migration. If the packages step is to install what the migration
+// needs, that step checks the uplink.
+func (b *Builder) checkUplink(ctx context.Context, installsPackages bool) (ovs.Migration, error) {
 	if b.Host.NetworkManager == nil || b.Host.Facts.Class() == hostinfo.CoreOS {
-		return nil // the check for NetworkManager reports this; on RHEL CoreOS, the agent does not create br-ex
+		// The check for NetworkManager reports this; on RHEL CoreOS, the agent does not create br-ex.
+		return ovs.Migration{}, nil
 	}
 	network, err := b.Network(ctx)
-	if err != nil || (installsPackages && b.lacksOpenVSwitch(network)) {
-		return err
+	if err == nil {
+		err = ovs.CheckAccess(network, migrationOptions(b.Run.Config)) // also before packages are installed
 	}
-	_, err = ovs.Plan(network, migrationOptions(b.Run.Config))
-	return err
+	if err != nil || (installsPackages && b.lacksOpenVSwitch(network)) {
+		return ovs.Migration{}, err
+	}
+	return ovs.Plan(network, migrationOptions(b.Run.Config))
+}
+
+// uplinkFindings returns the warnings of a migration as findings.
+func uplinkFindings(migration ovs.Migration) []report.Finding {
+	return lists.Map(migration.Warnings, func(w ovs.Warning) report.Finding {
+		return report.Finding{
+			Check: "uplink-rules", Severity: report.SeverityWarning, Message: w.Message, Remedy: w.Remedy,
+		}
+	})
 }
 
 // lacksOpenVSwitch reports whether the packages step is to install Open vSwitch or

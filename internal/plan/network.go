@@ -76,6 +76,9 @@ func (b *Builder) Network(ctx context.Context) (ovs.Facts, error) {
 		if err != nil {
 			return facts, err
 		}
+		if b.AttachesUplink() {
+			facts.GatherHostRules(ctx, migrationOptions(b.Run.Config))
+		}
 		b.network = &facts
 	}
 	return *b.network, nil
@@ -110,6 +113,15 @@ func (b *Builder) PlanMigration(ctx context.Context) (ovs.Migration, ovs.Facts, 
 	}
 	migration, err := ovs.Plan(facts, migrationOptions(b.Run.Config))
 	return migration, facts, err
+}
+
+// CheckAccess returns an error if the packet filter would accept no new SSH connections after the migration.
+func (b *Builder) CheckAccess(ctx context.Context) error {
+	facts, err := b.Network(ctx)
+	if err != nil {
+		return err
+	}
+	return ovs.CheckAccess(facts, migrationOptions(b.Run.Config))
 }
 
 // gatherNetwork adds the facts about the uplink unless its migration is skipped.

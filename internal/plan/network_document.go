@@ -7,17 +7,19 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Network describes in a document how the uplink is attached to br-ex.
 type Network struct {
-	Attached    bool         `json:"attached" doc:"whether br-ex already has the uplink, so that nothing changes"`
-	Uplink      string       `json:"uplink" doc:"interface that is attached to br-ex"`
-	Source      string       `json:"source,omitempty" doc:"setting or route that selected the uplink; absent if it is already attached"`
-	Addresses   []netip.Addr `json:"addresses" doc:"addresses of the host, which br-ex takes over"`
-	Profiles    []Profile    `json:"profiles" doc:"NetworkManager profiles that are added, in this order; empty if the uplink is already attached"`
-	Notes       []string     `json:"notes" doc:"differences from the network before"`
-	Description []string     `json:"description" doc:"lines that the text output prints"`
+	Attached    bool             `json:"attached" doc:"whether br-ex already has the uplink, so that nothing changes"`
+	Uplink      string           `json:"uplink" doc:"interface that is attached to br-ex"`
+	Source      string           `json:"source,omitempty" doc:"setting or route that selected the uplink; absent if it is already attached"`
+	Addresses   []netip.Addr     `json:"addresses" doc:"addresses of the host, which br-ex takes over"`
+	Profiles    []Profile        `json:"profiles" doc:"NetworkManager profiles that are added, in this order; empty if the uplink is already attached"`
+	Notes       []string         `json:"notes" doc:"differences from the network before"`
+	Warnings    []report.Finding `json:"warnings,omitempty" doc:"configuration of the host that does not apply to br-ex"`
+	Description []string         `json:"description" doc:"lines that the text output prints"`
 }
 
 // Profile is a NetworkManager profile that is added.
@@ -35,6 +37,7 @@ func newNetwork(migration ovs.Migration) *Network {
 		Source:      migration.Source,
 		Addresses:   migration.Addresses,
 		Notes:       migration.Notes,
+		Warnings:    uplinkFindings(migration),
 		Description: migration.Describe(),
 	}
 	if migration.AlreadyAttached {

@@ -30,6 +30,7 @@ type HostFacts struct {
 	ClockSkew           time.Duration                // server clock minus host clock; 0 if unknown
 	NodeName            error                        // nil if the host name is a valid node name
 	Uplink              error                        // nil if br-ex exists or can be created
+	UplinkWarnings      []report.Finding             // configuration of the host that does not apply to br-ex
 	Links               []hostnet.Link
 	Sockets             []hostinfo.Socket // of the ports of a node
 	Firewall            *firewalld.Zone   // zone of the uplink; nil if firewalld does not run or is unknown
@@ -68,6 +69,10 @@ func HostChecks() []Check[HostFacts] {
 		{
 			"uplink", "the uplink can be attached to br-ex",
 			func(f HostFacts) []report.Finding { return findingFromError(f.Uplink) },
+		},
+		{
+			"uplink-rules", "what the host configures for the uplink also applies to br-ex",
+			func(f HostFacts) []report.Finding { return f.UplinkWarnings },
 		},
 		{"mtu", "the MTU is large enough for an overlay network", checkMTU},
 		{"firewall", "no firewall service interferes with the cluster network", checkFirewall},

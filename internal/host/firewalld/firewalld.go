@@ -4,6 +4,7 @@
 package firewalld
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,6 +23,7 @@ const (
 // Zone is the zone of an interface in firewalld's runtime configuration.
 type Zone struct {
 	Name      string
+	Default   string // the zone of interfaces that are bound to none
 	Interface string
 	AcceptAll bool    // the zone's target is ACCEPT
 	Open      []Ports // of the zone and of its services
@@ -64,12 +66,13 @@ func ReadZone(ctx context.Context, link string) (Zone, error) {
 	defer bus.Close()
 	firewall := bus.Object(service, objectPath)
 	err = firewall.CallWithContext(ctx, zoneInterface+".getZoneOfInterface", 0, link).Store(&zone.Name)
-	if err == nil && zone.Name == "" {
-		err = firewall.CallWithContext(ctx, service+".getDefaultZone", 0).Store(&zone.Name)
+	if err == nil {
+		err = firewall.CallWithContext(ctx, service+".getDefaultZone", 0).Store(&zone.Default)
 	}
 	if err != nil {
 		return zone, fmt.Errorf("reading the firewalld zone of %s: %w", link, err)
 	}
+	zone.Name = cmp.Or(zone.Name, zone.Default)
 	found, err := readSettings(ctx, firewall, zoneInterface+".getZoneSettings2", zone.Name)
 	if err != nil {
 		return zone, err

@@ -74,10 +74,11 @@ func TestReadZone(t *testing.T) {
 	for link, want := range map[string]Zone{
 		"eth0": {
 			Name:      "public",
+			Default:   "public",
 			Interface: "eth0",
 			Open:      []Ports{{"udp", 6081, 6081}, {"tcp", 22, 22}, {"tcp", 10250, 10250}, {"tcp", 30000, 32767}},
 		},
-		"eth1": {Name: "trusted", Interface: "eth1", AcceptAll: true},
+		"eth1": {Name: "trusted", Default: "public", Interface: "eth1", AcceptAll: true},
 	} {
 		got, err := ReadZone(t.Context(), link)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {

@@ -23,6 +23,9 @@ func (d *Driver) migrate(ctx context.Context, request Request) error {
 	for _, note := range m.Notes {
 		d.Log.Note(note)
 	}
+	for _, warning := range m.Warnings {
+		d.Log.Warn(warning.Message, warning.Remedy)
+	}
 	if err := d.armRollback(ctx, m.Backup, d.rollbackTimeout()); err != nil {
 		return err
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
 // verify checks that br-ex has the addressing of the uplink: addresses, default
-// routes, MTU, name servers and search domains. It also checks that each
-// gateway, the name servers that responded before, and the endpoints of the Request
-// respond.
+// routes, MTU, name servers and search domains. It also checks that the packet filter
+// accepts SSH connections, and that each gateway, the name servers that responded
+// before, and the endpoints of the Request respond.
 func (m *migration) verify(ctx context.Context) error {
 	err := m.awaitState(ctx, ovs.BridgeName, func(facts ovs.Facts) string {
 		return cmp.Or(m.Missing(facts, ovs.BridgeName), m.ipv6.missing(facts))
@@ -34,7 +35,30 @@ func (m *migration) verify(ctx context.Context) error {
 	if err := checkNameservers(ctx, ovs.BridgeName, m.nameservers); err != nil {
 		return err
 	}
+	if err := m.checkAccess(ctx); err != nil {
+		return err
+	}
 	return m.checkEndpoints(ctx, m.endpoints)
+}
+
+// checkAccess checks that the rules of the packet filter that are loaded now accept the connections to sshd that they
+// accepted on the uplink.
+func (m *migration) checkAccess(ctx context.Context) error {
+	if len(m.Access) == 0 {
+		return nil
+	}
+	rules, err := packetfilter.Read(ctx)
+	if err != nil {
+		m.Log.Note("it is not known whether the packet filter accepts packets on br-ex: " + err.Error())
+		return nil //nolint:nilerr // the host can be reached unless the rules prevent it
+	}
+	for _, connection := range m.Access {
+		if !rules.Accepts(connection) {
+			return fmt.Errorf("the packet filter does not accept new SSH connections to port %d of %s on %s",
+				connection.Port, connection.Address, connection.Link)
+		}
+	}
+	return nil
 }
 
 // awaitState polls until nothing is missing on link.

@@ -8,11 +8,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
@@ -185,5 +191,34 @@ func TestEndpointConnect(t *testing.T) {
 		[]Endpoint{{Name: "the API server", Address: unused}, {Name: "b", Address: b.Addr().String()}})
 	if err == nil || !strings.Contains(err.Error(), "the API server ("+unused+") is unreachable") {
 		t.Errorf("says %v", err)
+	}
+}
+
+// The rules that are loaded after the change decide, whatever they were before.
+func TestCheckAccess(t *testing.T) {
+	if _, err := exec.LookPath("nft"); err != nil || os.Geteuid() != 0 {
+		t.Skip("a network namespace with rules needs root and nft (Debian: apt-get install nftables)")
+	}
+	runtime.LockOSThread() // the thread ends with the test
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		t.Fatal(err)
+	}
+	m := &migration{Driver: &Driver{}, Migration: ovs.Migration{Access: []packetfilter.Connection{
+		{Link: "br-ex", Address: netip.MustParseAddr("192.0.2.177"), Port: 2222},
+	}}}
+	for _, step := range []struct{ rules, want string }{
+		{"", ""},
+		{"table inet f { chain c { type filter hook input priority 0; policy drop; iifname eth0 accept; }; }", "port 2222"},
+		{"insert rule inet f c iifname br-ex tcp dport 2222 accept", ""},
+	} {
+		command := exec.CommandContext(t.Context(), "nft", "-f", "-")
+		command.Stdin = strings.NewReader(step.rules)
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, output)
+		}
+		err := m.checkAccess(t.Context())
+		if (err == nil) != (step.want == "") || err != nil && !strings.Contains(err.Error(), step.want) {
+			t.Errorf("after %q: %v", step.rules, err)
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"net"
@@ -82,6 +83,17 @@ func (l *Lab) Probe(target netip.Addr) (*Probe, error) {
 	go p.send()
 	go p.receive()
 	return p, nil
+}
+
+// Connect opens a new TCP connection from the peer to a port, and closes it.
+func (l *Lab) Connect(ctx context.Context, target netip.Addr, port uint16) error {
+	return netns.Do(l.peer.path, func() error {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", netip.AddrPortFrom(target, port).String())
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
 }
 
 // AwaitRequests blocks until count more requests have been sent.

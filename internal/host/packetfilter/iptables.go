@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packetfilter
+
+import (
+	"slices"
+	"strings"
+)
+
+// legacyPrefix distinguishes the tables of the legacy iptables from those of nftables.
+const legacyPrefix = "legacy "
+
+// hooks maps the chains that are built in to their hooks.
+var hooks = map[string]string{
+	"PREROUTING": "prerouting", "INPUT": "input", "FORWARD": "forward", "OUTPUT": "output", "POSTROUTING": "postrouting",
+}
+
+// parseIPTables adds the output of iptables-save for a family of nftables. The tables replace those of the same names
+// that nft lists: nft cannot describe the extensions of iptables.
+func (r *Ruleset) parseIPTables(family, program, saved string) {
+	table := ""
+	for line := range strings.Lines(saved) {
+		line = strings.TrimSpace(line)
+		name, isTable := strings.CutPrefix(line, "*")
+		switch {
+		case isTable:
+			table = name
+			if isNFT(saved) {
+				r.chains = slices.DeleteFunc(r.chains, func(c *chain) bool { return c.Family == family && c.Table == name })
+			} else {
+				table = legacyPrefix + name
+			}
+		case strings.HasPrefix(line, ":"):
+			fields := append(strings.Fields(line[1:]), "") // ":NAME POLICY [0:0]"
+			c := &chain{Family: family, Table: table, Name: fields[0]}
+			if fields[1] != "-" {
+				c.Type, c.Hook, c.Policy = "filter", hooks[c.Name], strings.ToLower(fields[1])
+			}
+			if strings.HasSuffix(table, "nat") {
+				c.Type = "nat"
+			}
+			r.chains = append(r.chains, c)
+		case strings.HasPrefix(line, "-A "):
+			arguments := SplitArguments(line)
+			if c := r.chain(family, table, arguments[1]); c != nil {
+				c.rules = append(c.rules, rule{
+					number: len(c.rules) + 1, program: program, arguments: arguments[2:],
+					statements: r.translate(c, arguments[2:]),
+				})
+			}
+		}
+	}
+}
+
+// isNFT reports whether iptables-save has printed rules of nftables, as opposed to the legacy iptables.
+func isNFT(saved string) bool { return strings.Contains(saved, "(nf_tables)") }
+
+// protocolNames maps the protocols that iptables names differently.
+var protocolNames = map[string]string{"ipv6-icmp": "icmpv6"}
+
+// translate returns a rule of iptables as statements of nftables. An unknown option can match or not, as a
+// limit.
+func (r *Ruleset) translate(c *chain, arguments []string) []statement {
+	var statements []statement
+	ip := c.Family // the protocol of addresses
+	for i, option := range arguments {
+		if !strings.HasPrefix(option, "-") || (i > 0 && slices.Contains(freeTexts, arguments[i-1])) {
+			continue
+		}
+		value := ""
+		if i+1 < len(arguments) {
+			value = arguments[i+1]
+		}
+		op := "=="
+		if i > 0 && arguments[i-1] == "!" {
+			op = "!="
+		}
+		add := func(left statement, right any) {
+			statements = append(statements, statement{"match": statement{"op": op, "left": left, "right": right}})
+		}
+		switch option {
+		case "-i":
+			add(key("meta", "iifname"), wildcard(value))
+		case "-o":
+			add(key("meta", "oifname"), wildcard(value))
+		case "-p":
+			name := value
+			if other, ok := protocolNames[value]; ok {
+				name = other
+			}
+			add(key("meta", "l4proto"), name)
+		case "-s":
+			add(payload(ip, "saddr"), value)
+		case "-d":
+			add(payload(ip, "daddr"), value)
+		case "--dport", "--dports", "--destination-ports":
+			add(payload("th", "dport"), portSet(value))
+		case "--sport", "--sports", "--source-ports":
+			add(payload("th", "sport"), portSet(value))
+		case "--state", "--ctstate":
+			add(key("ct", "state"), words(strings.ToLower(value)))
+		case "--ctstatus":
+			add(key("ct", "status"), words(strings.ToLower(value)))
+		case "--dst-type":
+			add(statement{"fib": statement{"result": "type", "flags": []any{"daddr"}}}, words(strings.ToLower(value)))
+		case "-j", "-g":
+			statements = append(statements, r.target(c, option, value)...)
+		case "-m", "--comment", "--reject-with":
+		default:
+			if len(statements) == 0 || !isTerminal(statements[len(statements)-1]) { // else an option of the target
+				statements = append(statements, statement{"limit": option})
+			}
+		}
+	}
+	return statements
+}
+
+// freeTexts lists the options whose value can begin with "-".
+var freeTexts = []string{"--comment", "--log-prefix", "--nflog-prefix"}
+
+// target returns the statement of a target. Targets that are not listed change the packet, and the next rule follows.
+func (r *Ruleset) target(c *chain, option, name string) []statement {
+	switch name {
+	case "ACCEPT", "DNAT", "REDIRECT", "SNAT", "MASQUERADE", "NETMAP", "QUEUE", "NFQUEUE", "TPROXY", "SYNPROXY":
+		return []statement{{"accept": nil}}
+	case "DROP", "REJECT", "TARPIT":
+		return []statement{{"drop": nil}}
+	case "RETURN":
+		return []statement{{"return": nil}}
+	}
+	statements := map[string]string{"-j": "jump", "-g": "goto"}
+	if r.chain(c.Family, c.Table, name) != nil {
+		return []statement{{statements[option]: statement{"target": name}}}
+	}
+	return []statement{{"log": nil}}
+}
+
+func isTerminal(s statement) bool {
+	for name := range s {
+		return name != "match" && name != "limit"
+	}
+	return false
+}
+
+func key(kind, name string) statement { return statement{kind: statement{"key": name}} }
+
+func payload(protocol, field string) statement {
+	return statement{"payload": statement{"protocol": protocol, "field": field}}
+}
+
+// wildcard returns the name of an interface in the syntax of nftables.
+func wildcard(name string) string {
+	if prefix, ok := strings.CutSuffix(name, "+"); ok {
+		return prefix + "*"
+	}
+	return name
+}
+
+func words(list string) statement {
+	var elements []any
+	for word := range strings.SplitSeq(list, ",") {
+		elements = append(elements, word)
+	}
+	return statement{"set": elements}
+}
+
+// portSet returns ports and ranges such as 22,80:90.
+func portSet(list string) statement {
+	var elements []any
+	for text := range strings.SplitSeq(list, ",") {
+		first, last, isRange := strings.Cut(text, ":")
+		if !isRange {
+			last = first
+		}
+		elements = append(elements, statement{"range": []any{number(first, 0), number(last, 65535)}})
+	}
+	return statement{"set": elements}
+}
+
+// SplitArguments splits a line of iptables-save into arguments. Those with blanks are
+// in double quotes, with a backslash before quotes and backslashes.
+func SplitArguments(line string) []string {
+	var args []string
+	var arg strings.Builder
+	quoted, escaped, begun := false, false, false
+	for _, r := range line {
+		switch {
+		case escaped:
+			arg.WriteRune(r)
+			escaped = false
+		case r == '\\':
+			escaped = true
+		case r == '"':
+			quoted, begun = !quoted, true
+		case r == ' ' && !quoted:
+			if begun {
+				args = append(args, arg.String())
+			}
+			arg.Reset()
+			begun = false
+		default:
+			arg.WriteRune(r)
+			begun = true
+		}
+	}
+	if begun {
+		args = append(args, arg.String())
+	}
+	return args
+}
