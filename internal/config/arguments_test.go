@@ -26,7 +26,7 @@ func TestArgumentsRepeatEverySetting(t *testing.T) {
 	want.PauseImage = "quay.io/a/b@sha256:" + strings.Repeat("1a", 32)
 	want.OpenShiftRelease, want.Software, want.InstallPackages, want.HostSettings = "4.18", SoftwareImage, true,
 		HostSettingsReboot
-	want.IgnorePacketFilter = true
+	want.IgnorePacketFilter, want.IgnoreLogins = true, true
 	want.SwitchImage = true
 	want.Until, want.Skip, want.KeepBootstrap = "ready", []string{"packages", "validate"}, true
 	for field := range reflect.TypeFor[Join]().NumField() {

@@ -96,6 +96,7 @@ func TestProblemsOfEverySetting(t *testing.T) {
 		},
 		{"repair", "repair: always", 9, `repair: invalid value "always": must be true or false`},
 		{"ignorePacketFilter", "ignorePacketFilter: x", 21, `ignorePacketFilter: invalid value "x": must be true or false`},
+		{"ignoreLogins", "ignoreLogins: x", 15, `ignoreLogins: invalid value "x": must be true or false`},
 		{"keepBootstrap", "keepBootstrap: 'x'", 16, `keepBootstrap: invalid value "x": must be true or false`},
 	} {
 		content += bad.yaml + "\n"

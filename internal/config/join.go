@@ -40,6 +40,8 @@ type Join struct {
 
 	IgnorePacketFilter bool `json:"ignorePacketFilter,omitempty" doc:"whether the uplink is attached to br-ex even if the packet filter of the host accepts new SSH connections only on the uplink"`
 
+	IgnoreLogins bool `json:"ignoreLogins,omitempty" doc:"whether the payload is applied even if no user could log in to the host with SSH any more"`
+
 	Labels []string `json:"nodeLabels,omitempty" doc:"labels for the registration of the Node as KEY=VALUE"`
 	Taints []string `json:"nodeTaints,omitempty" doc:"taints for the registration of the Node as KEY[=VALUE]:EFFECT"`
 

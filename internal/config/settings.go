@@ -46,6 +46,8 @@ func FlagSet(j *Join) *pflag.FlagSet {
 		"roll back the network change if it is not confirmed within `DURATION`, even if the agent is killed")
 	flags.BoolVar(&j.IgnorePacketFilter, "ignore-packet-filter", j.IgnorePacketFilter,
 		"attach the uplink to br-ex even if the packet filter of the host accepts new SSH connections only on the uplink")
+	flags.BoolVar(&j.IgnoreLogins, "ignore-logins", j.IgnoreLogins,
+		"apply the payload even if no user could log in to the host with SSH any more")
 	flags.StringSliceVar(&j.Labels, "node-label", j.Labels,
 		"register the Node with the label `KEY=VALUE`; can be repeated")
 	flags.StringSliceVar(&j.Taints, "node-taint", j.Taints,

@@ -22,7 +22,7 @@ var UserDataFlags = []string{
 
 // UpgradeFlags are the flags for settings that can be given to an upgrade; the others remain those of the join.
 var UpgradeFlags = append(slices.Clone(UserDataFlags), "openshift-release", "software", "install-packages",
-	"apply-host-settings", "timeout")
+	"apply-host-settings", "ignore-logins", "timeout")
 
 // CompleteRemedy returns a remedy whose join commands repeat the inputs and settings of this run. It is
 // for a host without a recorded join, on which a join command alone has no user data, and for an upgrade,

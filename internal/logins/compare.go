@@ -119,5 +119,6 @@ func exclusion(entries []string) report.Remedy {
 	for _, entry := range entries {
 		remedy += " --payload-drop " + report.ShellWord(entry)
 	}
-	return report.Remedy(remedy + " # or give an account a way to log in that the payload permits")
+	return report.Remedy(remedy + " # or give an account a way to log in that the payload permits; on a host with " +
+		"another way in, such as a console: --ignore-logins")
 }

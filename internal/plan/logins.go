@@ -21,7 +21,8 @@ import (
 )
 
 // checkLogins returns findings about logins to this host that the plan prevents, also because the uplink is lost. On
-// RHEL CoreOS, whose logins the payload was written for, they do not refuse the join.
+// RHEL CoreOS, whose logins the payload was written for, and if the administrator ignores them, they do not refuse the
+// join.
 func (b *Builder) checkLogins(ctx context.Context, p *Plan) []report.Finding {
 	if b.otherHost != nil {
 		return nil
@@ -42,7 +43,7 @@ func (b *Builder) checkLogins(ctx context.Context, p *Plan) []report.Finding {
 		}
 	}
 	result := preflight.Result{Findings: append(logins.Check(ctx, in), checkUplinkFiles(p, b.network)...)}
-	if b.Host.Facts.Class() == hostinfo.CoreOS {
+	if b.Host.Facts.Class() == hostinfo.CoreOS || b.Run.Config.IgnoreLogins {
 		result = result.WithoutRefusal()
 	}
 	return result.Findings
