@@ -31,6 +31,8 @@ func MergeSaved(c config.Join, state joinstate.State) config.Join {
 	inheritDefault(&c.Software, saved.Software, defaults.Software)
 	inheritDefault(&c.SwitchImage, saved.SwitchImage, defaults.SwitchImage)
 	inheritDefault(&c.InstallPackages, saved.InstallPackages, defaults.InstallPackages)
+	inheritDefault(&c.IgnorePacketFilter, saved.IgnorePacketFilter, defaults.IgnorePacketFilter)
+	inheritDefault(&c.IgnoreLogins, saved.IgnoreLogins, defaults.IgnoreLogins)
 	inheritDefault(&c.KeepBootstrap, saved.KeepBootstrap, defaults.KeepBootstrap)
 	inheritList(&c.IgnitionOverrides, saved.IgnitionOverrides)
 	inheritList(&c.Payload.Exclude, saved.Payload.Exclude)
