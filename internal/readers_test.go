@@ -26,8 +26,8 @@ var readers = map[string]string{
 		"machine.Inspect machine.Reader machine.ServiceUnit migrate.UnfinishedMigration openvswitch.Unit " +
 		"systemd.NetworkManagerUnit systemd.UnitState",
 	"plan": "deployment.CheckStageable deployment.Deployment deployment.ReadStorage " +
-		"deployment.SkopeoVersion deployment.Status dnf.ExtraProxyVariables dnf.HasRPM dnf.Host dnf.IsAvailable dnf.Package " +
-		"dnf.ProxyVariables firewalld.ReadZone " +
+		"deployment.SkopeoVersion deployment.Status dnf.ExtraProxyVariables dnf.HasRPM dnf.Host dnf.IsAvailable " +
+		"dnf.Package dnf.ProxyVariables firewalld.ReadZone " +
 		"firewalld.Zone hostfs.IsWithin hostfs.NewScratchTree hostfs.ReadOnlyDirectory hostfs.Reader " +
 		"hostfs.Regular hostfs.Symlink " +
 		"hostinfo.Bootc hostinfo.Class hostinfo.CoreOS hostinfo.Facts hostinfo.HasModule hostinfo.HasSysctl " +
