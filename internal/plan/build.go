@@ -47,6 +47,8 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 		UnitFileState: func(name string) string { return f.UnitState(name).File },
 		HasSysctl:     f.HasSysctl,
 		HasModule:     f.HasModule,
+		HasDevice:     f.HasDevice,
+		HasFileSystem: f.HasFileSystem,
 		Tree:          f.Files, User: f.User, Group: f.Group, Exclude: s.Config.Payload.Exclude,
 	})
 	if err != nil {
