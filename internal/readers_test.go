@@ -30,8 +30,10 @@ var readers = map[string]string{
 		"dnf.Package dnf.ProxyVariables firewalld.ReadZone " +
 		"firewalld.Zone hostfs.IsWithin hostfs.NewScratchTree hostfs.ReadOnlyDirectory hostfs.Reader " +
 		"hostfs.Regular hostfs.Symlink " +
-		"hostinfo.Bootc hostinfo.Class hostinfo.CoreOS hostinfo.Facts hostinfo.HasModule hostinfo.HasSysctl " +
-		"hostinfo.IsClockSynchronized hostinfo.OSRelease hostinfo.PackageMode hostinfo.ParseEnv hostinfo.Sockets " +
+		"hostinfo.Bootc hostinfo.Class hostinfo.CoreOS hostinfo.Facts hostinfo.HasDevice " +
+		"hostinfo.HasFileSystem hostinfo.HasModule hostinfo.HasSysctl " +
+		"hostinfo.IsClockSynchronized hostinfo.IsModuleLoaded hostinfo.OSRelease hostinfo.PackageMode " +
+		"hostinfo.ParseEnv hostinfo.Sockets " +
 		"hostnet.BestDefaultRoute hostnet.DefaultRoutes hostnet.Links kinds.EffectOf kinds.Group kinds.GroupOf " +
 		"kinds.GroupOther kinds.GroupRuntime kinds.Of kinds.OfflineDrivers ledger.Change ledger.Directory " +
 		"ledger.File ledger.FileChange ledger.Item ledger.Kind ledger.OpenReadOnly ledger.PlannedChange " +

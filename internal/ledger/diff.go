@@ -43,7 +43,7 @@ func (l *Ledger) Diff(ctx context.Context, changes []Change) ([]PlannedChange, e
 				return nil, err
 			}
 		}
-		if change.Matches(now) {
+		if change.Matches(now) || (change.Kind == Sysctl && l.isAccepted(change, now)) {
 			continue
 		}
 		item, found := files[change.Key()]

@@ -24,6 +24,8 @@ type Facts struct {
 	UnitState func(name string) systemd.UnitState
 	HasSysctl func(name string) bool // whether the running kernel has the sysctl
 	HasModule func(name string) bool // whether the module is built in, loaded or loadable
+	// IsModuleLoaded reports whether a module is loaded or built in.
+	IsModuleLoaded func(name string) bool
 	// HasDevice reports whether a path below /dev exists, nil if that is unknown. HasFileSystem reports whether a file
 	// system is mounted at a path, without a bind mount.
 	HasDevice, HasFileSystem func(path string) bool
@@ -55,10 +57,10 @@ func (b *Builder) Gather(ctx context.Context) (Facts, error) {
 	}
 	if b.otherHost != nil {
 		isUnknown := func(string) bool { return true } // a plan for another host lists all of them
-		f.HasModule, f.HasSysctl = isUnknown, isUnknown
+		f.HasModule, f.HasSysctl, f.IsModuleLoaded = isUnknown, isUnknown, isUnknown
 		return f, nil
 	}
-	f.HasDevice, f.HasFileSystem = hostinfo.HasDevice, hostinfo.HasFileSystem
+	f.IsModuleLoaded, f.HasDevice, f.HasFileSystem = hostinfo.IsModuleLoaded, hostinfo.HasDevice, hostinfo.HasFileSystem
 	if f.Deployments, err = b.Host.Deployments(ctx); err != nil {
 		return f, err
 	}

@@ -38,8 +38,11 @@ type Input struct {
 	UnitFileState func(name string) string // state as printed by `systemctl is-enabled`, "" for no unit
 	HasSysctl     func(name string) bool   // whether the running kernel has the sysctl; the name has dots
 	HasModule     func(name string) bool   // whether the module is built in, loaded or loadable
-	HasDevice     func(path string) bool   // whether a path below /dev exists; nil if it is unknown
-	HasFileSystem func(path string) bool   // whether a file system is mounted at the path, without a bind mount
+	// IsModuleLoaded reports whether the module is loaded or built in.
+	IsModuleLoaded func(name string) bool
+
+	HasDevice     func(path string) bool // whether a path below /dev exists; nil if it is unknown
+	HasFileSystem func(path string) bool // whether a file system is mounted at the path, without a bind mount
 }
 
 // ToHost returns the plan of a payload for a host. It is a pure function of its arguments and
