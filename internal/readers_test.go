@@ -26,12 +26,14 @@ var readers = map[string]string{
 		"machine.Inspect machine.Reader machine.ServiceUnit migrate.UnfinishedMigration openvswitch.Unit " +
 		"systemd.NetworkManagerUnit systemd.UnitState",
 	"plan": "deployment.CheckStageable deployment.Deployment deployment.ReadStorage " +
-		"deployment.SkopeoVersion deployment.Status dnf.ExtraProxyVariables dnf.Host dnf.IsAvailable dnf.Package " +
-		"dnf.ProxyVariables firewalld.ReadZone " +
+		"deployment.SkopeoVersion deployment.Status dnf.ExtraProxyVariables dnf.HasRPM dnf.Host dnf.IsAvailable " +
+		"dnf.Package dnf.ProxyVariables firewalld.ReadZone " +
 		"firewalld.Zone hostfs.IsWithin hostfs.NewScratchTree hostfs.ReadOnlyDirectory hostfs.Reader " +
 		"hostfs.Regular hostfs.Symlink " +
-		"hostinfo.Bootc hostinfo.Class hostinfo.CoreOS hostinfo.Facts hostinfo.HasModule hostinfo.HasSysctl " +
-		"hostinfo.IsClockSynchronized hostinfo.OSRelease hostinfo.PackageMode hostinfo.ParseEnv hostinfo.Sockets " +
+		"hostinfo.Bootc hostinfo.Class hostinfo.CoreOS hostinfo.Facts hostinfo.HasDevice " +
+		"hostinfo.HasFileSystem hostinfo.HasModule hostinfo.HasSysctl " +
+		"hostinfo.IsClockSynchronized hostinfo.IsModuleLoaded hostinfo.OSRelease hostinfo.PackageMode " +
+		"hostinfo.ParseEnv hostinfo.Sockets " +
 		"hostnet.BestDefaultRoute hostnet.DefaultRoutes hostnet.Link hostnet.Links kinds.EffectOf kinds.Group " +
 		"kinds.GroupOf kinds.GroupOther kinds.GroupRuntime kinds.Of kinds.OfflineDrivers ledger.Change ledger.Directory " +
 		"ledger.File ledger.FileChange ledger.Item ledger.Kind ledger.OpenReadOnly ledger.PlannedChange " +

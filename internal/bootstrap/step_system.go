@@ -69,7 +69,7 @@ func (j *Flow) applyKernelSettings(ctx context.Context, log report.Log) ([]ledge
 	all := slices.Concat(j.Plan.Modules, j.Plan.Sysctls)
 	made, err := j.Host.Ledger.Apply(ctx, steps.System, all)
 	if err == nil {
-		return made, nil
+		return made, j.acceptSysctls(ctx, log, made)
 	}
 	for _, change := range all {
 		one, err := j.Host.Ledger.Apply(ctx, steps.System, []ledger.Change{change})
@@ -87,5 +87,24 @@ func (j *Flow) applyKernelSettings(ctx context.Context, log report.Log) ([]ledge
 			}
 		}
 	}
-	return made, nil
+	return made, j.acceptSysctls(ctx, log, made)
+}
+
+// acceptSysctls records the values that the kernel has made of others: it limits some, and ignores what follows a
+// number.
+func (j *Flow) acceptSysctls(ctx context.Context, log report.Log, made []ledger.PlannedChange) error {
+	for _, change := range made {
+		if change.Kind != ledger.Sysctl {
+			continue
+		}
+		value, err := j.Host.Ledger.AcceptSysctl(ctx, steps.System, change.Change)
+		if err != nil {
+			return err
+		}
+		if value != "" {
+			log.Note(fmt.Sprintf("sysctl %s has the value %s; requested: %s (in %s)", change.Target, value,
+				change.Desired.Value, change.Reason))
+		}
+	}
+	return nil
 }

@@ -72,3 +72,47 @@ func TestRefusedKernelSettings(t *testing.T) {
 		t.Error("a value without which kubelet does not start was skipped")
 	}
 }
+
+// The value that the kernel makes of another one, here without a comment, is no drift and is not set again. The sysctl
+// is one of this machine, and is set to its own value.
+func TestAdjustedSysctlIsNoDrift(t *testing.T) {
+	const name = "kernel.printk_ratelimit_burst"
+	current, err := os.ReadFile("/proc/sys/kernel/printk_ratelimit_burst")
+	flowtest.NoError(t, err)
+	if err := os.WriteFile("/proc/sys/kernel/printk_ratelimit_burst", current, 0); err != nil {
+		t.Skipf("sysctls cannot be set: %v", err)
+	}
+	value := strings.TrimSpace(string(current))
+	m := machinetest.Open(t, t.TempDir())
+	drivers := m.Drivers()
+	drivers.Resources[ledger.Sysctl] = resource.Sysctls{}
+	m.Ledger, err = ledger.Open(t.TempDir(), drivers)
+	flowtest.NoError(t, err)
+	defer m.Ledger.Close()
+	j := NewFlow(plan.Run{}, m)
+	request := func(value string) {
+		j.Plan = &plan.Plan{Plan: &adapt.Plan{Sysctls: []ledger.Change{{
+			Kind: ledger.Sysctl, Target: name, Desired: ledger.State{Present: true, Value: value},
+		}}}}
+	}
+	request(value + " # for the console")
+	for run, want := range []int{1, 0, 0} {
+		var logged flowtest.Events
+		made, err := j.applyKernelSettings(t.Context(), report.Log{Sink: &logged})
+		flowtest.NoError(t, err)
+		if len(made) != want || (len(logged) > 0) != (want > 0) {
+			t.Errorf("run %d: changes %v, messages %q", run, made, logged)
+		}
+		drift, err := m.Ledger.Drift(t.Context())
+		if err != nil || len(drift) > 0 {
+			t.Errorf("run %d: drift %v, %v", run, drift, err)
+		}
+	}
+	request("no number")
+	if pending, err := m.Ledger.Diff(t.Context(), j.Plan.Sysctls); err != nil || len(pending) != 1 {
+		t.Errorf("another value is not planned: %v, %v", pending, err)
+	}
+	if result, err := m.Ledger.Undo(t.Context()); err != nil || len(result.Kept) > 0 {
+		t.Errorf("undo: %+v, %v", result, err)
+	}
+}

@@ -41,7 +41,7 @@ func (l *Ledger) backUpEdits(ctx context.Context, pending []PlannedChange) error
 		byPath[path.Clean(item.Target)] = append(byPath[path.Clean(item.Target)], item)
 	}
 	for _, p := range pending {
-		isKnown := func(item Item) bool { return item.hasKnownContent(p.Now) }
+		isKnown := func(item Item) bool { return item.hasKnownContent(p.Now) || l.isMaintained(item, p.Now) }
 		if !managed[p.Key()] || !p.losesContent() || slices.ContainsFunc(byPath[path.Clean(p.Target)], isKnown) {
 			continue
 		}

@@ -22,9 +22,14 @@ func (l *Ledger) Diff(ctx context.Context, changes []Change) ([]PlannedChange, e
 	if err != nil {
 		return nil, err
 	}
-	unfinished := map[string]Item{}
-	for _, item := range l.Unfinished() {
-		unfinished[item.Key()] = item
+	unfinished, files := map[string]Item{}, map[string]Item{}
+	for _, item := range l.Items() {
+		switch {
+		case !item.Done && !item.external:
+			unfinished[item.Key()] = item
+		case item.Done && item.Kind == File:
+			files[item.Key()] = item
+		}
 	}
 	var pending []PlannedChange
 	removed := pathSet{}
@@ -38,7 +43,11 @@ func (l *Ledger) Diff(ctx context.Context, changes []Change) ([]PlannedChange, e
 				return nil, err
 			}
 		}
-		if change.Matches(now) {
+		if change.Matches(now) || (change.Kind == Sysctl && l.isAccepted(change, now)) {
+			continue
+		}
+		item, found := files[change.Key()]
+		if found && item.Desired.Digest == change.Desired.Digest && l.isMaintained(item, now) {
 			continue
 		}
 		pending = append(pending, PlannedChange{Change: change, Now: now})

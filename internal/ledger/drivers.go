@@ -14,6 +14,10 @@ type Drivers struct {
 	Paths     *Paths                  // files, directories and links
 	Resources map[Kind]Driver         // other objects that the agent sets
 	Snapshots map[Kind]SnapshotDriver // objects that other components change all the time
+
+	// IsMaintained reports whether a component of the cluster may have written the content of a file, which the agent
+	// wrote first. The content is nil if the file was removed. IsMaintained may be nil.
+	IsMaintained func(target string, content []byte) bool
 }
 
 // SnapshotDriver reads and restores objects of one kind. Other components, such as kubelet, change

@@ -11,6 +11,7 @@ type Reader interface {
 	Unfinished() []Item
 	Diff(ctx context.Context, changes []Change) ([]PlannedChange, error)
 	Drift(ctx context.Context) ([]Difference, error)
+	Maintained(ctx context.Context) ([]string, error)
 }
 
 // Reader returns l as a Reader, which is nil if l is nil: the ledger is unreadable then.

@@ -138,6 +138,9 @@ func (u *undoRun) decide(ctx context.Context, driver SnapshotDriver, at int, ite
 	if u.older.isOwnedByOlder(at, item, now) {
 		return noAction, nil
 	}
+	if u.l.isMaintained(item, now) {
+		return restoreAction, nil
+	}
 	if partial, ok := driver.(PartialRestorer); ok {
 		if isPartial, err := partial.IsPartiallyRestored(item.Change, item.Before, now); err != nil || isPartial {
 			return restoreAction, err

@@ -27,7 +27,7 @@ func (i Item) decide(now State) undoAction {
 	case isIdentical(now, i.Before):
 		return noAction
 	case !i.Kind.isPath(), i.external:
-		if i.Done && !i.Matches(now) {
+		if i.Done && !i.Matches(now) && !i.hasAcceptedValue(now) {
 			return keepAction
 		}
 		return restoreAction

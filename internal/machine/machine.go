@@ -95,7 +95,7 @@ func (m *Machine) Drivers() ledger.Drivers {
 	m.SharedContents = &resource.SharedDirSnapshot{DirSnapshot: &resource.DirSnapshot{Tree: m.Tree}}
 	m.Unpacker = &osimage.Driver{Labeler: selinux.Policy{Tree: m.Tree}}
 	m.LoadedConfigs = &resource.LoadedConfigs{Tree: m.Tree}
-	return kinds.Drivers(&kinds.Host{
+	drivers := kinds.Drivers(&kinds.Host{
 		Tree:     m.Tree,
 		Systemd:  m.Systemd,
 		Bridge:   m.Bridge,
@@ -106,6 +106,8 @@ func (m *Machine) Drivers() ledger.Drivers {
 
 		ImageMode: m.Facts.OSTree,
 	})
+	drivers.IsMaintained = func(target string, content []byte) bool { return isMaintained(m.Tree, target, content) }
+	return drivers
 }
 
 // RequireSystemd fails if systemd is unreachable. Steps that change the host need it.

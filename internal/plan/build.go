@@ -44,10 +44,13 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 		HasUnit: func(name string) bool {
 			return f.UnitState(name).Load != "not-found" || f.UnitState(name).File != ""
 		},
-		UnitFileState: func(name string) string { return f.UnitState(name).File },
-		HasSysctl:     f.HasSysctl,
-		HasModule:     f.HasModule,
-		Tree:          f.Files, User: f.User, Group: f.Group, Exclude: s.Config.Payload.Exclude,
+		UnitFileState:  func(name string) string { return f.UnitState(name).File },
+		HasSysctl:      f.HasSysctl,
+		HasModule:      f.HasModule,
+		IsModuleLoaded: f.IsModuleLoaded,
+		HasDevice:      f.HasDevice,
+		HasFileSystem:  f.HasFileSystem,
+		Tree:           f.Files, User: f.User, Group: f.Group, Exclude: s.Config.Payload.Exclude,
 	})
 	if err != nil {
 		return nil, err

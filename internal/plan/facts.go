@@ -19,16 +19,22 @@ import (
 // Facts contains the facts about a host from which Build decides. Its functions only read, and return the same value
 // for the same name.
 type Facts struct {
-	Host         hostinfo.Facts
-	Files        hostfs.Reader
-	UnitState    func(name string) systemd.UnitState
-	HasSysctl    func(name string) bool // whether the running kernel has the sysctl
-	HasModule    func(name string) bool // whether the module is built in, loaded or loadable
-	User, Group  map[string]int         // IDs by name
-	FirewallZone string                 // of firewalld, in which ports are opened; "" if the agent opens none
-	Locks        []ledger.Change        // the version locks of the node's packages
-	Items        []ledger.Item          // of the ledger
-	Deployments  *deployment.Status     // nil in package mode, and if they are unknown
+	Host      hostinfo.Facts
+	Files     hostfs.Reader
+	UnitState func(name string) systemd.UnitState
+	HasSysctl func(name string) bool // whether the running kernel has the sysctl
+	HasModule func(name string) bool // whether the module is built in, loaded or loadable
+	// IsModuleLoaded reports whether a module is loaded or built in.
+	IsModuleLoaded func(name string) bool
+	// HasDevice reports whether a path below /dev exists, nil if that is unknown. HasFileSystem reports whether a file
+	// system is mounted at a path, without a bind mount.
+	HasDevice, HasFileSystem func(path string) bool
+
+	User, Group  map[string]int     // IDs by name
+	FirewallZone string             // of firewalld, in which ports are opened; "" if the agent opens none
+	Locks        []ledger.Change    // the version locks of the node's packages
+	Items        []ledger.Item      // of the ledger
+	Deployments  *deployment.Status // nil in package mode, and if they are unknown
 	// Network contains the facts about the uplink; nil: NetworkManager does not run, which a check reports, or
 	// the migration is not planned.
 	Network *ovs.Facts
@@ -51,9 +57,10 @@ func (b *Builder) Gather(ctx context.Context) (Facts, error) {
 	}
 	if b.otherHost != nil {
 		isUnknown := func(string) bool { return true } // a plan for another host lists all of them
-		f.HasModule, f.HasSysctl = isUnknown, isUnknown
+		f.HasModule, f.HasSysctl, f.IsModuleLoaded = isUnknown, isUnknown, isUnknown
 		return f, nil
 	}
+	f.IsModuleLoaded, f.HasDevice, f.HasFileSystem = hostinfo.IsModuleLoaded, hostinfo.HasDevice, hostinfo.HasFileSystem
 	if f.Deployments, err = b.Host.Deployments(ctx); err != nil {
 		return f, err
 	}

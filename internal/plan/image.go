@@ -4,6 +4,7 @@ package plan
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 )
 
@@ -126,7 +128,23 @@ func (b *Builder) checkImage(ctx context.Context, p *Plan, log report.Log) ([]re
 		return nil, err
 	}
 	bootable, err := osimage.CheckBootable(image, b.Host.Facts.Arch, storage)
-	return slices.Concat(found, bootable, deployment.CheckStageable(*status, p.Image.Digest)), err
+	next := checkStream(b.Host.Facts.OS, b.Software)
+	return slices.Concat(found, bootable, deployment.CheckStageable(*status, p.Image.Digest), next), err
+}
+
+// checkStream returns a warning if an image moves the host to another major version of RHEL: HyperShift refuses to
+// change a NodePool from rhel-10 to rhel-9 (api/hypershift/v1beta1/nodepool_types.go).
+func checkStream(host hostinfo.OSRelease, next *software.Contents) []report.Finding {
+	from, to := software.RHEL(host), next.RHELMajor()
+	if from < 8 || to == 0 || from == to { // up to 4.18, VERSION_ID of RHEL CoreOS is that of OpenShift
+		return nil
+	}
+	return []report.Finding{{
+		Severity: report.SeverityWarning,
+		Message:  fmt.Sprintf("the image of the payload moves this host from RHEL %d to RHEL %d", from, to),
+		Remedy: report.Remedyf("# to stay on RHEL %d, use a NodePool with spec.osImageStream.name: rhel-%d; from OpenShift "+
+			"5.0 on, the default is rhel-10, and a NodePool cannot return to rhel-9", from, from),
+	}}
 }
 
 // checkPullPolicy fails if the signature policy with which this host will pull the image refuses it: that of a node,

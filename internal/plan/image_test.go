@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 func TestDecideImage(t *testing.T) {
@@ -85,5 +86,33 @@ func TestPullFiles(t *testing.T) {
 		"/etc/systemd/system/rpm-ostreed.service.d/10-mco-default-env.conf", "/etc/mco/proxy.env",
 	}, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func TestImageOfAnotherRHELIsAnnounced(t *testing.T) {
+	of := func(rhel string) *software.Contents { return &software.Contents{RHEL: rhel} }
+	coreOS := hostinfo.OSRelease{ID: "rhel", Variant: "coreos", Version: "9.8"}
+	for name, test := range map[string]struct {
+		host hostinfo.OSRelease
+		next *software.Contents
+		want string
+	}{
+		"the same":                   {coreOS, of("9.10"), ""},
+		"RHEL 10":                    {coreOS, of("10.2"), "from RHEL 9 to RHEL 10"},
+		"unknown contents":           {coreOS, nil, ""},
+		"unknown RHEL":               {coreOS, of(""), ""},
+		"RHEL CoreOS of OpenShift 4": {hostinfo.OSRelease{ID: "rhcos", Like: []string{"rhel"}, Version: "4.18"}, of("9.6"), ""},
+	} {
+		found := checkStream(test.host, test.next)
+		if len(found) == 0 {
+			if test.want != "" {
+				t.Errorf("%s: no finding", name)
+			}
+			continue
+		}
+		if test.want == "" || !strings.Contains(found[0].Message, test.want) || found[0].RefusesJoin ||
+			!strings.Contains(string(found[0].Remedy), "spec.osImageStream.name: rhel-9") {
+			t.Errorf("%s: %+v", name, found)
+		}
 	}
 }

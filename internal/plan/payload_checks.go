@@ -71,11 +71,8 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api,
 		NodeName: b.checkIdentity(ctx, log, p), Logins: b.checkLogins(ctx, p),
 	}
-	if b.Host.Facts.Class() != hostinfo.CoreOS { // there, the machine-config-daemon installs them
-		facts.KernelType, facts.KernelPackages = machineConfig.KernelType, p.KernelPackages
-		if facts.MissingExtensions, err = b.missingExtensions(ctx, p.Extensions); err != nil {
-			return v, err
-		}
+	if err := b.addExtensionFacts(ctx, p, &facts); err != nil {
+		return v, err
 	}
 	if b.Software != nil {
 		facts.Arch = b.Software.Arch
@@ -132,16 +129,26 @@ func readOnlyDirectories(p *Plan) []string {
 	return found
 }
 
-// missingExtensions returns the extensions whose packages are not all installed, nil without rpm.
-func (b *Builder) missingExtensions(ctx context.Context, extensions []adapt.Extension) ([]preflight.Extension, error) {
-	if len(extensions) == 0 || !dnf.IsAvailable() {
-		return nil, nil
+// addExtensionFacts adds facts about the extensions and the kernel type of the payload. On RHEL CoreOS, the
+// machine-config-daemon layers them onto the image at the first boot. On platform None, no controller layers them onto
+// a later image (machine-config-operator, pkg/daemon/update.go, applyLayeredOSChanges).
+func (b *Builder) addExtensionFacts(ctx context.Context, p *Plan, facts *preflight.PayloadFacts) error {
+	isFirstBoot, err := b.Host.Files.Exists(ignition.MachineConfigPath)
+	if err != nil || b.RollsBackImage(p) || (isFirstBoot && b.Host.Facts.Class() == hostinfo.CoreOS) {
+		return err // the previous deployment has its packages, and the first boot will install them
+	}
+	facts.KernelType, facts.KernelPackages = b.Payload.MachineConfig().KernelType, p.KernelPackages
+	facts.BootsImage = p.Image != nil
+	if facts.BootsImage {
+		facts.MissingExtensions = compareExtensions(p.Extensions, nil)
+		return nil
+	}
+	if len(p.Extensions) == 0 || !dnf.HasRPM() {
+		return nil
 	}
 	installed, err := b.PackageHost.Installed(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return compareExtensions(extensions, installed), nil
+	facts.MissingExtensions = compareExtensions(p.Extensions, installed)
+	return err
 }
 
 // compareExtensions returns the extensions with the packages that are not installed. Extensions without

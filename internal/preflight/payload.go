@@ -25,6 +25,7 @@ type PayloadFacts struct {
 	KernelType        string      // that the payload requires; "" for any
 	KernelPackages    string      // of the kernel type; "" if they are unknown
 	MissingExtensions []Extension // of the payload
+	BootsImage        bool        // the host boots another image, without extensions and kernel type
 	MissingUnits      []string    // required units that do not exist, with the package
 	MissingPrograms   []Program   // commands of the payload's units
 	Packages          error       // nil if the node's packages are or will be installed
@@ -136,10 +137,16 @@ func checkKernelType(f PayloadFacts) []report.Finding {
 		return nil
 	}
 	releases := kernelReleases[f.KernelType]
+	if releases == nil && f.wasProvisioned() {
+		return f.warnUnknown("kernel type " + f.KernelType)
+	}
 	if releases == nil {
 		return errorFinding("# remove spec.kernelType from the MachineConfigs of the NodePool, or use a newer version of "+
 			"the agent",
 			"the payload requires a kernel of the unknown type %s", f.KernelType)
+	}
+	if f.isLayeredOnly() {
+		return f.refuseLayered("kernel type "+f.KernelType, !f.BootsImage && releases.MatchString(f.Host.Kernel))
 	}
 	if releases.MatchString(f.Host.Kernel) {
 		return nil
@@ -156,6 +163,14 @@ func checkKernelType(f PayloadFacts) []report.Finding {
 func checkExtensions(f PayloadFacts) []report.Finding {
 	var findings []report.Finding
 	for _, extension := range f.MissingExtensions {
+		if f.wasProvisioned() && extension.Packages == nil {
+			findings = append(findings, f.warnUnknown("extension "+extension.Name)...)
+			continue
+		}
+		if f.isLayeredOnly() {
+			findings = append(findings, f.refuseLayered("extension "+extension.Name, false)...)
+			continue
+		}
 		if extension.Packages == nil {
 			findings = append(findings,
 				errorFinding("# remove the extension from the MachineConfigs of the NodePool, or use a newer version of the agent",
@@ -167,6 +182,29 @@ func checkExtensions(f PayloadFacts) []report.Finding {
 			"the payload requires the extension %s, but packages are not installed: %s", extension.Name, packages)...)
 	}
 	return findings
+}
+
+// isLayeredOnly reports whether only the first boot of the host installs extensions and kernel types: it runs an image
+// of RHEL CoreOS, or boots one.
+func (f PayloadFacts) isLayeredOnly() bool { return f.BootsImage || f.Host.Class() == hostinfo.CoreOS }
+
+// wasProvisioned reports whether the first boot of RHEL CoreOS may have installed extensions and kernel types.
+func (f PayloadFacts) wasProvisioned() bool { return f.isLayeredOnly() && !f.BootsImage }
+
+func (f PayloadFacts) warnUnknown(what string) []report.Finding {
+	return warningFinding("rpm-ostree status # lists what the first boot has installed",
+		"the payload requires the unknown %s: whether it is installed is not checked", what)
+}
+
+// refuseLayered returns a finding if an extension or a kernel type is not installed on RHEL CoreOS.
+func (f PayloadFacts) refuseLayered(what string, isInstalled bool) []report.Finding {
+	missing := "is not installed on this host"
+	if f.BootsImage {
+		missing = "would be missing in the image that the host boots next"
+	}
+	return errorIf(!isInstalled, "# drain the node if it runs pods, and provision the host again with the user data of "+
+		"the NodePool; or remove the requirement from its MachineConfigs, or use another NodePool",
+		"the payload requires the %s, which %s: only the first boot of RHEL CoreOS installs it", what, missing)
 }
 
 // checkCgroup checks the kernel arguments of the payload. From 4.14 on, payloads request

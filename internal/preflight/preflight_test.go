@@ -155,6 +155,28 @@ func TestPayloadChecks(t *testing.T) {
 			},
 			report.Refused,
 		},
+		"unknown extension and kernel of a provisioned host": {
+			func(f *PayloadFacts) {
+				f.Host.OSTree, f.Host.OS.Variant, f.KernelType = true, "coreos", "of-tomorrow"
+				f.MissingExtensions = []Extension{{"of-tomorrow", nil}}
+			},
+			[]report.Finding{
+				{Check: "kernel-type", Severity: report.SeverityWarning},
+				{Check: "extensions", Severity: report.SeverityWarning},
+			},
+			report.Success,
+		},
+		"unknown extension and kernel of another image": {
+			func(f *PayloadFacts) {
+				f.BootsImage, f.KernelType = true, "of-tomorrow"
+				f.MissingExtensions = []Extension{{"of-tomorrow", nil}}
+			},
+			[]report.Finding{
+				{Check: "kernel-type", Severity: report.SeverityProblem},
+				{Check: "extensions", Severity: report.SeverityProblem},
+			},
+			report.Refused,
+		},
 		"FIPS host": {
 			func(f *PayloadFacts) { f.Host.FIPS = true },
 			[]report.Finding{{Check: "fips", Severity: report.SeverityProblem}},

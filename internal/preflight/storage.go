@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -78,10 +79,27 @@ func checkOverlaySize(f PayloadFacts) []report.Finding {
 		return errorFinding("# mount an XFS file system with the option pquota at /var/lib/containers\n"+without,
 			"%s%s: CRI-O requires XFS with project quotas for this limit", what, f.Storage.Type)
 	case f.Storage.MountPoint == "/":
-		return errorFinding("grubby --update-kernel=ALL --args=rootflags=pquota # then reboot this host\n"+without,
-			"%smounted without project quotas: CRI-O would not start", what)
+		flags := report.ShellWord("rootflags=" + quotaFlags(f.Host.Cmdline))
+		remedy := report.Remedyf("grubby --update-kernel=ALL --args=%s # then reboot this host\n"+without, flags)
+		return errorFinding(remedy, "%smounted without project quotas: CRI-O would not start", what)
 	}
 	return errorFinding(report.Remedyf("findmnt --fstab %s # add pquota to the options in /etc/fstab, then reboot\n%s",
 		f.Storage.MountPoint, without),
 		"%smounted without project quotas: CRI-O would not start", what)
+}
+
+// quotaFlags returns the mount options of the root file system in a kernel command line, with project quotas. grubby
+// replaces all of them.
+func quotaFlags(cmdline []string) string {
+	var options []string
+	for _, word := range cmdline {
+		if value, found := strings.CutPrefix(strings.Trim(word, `"`), "rootflags="); found {
+			for option := range strings.SplitSeq(strings.Trim(value, `"`), ",") {
+				if option != "" && option != "noquota" {
+					options = lists.AppendMissing(options, option)
+				}
+			}
+		}
+	}
+	return strings.Join(append(options, "pquota"), ",")
 }

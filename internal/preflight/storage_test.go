@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -69,6 +70,28 @@ func TestOverlaySizeNeedsProjectQuotas(t *testing.T) {
 		if (message == "") != (test.want == "") || !strings.Contains(message, test.want) ||
 			!strings.Contains(remedy, test.remedy) {
 			t.Errorf("%s: %q, %q; want %q, %q", name, message, remedy, test.want, test.remedy)
+		}
+	}
+}
+
+// grubby --args replaces the value of rootflags: the remedy contains the options that the host has.
+func TestQuotaRemedyKeepsRootFlags(t *testing.T) {
+	for cmdline, want := range map[string]string{
+		"root=UUID=1 ro":                                  "rootflags=pquota",
+		"ro rootflags=subvol=root quiet":                  "rootflags=subvol=root,pquota",
+		"rootflags=noquota,inode64":                       "rootflags=inode64,pquota",
+		"rootflags=uquota rootflags=x-a=1,uquota,":        "rootflags=uquota,x-a=1,pquota",
+		`rootflags="discard,logbufs=8" norootflags=other`: "rootflags=discard,logbufs=8,pquota",
+	} {
+		facts := PayloadFacts{OverlaySize: "8Gi", Storage: FileSystem{"/", "xfs", nil}}
+		facts.Host.Cmdline = strings.Fields(cmdline)
+		for _, class := range []hostinfo.Class{hostinfo.PackageMode, hostinfo.Bootc} {
+			result := Result{Findings: checkOverlaySize(facts)}.ForClass(class)
+			command, _, _ := strings.Cut(string(result.Findings[0].Remedy), " # ")
+			words := strings.Fields(command)
+			if got := words[len(words)-1]; !strings.HasSuffix(got, "="+want) {
+				t.Errorf("%s: %q: %q, want %q", class, cmdline, command, want)
+			}
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (m *nodeMonitor) repairActive(ctx context.Context, active []Change) bool {
 	if !m.Config.Repair {
 		return false
 	}
-	change, due := nextRepair(active, m.repairs.records, time.Now())
+	change, due := nextRepair(repairable(active, m.state.Hosted), m.repairs.records, time.Now())
 	if !due || !m.mayChangeHost(ctx) {
 		return false
 	}

@@ -42,6 +42,15 @@ func nextRepair(active []Change, history []joinstate.Repair, now time.Time) (Cha
 	return Change{}, false
 }
 
+// repairable returns the findings that the service may repair. On a standalone cluster, the machine-config-daemon
+// applies updates of the pool, which are drift: the service would revert them.
+func repairable(active []Change, isHosted bool) []Change {
+	if isHosted {
+		return active
+	}
+	return slices.DeleteFunc(slices.Clone(active), func(c Change) bool { return c.Reason == report.ConfigurationDrift })
+}
+
 // mayRepair reports whether earlier repairs permit another one. The first repair of a finding
 // is immediate. A finding of which an earlier process made repairs counts as the same. Times in the future
 // are those of a wrong clock and are skipped.

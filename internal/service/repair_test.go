@@ -20,6 +20,17 @@ func activeChange(reason report.Reason, since time.Time) Change {
 	return Change{Finding: report.Finding{Reason: reason, Message: string(reason)}, Since: since}
 }
 
+// The machine-config-daemon of a standalone cluster changes files, which a repair would revert.
+func TestDriftOfStandaloneClustersIsNotRepaired(t *testing.T) {
+	active := []Change{activeChange(report.ConfigurationDrift, time.Time{}), activeChange(report.NodeDeleted, time.Time{})}
+	if got := repairable(active, false); len(got) != 1 || got[0].Reason != report.NodeDeleted {
+		t.Errorf("standalone: %v", got)
+	}
+	if got := repairable(active, true); len(got) != 2 {
+		t.Errorf("hosted: %v", got)
+	}
+}
+
 func TestNextRepair(t *testing.T) {
 	now := time.Unix(1795290000, 0)
 	since := now.Add(-time.Minute)

@@ -143,7 +143,8 @@ func (d *decision) explainImage() {
 	inImage := slices.ContainsFunc(absent, func(c Choice) bool { return contents.find(c.Package) != "" })
 	switch major := contents.RHELMajor(); {
 	case inImage && major > 0 && major != d.rhel:
-		d.addFinding(report.SeverityProblem, report.Remedyf("# use a host that runs RHEL %d", major),
+		d.addFinding(report.SeverityProblem, report.Remedyf("# use a host that runs RHEL %d, or the user data of a "+
+			"NodePool with spec.osImageStream.name: rhel-%d (from OpenShift 5.0 on, the default is rhel-10)", major, d.rhel),
 			"the packages are not unpacked from the OS image, because it contains RHEL %d, but this host runs RHEL %d",
 			major, d.rhel)
 	case len(absent) > 0 && len(contents.Packages) == 0 && d.facts.Source == config.SoftwareImage:

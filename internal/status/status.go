@@ -41,6 +41,7 @@ type Document struct {
 	Staged       *Staged                      `json:"staged,omitempty" doc:"what upgrade --stage has prepared, if any"`
 	Unused       []UnusedSoftware             `json:"unusedSoftware,omitempty" doc:"unpacked software that does not run"`
 	Drift        []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join"`
+	Maintained   []string                     `json:"maintained,omitempty" doc:"files of the join that components of the cluster have rewritten, which is no drift"`
 	Units        map[string]systemd.UnitState `json:"units" doc:"states of units; empty without systemd"`
 	Bridge       *ovs.Status                  `json:"bridge,omitempty" doc:"state of br-ex"`
 	Node         *node.Status                 `json:"node,omitempty" doc:"state of the Node; absent if unreadable"`
@@ -190,6 +191,8 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 	drift, err := host.Ledger.Drift(ctx)
 	document.addError(err)
 	document.Drift = ledger.Publish(drift)
+	document.Maintained, err = host.Ledger.Maintained(ctx)
+	document.addError(err)
 	document.CommandResult = report.ResultOf(document.Err())
 	return document, nil
 }

@@ -72,6 +72,9 @@ func (d Document) Print(page *report.Page, now time.Time) {
 		page.Remedy(finding.Remedy)
 	}
 	d.printDrift(page, row)
+	for _, one := range d.Maintained {
+		row("kept", report.EscapeLine(one)+": written by the cluster since the join")
+	}
 	for _, text := range d.Errors {
 		row("not read", page.Warn(text))
 	}

@@ -13,8 +13,9 @@ import (
 
 const (
 	statusRemedy = "rpm-ostree status"
-	// layeredRemedy removes packages that were layered onto the image.
-	layeredRemedy = "rpm-ostree status # add the packages to the image instead: rpm-ostree reset"
+	// layeredRemedy names no command that removes all packages: those of extensions and kernel types belong to the node.
+	layeredRemedy = "rpm-ostree status # extensions and kernel types of the NodePool: provision the host again with its " +
+		"user data; other packages: add them to the image, and remove them from this host with rpm-ostree uninstall"
 )
 
 // CheckStageable returns the reasons why an image with the digest must not be staged. A pinned deployment is none: it

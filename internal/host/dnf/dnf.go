@@ -26,6 +26,9 @@ type Host struct {
 // IsAvailable reports whether this host has rpm and dnf.
 func IsAvailable() bool { return command.Exists("rpm") && command.Exists("dnf") }
 
+// HasRPM reports whether this host has rpm, which lists the installed packages.
+func HasRPM() bool { return command.Exists("rpm") }
+
 // Package is an installed or available package.
 type Package struct {
 	Name       string `json:"name"`

@@ -17,9 +17,14 @@ func HasSysctl(name string) bool {
 
 // HasModule reports whether a kernel module is loaded, built in or loadable.
 func HasModule(ctx context.Context, name string) bool {
-	if fileExists("/sys/module/" + strings.ReplaceAll(name, "-", "_")) {
+	if IsModuleLoaded(name) {
 		return true
 	}
 	_, err := command.Run(ctx, "modprobe", "--dry-run", "--quiet", "--", name)
 	return err == nil
+}
+
+// IsModuleLoaded reports whether a kernel module is loaded, or built in and listed in /sys/module.
+func IsModuleLoaded(name string) bool {
+	return fileExists("/sys/module/" + strings.ReplaceAll(name, "-", "_"))
 }

@@ -38,11 +38,16 @@ type Input struct {
 	UnitFileState func(name string) string // state as printed by `systemctl is-enabled`, "" for no unit
 	HasSysctl     func(name string) bool   // whether the running kernel has the sysctl; the name has dots
 	HasModule     func(name string) bool   // whether the module is built in, loaded or loadable
+	// IsModuleLoaded reports whether the module is loaded or built in.
+	IsModuleLoaded func(name string) bool
+
+	HasDevice     func(path string) bool // whether a path below /dev exists; nil if it is unknown
+	HasFileSystem func(path string) bool // whether a file system is mounted at the path, without a bind mount
 }
 
 // ToHost returns the plan of a payload for a host. It is a pure function of its arguments and
 // changes nothing. Parts that the agent cannot apply are an error before anything is
-// written: disks, payloads of another platform, and entries that conflict with files of the
+// written: disks except on RHEL CoreOS, payloads of another platform, and entries that conflict with files of the
 // host. The error names all conflicting entries.
 func ToHost(payload *ignition.Payload, in Input) (*Plan, error) {
 	p, err := newPlanner(payload, in)
@@ -54,6 +59,12 @@ func ToHost(payload *ignition.Payload, in Input) (*Plan, error) {
 	}
 	if err := p.checkPlatform(); err != nil {
 		return nil, err
+	}
+	if err := p.checkMounts(); err != nil {
+		return nil, err
+	}
+	if !p.isAdapted() {
+		p.noteDisks()
 	}
 	p.planAccounts()
 	user, group := accounts.Announced(p.plan.Accounts, in.User, in.Group)

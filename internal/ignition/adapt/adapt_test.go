@@ -31,15 +31,16 @@ var update = flag.Bool("update", false, "write the golden files again")
 func plainHost() Input {
 	has := []string{"basic.target", "network-online.target", "crio.service", "chronyd.service"}
 	return Input{
-		Facts:         hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64", CgroupV2: true},
-		Hosted:        true,
-		NodePool:      "clusters/demo-workers",
-		HasUnit:       func(name string) bool { return slices.Contains(has, name) },
-		UnitFileState: func(string) string { return "enabled" },
-		HasSysctl:     func(name string) bool { return name != "kernel.absent" },
-		HasModule:     func(name string) bool { return name != "absent_module" },
-		Tree:          emptyTree{},
-		User:          map[string]int{"root": 0, "openvswitch": 991},
+		Facts:          hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64", CgroupV2: true},
+		Hosted:         true,
+		NodePool:       "clusters/demo-workers",
+		HasUnit:        func(name string) bool { return slices.Contains(has, name) },
+		UnitFileState:  func(string) string { return "enabled" },
+		HasSysctl:      func(name string) bool { return name != "kernel.absent" },
+		HasModule:      func(name string) bool { return name != "absent_module" },
+		IsModuleLoaded: func(name string) bool { return name != "nf_conntrack" },
+		Tree:           emptyTree{},
+		User:           map[string]int{"root": 0, "openvswitch": 991},
 	}
 }
 

@@ -32,6 +32,7 @@ var conditions = map[string]func(p *planner, about subject) bool{
 	"updates-its-image":      func(p *planner, _ subject) bool { return p.in.HasUnit(imageUpdateService) },
 	"readable-by-others":     func(_ *planner, e subject) bool { return e.mode&0o077 != 0 },
 	"has-secret":             hasSecret,
+	"is-unit-file":           isUnitFile,
 	"empty":                  func(_ *planner, e subject) bool { return e.content == "" },
 	"excludes-ifcfg-plugin":  excludesIfcfgPlugin,
 	"sets-dhcp-identity":     setsAnyKey("ipv6.dhcp-duid", "ipv6.dhcp-iaid", "ipv4.dhcp-client-id"),
@@ -108,6 +109,13 @@ func hasSecret(_ *planner, e subject) bool {
 		ignition.BootstrapKubeconfigPath, "/etc/mcs-machine-config-content.json", "/var/lib/kubelet/config.json",
 	}
 	return slices.Contains(known, e.path) || ignition.ContainsSecret([]byte(e.content))
+}
+
+// isUnitFile reports whether the path has the suffix of a unit that systemd starts (systemd.unit(5)).
+func isUnitFile(_ *planner, e subject) bool {
+	return slices.Contains([]string{
+		".service", ".socket", ".mount", ".automount", ".swap", ".target", ".path", ".timer", ".slice",
+	}, path.Ext(e.path))
 }
 
 func lacksNmstateFiles(p *planner, _ subject) bool {

@@ -126,8 +126,8 @@ func (p *planner) loadedUnits() []string {
 // next boot: those in /etc/sysctl.d and /etc/modules-load.d, in the order in which systemd reads
 // them. Other files of the host are ignored.
 func (p *planner) planKernelSettings() {
-	p.plan.Sysctls = p.readSettings(ledger.Sysctl, "/etc/sysctl.d", p.parseSysctl)
 	p.plan.Modules = p.readSettings(ledger.Module, "/etc/modules-load.d", p.parseModule)
+	p.plan.Sysctls = p.readSettings(ledger.Sysctl, "/etc/sysctl.d", p.parseSysctl)
 	if !p.isForwardingManaged() {
 		return
 	}
@@ -193,10 +193,15 @@ func (p *planner) parseSysctl(line string) (name, value, rule, reason string) {
 	case isForwardingSysctl(name) && p.isForwardingManaged():
 		return name, "", "forwarding",
 			"the value of the running kernel is managed by OVN-Kubernetes, which sets it at each start"
-	case name != "" && !p.in.HasSysctl(name):
+	case name != "" && !p.in.HasSysctl(name) && !p.loadsModules():
 		return name, "", "sysctl-absent", "the running kernel does not have this sysctl"
 	}
 	return name, strings.Join(strings.Fields(value), " "), "", ""
+}
+
+// loadsModules reports whether the join loads modules, with which the kernel can get more sysctls.
+func (p *planner) loadsModules() bool {
+	return slices.ContainsFunc(p.plan.Modules, func(c ledger.Change) bool { return !p.in.IsModuleLoaded(c.Target) })
 }
 
 func (p *planner) parseModule(line string) (name, value, rule, reason string) {

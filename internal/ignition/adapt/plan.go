@@ -95,7 +95,7 @@ func (n Note) String() string {
 
 // Changes returns all changes that precede the start of kubelet, in order.
 func (p *Plan) Changes() []ledger.Change {
-	return slices.Concat(p.KernelArguments, p.Files, p.Units, p.Sysctls, p.Modules, p.HostSettings)
+	return slices.Concat(p.KernelArguments, p.Files, p.Units, p.Modules, p.Sysctls, p.HostSettings)
 }
 
 // countNotes returns the number of notes with an action.

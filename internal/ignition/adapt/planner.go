@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -22,6 +23,7 @@ type planner struct {
 	rules     []rule // those of the table, after those that exclude entries
 	kubelet   ignition.KubeletConfig
 	plan      *Plan
+	grouped   map[string][]string   // the subjects of a rule's only note, by name of the rule
 	ruleNames map[string]string     // name of the rule that changed an entry, by path
 	provided  map[string]types.Unit // units with contents in the payload that no rule skips
 	needed    map[string]string     // required units with the reason
@@ -38,6 +40,7 @@ func newPlanner(payload *ignition.Payload, in Input) (*planner, error) {
 		table:     rulesTable,
 		rules:     append(excludeRules(in.Exclude, in.Hosted), rulesTable.Rules...),
 		plan:      &Plan{NodePool: in.NodePool},
+		grouped:   map[string][]string{},
 		ruleNames: map[string]string{},
 		provided:  map[string]types.Unit{},
 	}
@@ -88,6 +91,15 @@ func (p *planner) addRuleNote(subject string, r *rule) {
 	if p.loadsConfig(r) {
 		note.Reason = r.Loader.Reason
 	}
+	if r.Group {
+		p.grouped[r.Name] = lists.AppendMissing(p.grouped[r.Name], subject)
+		note.Subject = report.AbbreviateList(p.grouped[r.Name])
+		isSame := func(other Note) bool { return other.Rule == r.Name }
+		if at := slices.IndexFunc(p.plan.Notes, isSame); at >= 0 {
+			p.plan.Notes[at] = note
+			return
+		}
+	}
 	if !slices.Contains(p.plan.Notes, note) {
 		p.plan.Notes = append(p.plan.Notes, note)
 	}
@@ -123,7 +135,7 @@ func (p *planner) planAccounts() {
 func (p *planner) adaptStorage() types.Storage {
 	adapted := p.payload.Config.Storage
 	isSkipped := func(node types.Node) bool {
-		_, stays := p.applyRule(kindFile, node.Path, node.Path, subject{})
+		_, stays := p.applyRule(kindFile, node.Path, node.Path, subject{path: node.Path})
 		return !stays
 	}
 	adapted.Directories = slices.DeleteFunc(slices.Clone(adapted.Directories), func(dir types.Directory) bool {

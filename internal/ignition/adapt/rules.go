@@ -85,6 +85,7 @@ type rule struct {
 	When   []string     `json:"when"`
 	Effect effect       `json:"effect"`
 	Reason string       `json:"reason"`
+	Group  bool         `json:"group"`
 	Images bool         `json:"images"`
 	Loader configLoader `json:"loader"`
 }

@@ -95,7 +95,11 @@ func (p *planner) planStarts() {
 		case !found || change.Desired.Enabled != "enabled":
 		case staysActive(u):
 			p.plan.StartUnits = append(p.plan.StartUnits, u.Name)
-		case p.isAdapted() && !slices.Contains(ofRelease, u.Name) && (!hasContents(u) || isStartedAtBoot(u)):
+		case p.isAdapted() && slices.Contains([]string{".mount", ".automount", ".swap"}, path.Ext(u.Name)):
+			p.addReport(u.Name, "next-boot-mount", "enabled, but not mounted by the join: from the next boot on, a mounted "+
+				"file system hides what its directory contains now")
+		case p.isAdapted() && !slices.Contains(ofRelease, u.Name) &&
+			(!hasContents(u) || isStartedAtBoot(u) || isStartedEarly(u)):
 			p.addReport(u.Name, "next-boot", "enabled, but neither started nor restarted by the join; "+
 				"to start it before the next boot: systemctl restart "+u.Name)
 		}
@@ -105,11 +109,21 @@ func (p *planner) planStarts() {
 // isStartedAtBoot reports whether a unit is started once per boot by a target that a running host
 // has already reached.
 func isStartedAtBoot(u types.Unit) bool {
-	targets := []string{"multi-user.target", "default.target", "timers.target", "sockets.target", "paths.target"}
+	return isWantedBy(u, "multi-user.target", "default.target", "timers.target", "sockets.target", "paths.target")
+}
+
+// isWantedBy reports whether the unit is enabled for one of the targets.
+func isWantedBy(u types.Unit, targets ...string) bool {
 	wanting := strings.Join(sectionValues(u, "Install", "WantedBy", "RequiredBy"), " ")
 	return path.Ext(u.Name) != ".target" && slices.ContainsFunc(strings.Fields(wanting), func(target string) bool {
 		return slices.Contains(targets, target)
 	})
+}
+
+// isStartedEarly reports whether a target of the early boot starts the unit, which the join does not.
+func isStartedEarly(u types.Unit) bool {
+	return isWantedBy(u, "sysinit.target", "basic.target", "local-fs.target", "remote-fs.target", "network-pre.target",
+		"network.target", "network-online.target", "graphical.target")
 }
 
 // staysActive reports whether a unit of the payload is started at boot and then stays active: a

@@ -40,6 +40,10 @@ func (p *planner) noteUnsupported() {
 
 // addUninstalled adds a note for packages that the agent does not install.
 func (p *planner) addUninstalled(subject, rule, reason, packages, comment string) {
+	if !p.isAdapted() {
+		p.addUnsupported(subject, rule, reason+"; machine-config-daemon-firstboot.service does, at the first boot only", "")
+		return
+	}
 	if packages == "" {
 		p.addUnsupported(subject, rule, reason+", and its packages are unknown", "")
 		return
@@ -56,7 +60,7 @@ type Extension struct {
 // extensionPackages returns the packages of an extension, "" for an unknown one.
 func (p *planner) extensionPackages(extension string) string {
 	packages := p.table.Extensions[extension]
-	if _, found := p.findUnit("openvswitch-ipsec.service"); found && extension == "ipsec" {
+	if _, found := p.findUnit("openvswitch-ipsec.service"); found && extension == "ipsec" && p.isAdapted() {
 		packages += " openvswitch3.5-ipsec"
 	}
 	return packages

@@ -77,6 +77,18 @@ func TestUnsupportedSettingsAreNoted(t *testing.T) {
 	}
 }
 
+func TestExtensionsOfRHCOSAreNotOfTheImage(t *testing.T) {
+	config := `{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"` + ignition.MachineConfigPath + `","contents":` +
+		ignitiontest.InlineContent(`{"metadata":{"name":"r"},"spec":{"kernelType":"realtime","extensions":["ipsec"]}}`) + `}]}}`
+	for _, note := range adaptConfig(t, config, func(in *Input) {
+		in.Facts.OSTree, in.Facts.OS.Variant = true, "coreos"
+	}).Notes {
+		if note.Action == Unsupported && (note.Remedy != "" || !strings.Contains(note.Reason, "at the first boot only")) {
+			t.Errorf("note %+v", note)
+		}
+	}
+}
+
 // From OpenShift 5.0 on, Open vSwitch has a unit of its own for IPsec.
 func TestPackagesOfExtensions(t *testing.T) {
 	for units, want := range map[string]string{

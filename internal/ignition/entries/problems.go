@@ -21,6 +21,7 @@ import (
 type problems struct {
 	config []string // problems of the config
 	tree   []string // obstacles in the tree
+	disks  []string // sections of the config that only the first boot of a machine applies
 	link   string   // the first path below a symbolic link that is not followed
 }
 
@@ -32,7 +33,7 @@ func (p *problems) addTree(format string, args ...any) {
 	p.tree = append(p.tree, fmt.Sprintf(format, args...))
 }
 
-func (p *problems) hasAny() bool { return len(p.config)+len(p.tree) > 0 }
+func (p *problems) hasAny() bool { return len(p.config)+len(p.disks)+len(p.tree) > 0 }
 
 func (p *problems) asFailure() error {
 	code, remedy := report.Failed, report.Remedy(
@@ -41,11 +42,15 @@ func (p *problems) asFailure() error {
 		remedy = report.Remedyf("namei -l %s # lists the owner of each path component; "+
 			"replace the link with a directory, or change the path in the config", report.ShellWord(p.link))
 	}
-	if len(p.config) > 0 {
+	switch {
+	case len(p.config) > 0:
 		code, remedy = report.Usage, "# correct the entries in the config"
+	case len(p.disks) > 0:
+		code, remedy = report.Usage, "# use the user data of a NodePool without these sections, or remove them from the "+
+			"MachineConfigs of this one (spec.config); the disks of this host are those of its installation"
 	}
 	return report.Fail(code, remedy, "the config cannot be applied, nothing was changed: %s",
-		report.AbbreviateList(slices.Concat(p.config, p.tree)))
+		report.AbbreviateList(slices.Concat(p.config, p.disks, p.tree)))
 }
 
 // obstacle is a file in the tree that prevents an entry.
@@ -119,8 +124,13 @@ func checkConfig(in Input, found *problems) {
 		{len(in.Storage.Luks), "encrypted disks (storage.luks)"},
 		{len(in.Storage.Filesystems), "file systems (storage.filesystems)"},
 	} {
-		if section.n > 0 {
-			found.addConfig("the config has %s, which can only be created at the first boot of a machine", section.what)
+		text := fmt.Sprintf("the config has %s, which can only be created at the first boot of a machine", section.what)
+		switch {
+		case section.n == 0 || in.Provisioned:
+		case in.Strict:
+			found.config = append(found.config, text)
+		default:
+			found.disks = append(found.disks, text)
 		}
 	}
 	for _, node := range Nodes(in.Storage) {

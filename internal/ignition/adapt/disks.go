@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package adapt
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// noteDisks adds a note for each partition, RAID, encrypted device and file system of the payload. On RHEL CoreOS,
+// Ignition creates them at the first boot; on other hosts, the payload is refused.
+func (p *planner) noteDisks() {
+	storage := p.payload.Config.Storage
+	for _, disk := range storage.Disks {
+		for _, partition := range disk.Partitions {
+			label := ptr.Deref(partition.Label, "")
+			exists := p.hasDevice("/dev/disk/by-partlabel/" + udevName.Replace(label))
+			p.noteDisk("partition "+label+" of "+disk.Device, label != "", exists)
+		}
+	}
+	for _, raid := range storage.Raid {
+		p.noteDisk("RAID "+raid.Name, true, p.hasDevice("/dev/md/"+raid.Name))
+	}
+	for _, luks := range storage.Luks {
+		p.noteDisk("encrypted device "+luks.Name, true, p.hasDevice("/dev/mapper/"+luks.Name))
+	}
+	for _, fileSystem := range storage.Filesystems {
+		label, at := ptr.Deref(fileSystem.Label, ""), ptr.Deref(fileSystem.Path, "")
+		switch {
+		case at != "" && at != "/":
+			p.noteDisk("file system "+at, true, p.in.HasFileSystem != nil && p.in.HasFileSystem(at))
+		case label != "":
+			p.noteDisk("file system "+label, true, p.hasDevice("/dev/disk/by-label/"+udevName.Replace(label)))
+		default:
+			p.noteDisk("file system of "+fileSystem.Device, true, p.hasDevice(fileSystem.Device))
+		}
+	}
+}
+
+func (p *planner) hasDevice(device string) bool {
+	return p.in.HasDevice != nil && p.in.HasDevice(device)
+}
+
+// udevName encodes a label as udev does in the names of its links.
+var udevName = strings.NewReplacer(" ", `\x20`, "/", `\x2f`)
+
+func (p *planner) noteDisk(subject string, isComparable, exists bool) {
+	note := Note{Subject: subject, Action: Skip, Rule: "first-boot-disk"}
+	switch {
+	case !isComparable || p.in.HasDevice == nil:
+		note.Reason = "left to the first boot of RHEL CoreOS; the agent does not create it"
+	case exists:
+		note.Reason = "exists on this host: applied at the first boot"
+	default:
+		note.Action, note.Reason = Unsupported, "not applied on this host: only the first boot of RHEL CoreOS creates it"
+		note.Remedy = "# provision the host again with the user data of the NodePool, if its pods need it"
+	}
+	p.plan.Notes = append(p.plan.Notes, note)
+}
+
+// checkMounts refuses units of the payload because of which the host would not boot: they mount a device that does not
+// exist, and local-fs.target requires them. systemd starts the emergency shell then (bootup(7)).
+func (p *planner) checkMounts() error {
+	if p.in.HasDevice == nil {
+		return nil
+	}
+	var missing []string
+	drop := ""
+	for _, name := range slices.Sorted(maps.Keys(p.provided)) {
+		u := p.provided[name]
+		if !isEnabled(u) || path.Ext(name) != ".mount" ||
+			!slices.Contains(strings.Fields(strings.Join(sectionValues(u, "Install", "RequiredBy"), " ")), "local-fs.target") {
+			continue
+		}
+		options := strings.Split(strings.Join(sectionValues(u, "Mount", "Options"), ","), ",")
+		for _, device := range sectionValues(u, "Mount", "What") {
+			if strings.HasPrefix(device, "/dev/") && !p.in.HasDevice(device) && !slices.Contains(options, "nofail") {
+				missing = append(missing, name+" ("+device+")")
+				drop += " --payload-drop " + report.ShellWord(name)
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return report.Fail(report.Refused, report.Remedyf("lsblk -f # provision the host with these devices, use the user "+
+		"data of another NodePool, or exclude the units:%s", drop),
+		"the host would not boot: local-fs.target would require units of the payload whose devices do not exist: %s",
+		strings.Join(missing, ", "))
+}

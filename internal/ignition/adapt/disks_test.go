@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package adapt
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const disksOfTheFirstBoot = `{"ignition":{"version":"3.4.0"},"storage":{
+"disks":[{"device":"/dev/vda","partitions":[{"label":"var","startMiB":25000,"sizeMiB":0},{"label":"my data","startMiB":1},{"number":9}]}],
+"raid":[{"name":"md-data","level":"raid1","devices":["/dev/sdb","/dev/sdc"]}],
+"luks":[{"name":"root","label":"luks-root","device":"/dev/disk/by-partlabel/root","clevis":{"tpm2":true}}],
+"filesystems":[{"device":"/dev/disk/by-partlabel/var","format":"xfs","path":"/var"},
+{"device":"/dev/mapper/root","format":"xfs","label":"root","path":"/"},{"device":"/dev/vdb","format":"swap"}]}}`
+
+// What Ignition creates at the first boot of RHEL CoreOS is compared with the host. Other hosts are refused.
+func TestDisksOfTheFirstBoot(t *testing.T) {
+	provisioned := func(in *Input) {
+		in.Facts.OSTree, in.Facts.OS.Variant = true, "coreos"
+		in.HasDevice = func(string) bool { return true }
+		in.HasFileSystem = in.HasDevice
+	}
+	for name, test := range map[string]struct {
+		edit func(*Input)
+		want []string
+	}{
+		"applied": {provisioned, []string{
+			"skip partition var of /dev/vda: exists", "skip partition my data of /dev/vda: exists",
+			"skip partition  of /dev/vda: left", "skip RAID md-data: exists", "skip encrypted device root: exists",
+			"skip file system /var: exists", "skip file system root: exists", "skip file system of /dev/vdb: exists",
+		}},
+		"joins while it runs": {
+			func(in *Input) {
+				provisioned(in)
+				in.HasDevice = func(path string) bool {
+					return slices.Contains([]string{"/dev/disk/by-partlabel/my\\x20data", "/dev/disk/by-label/root"}, path)
+				}
+				in.HasFileSystem = func(string) bool { return false }
+			},
+			[]string{
+				"unmet partition var of /dev/vda: not", "skip partition my data of /dev/vda: exists",
+				"skip partition  of /dev/vda: left", "unmet RAID md-data: not",
+				"unmet encrypted device root: not", "unmet file system /var: not",
+				"skip file system root: exists", "unmet file system of /dev/vdb: not",
+			},
+		},
+		"plan for another host": {
+			func(in *Input) { provisioned(in); in.HasDevice, in.HasFileSystem = nil, nil },
+			[]string{
+				"skip partition var of /dev/vda: left", "skip partition my data of /dev/vda: left",
+				"skip partition  of /dev/vda: left", "skip RAID md-data: left", "skip encrypted device root: left",
+				"skip file system /var: left", "skip file system root: left", "skip file system of /dev/vdb: left",
+			},
+		},
+	} {
+		var got []string
+		for _, note := range adaptConfig(t, disksOfTheFirstBoot, test.edit).Notes {
+			if note.Rule == "first-boot-disk" {
+				got = append(got, string(note.Action)+" "+note.Subject+": "+strings.Fields(note.Reason)[0])
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	p, err := ignition.LoadPayload([]byte(disksOfTheFirstBoot))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, isImage := range []bool{false, true} {
+		in := plainHost()
+		in.Facts.OSTree = isImage
+		_, err := ToHost(p, in)
+		if remedy := string(report.RemedyOf(err)); report.CodeOf(err) != report.Usage ||
+			!strings.Contains(remedy, "the user data of a NodePool without") || strings.Contains(remedy, "in the config") {
+			t.Errorf("image mode %t: %v, remedy %q", isImage, err, remedy)
+		}
+	}
+}
+
+// A mount that local-fs.target requires, of a device that does not exist, ends each boot in the emergency shell.
+func TestMountsOfMissingDevicesAreRefused(t *testing.T) {
+	const head, required = `{"name":"var.mount","enabled":true,"contents":"[Mount]\nWhere=/var\nWhat=`,
+		`\n[Install]\nRequiredBy=local-fs.target\n"}`
+	const device = "/dev/disk/by-partlabel/var"
+	for name, test := range map[string]struct {
+		unit      string
+		edit      func(*Input)
+		isRefused bool
+	}{
+		"missing":   {unit: head + device + required, isRefused: true},
+		"exists":    {unit: head + "/dev/vdb" + required},
+		"unknown":   {unit: head + device + required, edit: func(in *Input) { in.HasDevice = nil }},
+		"excluded":  {unit: head + device + required, edit: func(in *Input) { in.Exclude = []string{"var.mount"} }},
+		"may fail":  {unit: head + device + `\nOptions=defaults,nofail` + required},
+		"NFS":       {unit: head + "nfs.example.com:/var" + required},
+		"not local": {unit: head + device + `\n[Install]\nWantedBy=multi-user.target\n"}`},
+		"disabled":  {unit: strings.Replace(head, "true", "false", 1) + device + required},
+		"RHEL CoreOS": {
+			unit: head + device + required, isRefused: true,
+			edit: func(in *Input) { in.Facts.OSTree, in.Facts.OS.Variant = true, "coreos" },
+		},
+	} {
+		p, err := ignition.LoadPayload([]byte(systemdConfig(test.unit)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := plainHost()
+		in.HasDevice = func(path string) bool { return path == "/dev/vdb" }
+		if test.edit != nil {
+			test.edit(&in)
+		}
+		_, err = ToHost(p, in)
+		isRefused := report.CodeOf(err) == report.Refused && strings.Contains(err.Error(), "var.mount ("+device+")")
+		if isRefused != test.isRefused || (err != nil && !isRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
