@@ -86,6 +86,7 @@ var progressChange = predicate.Funcs{
 var progressAnnotations = []string{
 	v1alpha1.AnnotationUserData, v1alpha1.AnnotationNextConfig, v1alpha1.AnnotationDesiredConfig, v1alpha1.AnnotationSlot,
 	v1alpha1.AnnotationState, v1alpha1.AnnotationCurrentConfig, v1alpha1.AnnotationFailedSlot, v1alpha1.AnnotationFailure,
+	v1alpha1.AnnotationBlocked,
 }
 
 // nodePoolOf returns the NodePool of a Node.

@@ -14,16 +14,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rollout"
 )
 
-// decide decides on a rollout. It reads each node that gets a slot, has failed without one, or is no longer failed, from
-// the API server: the cache may lack that the node has reached the configuration, or that it has it or not.
+// decide decides on a rollout. It reads each node that gets a slot, has failed without one, or is no longer failed,
+// from the API server: the cache may lack that the node has reached the configuration, or that it has it or not.
 func (r *rolloutReconciler) decide(
 	ctx context.Context, object *v1alpha1.NodeRollout, pool rollout.Pool, members []member, now time.Time,
 ) (rollout.Decision, error) {
-	failures := sets.New(lists.Map(object.Status.Failures, func(one v1alpha1.UpgradeFailure) string { return one.Node })...)
+	failures := sets.New[string]()
+	for _, failure := range object.Status.Failures {
+		failures.Insert(failure.Node)
+	}
 	isCurrent := sets.New[string]()
 	for {
 		nodes := nodesOf(object, members)

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // retry permits a node whose upgrade failed to be upgraded again.
@@ -44,8 +44,8 @@ func (s *simulation) runAgent(name string) {
 			node.Annotations[v1alpha1.AnnotationCurrentConfig] = "new"
 		}
 		s.must(s.api.Update(s.Context(), node))
-	case node.Annotations[v1alpha1.AnnotationCurrentConfig] == "new" && node.Annotations[v1alpha1.AnnotationSlot] == "" &&
-		s.random.IntN(10) == 0:
+	case node.Annotations[v1alpha1.AnnotationCurrentConfig] == "new" &&
+		node.Annotations[v1alpha1.AnnotationSlot] == "" && s.random.IntN(10) == 0:
 		node.Annotations[v1alpha1.AnnotationCurrentConfig] = "old" // rolled back by hand
 		s.must(s.api.Update(s.Context(), node))
 	case agent.seen == nil:
@@ -109,8 +109,8 @@ func (s *simulation) check() (slots map[string]string, remaining []string) {
 }
 
 // Two replicas at work, with watches that are late, restarts and outages, never let more nodes upgrade than may be
-// unavailable, and none that was upgraded or has failed again, unless an administrator permits it: a node that is rolled
-// back by hand counts as failed. When all is well again, the rollout ends.
+// unavailable, and none that was upgraded or has failed again, unless an administrator permits it: a node that is
+// rolled back by hand counts as failed. When all is well again, the rollout ends.
 func TestRolloutOfTwoReplicas(t *testing.T) {
 	for seed := range uint64(20) {
 		s := newSimulation(t, seed)

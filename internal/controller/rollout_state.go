@@ -197,6 +197,7 @@ func nodesOf(object *v1alpha1.NodeRollout, members []member) []rollout.Node {
 			IsAvailable: isAvailable(latest),
 			IsUpgrading: latest.Annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading),
 			IsCanary:    one.record != nil && canary.Matches(labels.Set(one.record.Spec.Labels)),
+			Blocked:     report.Shorten(latest.Annotations[v1alpha1.AnnotationBlocked], maxMessageLength),
 			HasLeft:     one.record == nil,
 		}
 		if one.record != nil {

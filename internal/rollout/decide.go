@@ -15,6 +15,7 @@ type Node struct {
 	Config      string // that the node reports
 	IsAvailable bool   // the Node is Ready and not cordoned
 	IsUpgrading bool   // the node reports that its upgrade is in progress
+	Blocked     string // why the node reports that its upgrade cannot begin, "" if it does not
 	IsCanary    bool   // upgraded before the others
 	HasLeft     bool   // no longer in the pool; it has a slot
 	Slot        *Slot  // nil if it has none
@@ -49,8 +50,8 @@ type Decision struct {
 
 // Decide decides which slots end and which nodes get one. A node that is unavailable gets none, as in the
 // machine-config-operator: it cannot begin, or a person works on it. Decide never retries a node whose upgrade failed:
-// an administrator removes Failed. A node that had the configuration of the pool and reports another one has failed, too:
-// it was rolled back, or reports what is not true, and would get one slot after the other.
+// an administrator removes Failed. A node that had the configuration of the pool and reports another one has failed,
+// too: it was rolled back, or reports what is not true, and would get one slot after the other.
 func Decide(pool Pool, nodes []Node, now time.Time) Decision {
 	var d Decision
 	nodes = slices.Clone(nodes)
@@ -86,7 +87,7 @@ func Decide(pool Pool, nodes []Node, now time.Time) Decision {
 	for _, node := range candidates {
 		switch {
 		case onlyCanaries && !node.IsCanary:
-			d.Waiting = "the canary nodes are upgraded first"
+			d.Waiting = cmp.Or(d.Waiting, "the canary nodes are upgraded first")
 			return d
 		case free < 0:
 			d.Waiting = fmt.Sprintf("%d of the nodes are unavailable, at most %d may be", limit-free, limit)
@@ -96,6 +97,8 @@ func Decide(pool Pool, nodes []Node, now time.Time) Decision {
 			return d
 		case node.Reached == pool.Config:
 			d.Waiting = "node " + node.Name + " does not report its configuration"
+		case node.Blocked != "":
+			d.Waiting = node.Name + ": " + node.Blocked
 		case !node.IsAvailable:
 			d.Waiting = "node " + node.Name + " is unavailable"
 		default:
@@ -128,6 +131,8 @@ func (d *Decision) withdraw(pool Pool, node *Node, reason string, free int) int 
 		reason = "the NodePool has another configuration"
 	case free < 0:
 		reason = "too many nodes are unavailable"
+	case node.Blocked != "":
+		reason = node.Blocked
 	case slot.Revoked:
 		reason = "the node has not begun"
 	default:
