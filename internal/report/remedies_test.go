@@ -64,7 +64,7 @@ var commands = []string{
 	"hcp-node-admin", "hcp-node-agent", "hostnamectl", "install", "ip", "journalctl", "jq", "kubelet", "loginctl", "ls",
 	"lsattr", "mount", "mv", "namei", "nft", "nmcli", "nmstatectl", "oc",
 	"openssl", "ovs-vsctl", "ping", "ps", "resolvectl", "rm", "rpm", "rpm-ostree", "setenforce", "setsebool", "ss", "stat",
-	"subscription-manager", "sudo", "swapoff", "sysctl", "teamdctl",
+	"subscription-manager", "skopeo", "sudo", "swapoff", "sysctl", "teamdctl",
 	"systemctl", "umask", "systemd-analyze", "timedatectl", "umount", "usermod", "userdel", "echo", "fapolicyd-cli",
 	"findmnt", "mkdir", "restorecon", "cp", "podman", "uname", "PULL", "printf", "fagenrules",
 }
