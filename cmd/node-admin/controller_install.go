@@ -227,8 +227,8 @@ func (o *controllerInstallOptions) run(ctx context.Context, p *cli.Printer, host
 // warnOfTag warns of an image without a digest.
 func warnOfTag(log report.Log, image string) {
 	if _, err := name.NewDigest(image); err != nil {
-		log.Warn("--image "+image+" has no digest: whoever can write to the registry can replace the image, and the "+
-			"controller has the right to become any node", report.Remedyf(
+		log.Warn("--image "+image+" has no digest: every user with write access to the registry can replace the "+
+			"image, and the controller has the right to become any node", report.Remedyf(
 			"skopeo inspect --format '{{.Name}}@{{.Digest}}' docker://%s # prints the image with its digest", image))
 	}
 }

@@ -167,7 +167,7 @@ func TestControllerRunPublishCommandLines(t *testing.T) {
 	})
 }
 
-// An image without a digest can be replaced by whoever can write to the registry.
+// An image without a digest can be replaced by every user with write access to the registry.
 func TestImageWithoutDigestIsWarnedOf(t *testing.T) {
 	const digest = "@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	for image, isWarned := range map[string]bool{

@@ -142,8 +142,8 @@ func (r *rolloutReconciler) Reconcile(ctx context.Context, request reconcile.Req
 }
 
 // apply writes a decision. The permission of a node is removed before its slot ends, and written after its slot was
-// recorded: each permission is counted. The configuration that a node has reached is recorded before its slot ends: no
-// replica that knows the end misses it.
+// recorded: each permission is counted. The configuration that a node has reached is recorded before its slot ends: a
+// replica that reads the end reads the record, too.
 func (r *rolloutReconciler) apply(
 	ctx context.Context, object *v1alpha1.NodeRollout, pool rollout.Pool, decision rollout.Decision, members []member,
 	now time.Time,
