@@ -118,8 +118,8 @@ func (r *csrReconciler) afterNodeChange() handler.EventHandler {
 	}
 }
 
-// csrsOf returns the CSRs whose decision depends on an enrollment: those that wait for its node, and those with its join
-// token.
+// csrsOf returns the CSRs whose decision depends on an enrollment: those that wait for its node, and those with its
+// join token.
 func (r *csrReconciler) csrsOf(ctx context.Context, object client.Object) []reconcile.Request {
 	names := r.waiting.of(object.GetName())
 	tokens, err := r.csrsWithToken(ctx, object.GetName())

@@ -39,10 +39,10 @@ func TestDecisionsAfterChangeOfNode(t *testing.T) {
 	r := &csrReconciler{waiting: waiting, client: fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(objects...).
 		WithIndex(&kube.CSR{}, csrTokenIndex, csrToken).Build()}
 	queue := &recordedQueue{}
-	node, events := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}, r.afterNodeChange()
-	events.Create(t.Context(), event.CreateEvent{Object: node}, queue)
-	events.Update(t.Context(), event.UpdateEvent{ObjectOld: node, ObjectNew: node}, queue)
-	events.Delete(t.Context(), event.DeleteEvent{Object: node}, queue)
+	node, changes := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}, r.afterNodeChange()
+	changes.Create(t.Context(), event.CreateEvent{Object: node}, queue)
+	changes.Update(t.Context(), event.UpdateEvent{ObjectOld: node, ObjectNew: node}, queue)
+	changes.Delete(t.Context(), event.DeleteEvent{Object: node}, queue)
 	immediate := slices.ContainsFunc(queue.added, func(one string) bool { return !strings.HasSuffix(one, " after 1s") })
 	if len(queue.added) != 3*maxWaitingCSRsPerNode || immediate {
 		t.Errorf("three changes request %d decisions, at once: %t", len(queue.added), immediate)
@@ -63,10 +63,10 @@ func TestReport(t *testing.T) {
 	if !r.report(t.Context(), csr, decision, found) || r.report(t.Context(), csr, decision, found) {
 		t.Error("not reported once")
 	}
-	event := <-recorder.Events
-	if note := strings.TrimPrefix(event, "Warning CSRNotApproved "); len(note) > maxNoteLength ||
+	recorded := <-recorder.Events
+	if note := strings.TrimPrefix(recorded, "Warning CSRNotApproved "); len(note) > maxNoteLength ||
 		!strings.HasPrefix(note, "csr: long long ") {
-		t.Errorf("the Event is %q, %d bytes", event, len(note))
+		t.Errorf("the Event is %q, %d bytes", recorded, len(note))
 	}
 	decision.Reason = "another"
 	if !r.report(t.Context(), csr, decision, found) || len(recorder.Events) != 1 {

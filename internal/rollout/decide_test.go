@@ -205,7 +205,8 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			"a node had another configuration", pool(unchanged),
-			with(available("a"), 0, func(node *Node) { node.Reached = "former" }), Decision{Give: []string{"a"}},
+			with(available("a"), 0, func(node *Node) { node.Reached = "former" }),
+			Decision{Give: []string{"a"}},
 		},
 		{
 			"a slot lasts too long", pool(func(p *Pool) { p.SlotTimeout = time.Hour }),
