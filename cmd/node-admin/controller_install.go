@@ -117,7 +117,8 @@ nodepools there, and get secrets of the hosted control plane.`,
 	o.in = cli.EnumFlag(c, "in", "", "`CLUSTER` in which the controller runs: management or hosted",
 		install.Place("").Enum()...)
 	flags.StringVar(&o.image, "image", "",
-		"`IMAGE` of hcp-node-admin in a registry of the site; with --output yaml, the default is that of the manifests")
+		"`IMAGE` of hcp-node-admin in a registry of the site, as NAME@DIGEST: a tag can be replaced; with --output yaml, "+
+			"the default is that of the manifests")
 	flags.IntVar(&o.replicas, "replicas", 2, "number of replicas, one of which works")
 	flags.BoolVar(&o.publish, "publish", false,
 		"publish the user data of the NodePools in the hosted cluster; requires --in management")
@@ -209,6 +210,9 @@ func (o *controllerInstallOptions) run(ctx context.Context, p *cli.Printer, host
 		HostedCluster: installer.HostedCluster.String(), DryRun: o.dryRun,
 	}
 	document.Changes, err = installer.Install(ctx)
+	if err == nil {
+		warnOfTag(installer.Log, o.image)
+	}
 	document.CommandResult = report.ResultOf(err)
 	return p.Finish(err, document, func(w *report.Page) {
 		title := fmt.Sprintf("HostedCluster %s: the controller runs in the %s cluster, in namespace %s",
@@ -218,6 +222,15 @@ func (o *controllerInstallOptions) run(ctx context.Context, p *cli.Printer, host
 		}
 		printChanges(w, document, title)
 	})
+}
+
+// warnOfTag warns of an image without a digest.
+func warnOfTag(log report.Log, image string) {
+	if _, err := name.NewDigest(image); err != nil {
+		log.Warn("--image "+image+" has no digest: every user with write access to the registry can replace the "+
+			"image, and the controller has the right to become any node", report.Remedyf(
+			"skopeo inspect --format '{{.Name}}@{{.Digest}}' docker://%s # prints the image with its digest", image))
+	}
 }
 
 // printChanges prints the changes below a title.

@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 // The manifests that install prints are the bytes of deploy, in the order of the kustomizations.
@@ -164,4 +165,19 @@ func TestControllerRunPublishCommandLines(t *testing.T) {
 		"controller run --hosted-cluster a --nodepool-namespace b --management-kubeconfig -": run +
 			"--management-kubeconfig must be a file" + see,
 	})
+}
+
+// An image without a digest can be replaced by every user with write access to the registry.
+func TestImageWithoutDigestIsWarnedOf(t *testing.T) {
+	const digest = "@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	for image, isWarned := range map[string]bool{
+		"admin": true, "registry.example.com:5000/admin": true, "registry.example.com/admin:0.1.0": true,
+		"registry.example.com/admin" + digest: false, "registry.example.com:5000/admin:0.1.0" + digest: false,
+	} {
+		recorded := &reporttest.Recorder{}
+		warnOfTag(report.Log{Sink: recorded}, image)
+		if got := recorded.Text(); strings.Contains(got, "has no digest") != isWarned {
+			t.Errorf("%s: %q", image, got)
+		}
+	}
 }

@@ -3,16 +3,19 @@
 package controller
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -49,7 +52,7 @@ var subjectChange = predicate.Funcs{
 	},
 }
 
-// Reconcile writes the Role and the RoleBinding of one NodePool. The Secret owns them.
+// Reconcile writes the Role and the RoleBindings of one NodePool. The Secret owns them.
 func (r *accessReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	secret, err := publishedSecret(ctx, r.client, request.Name)
 	if secret == nil || err != nil {
@@ -79,15 +82,70 @@ func (r *accessReconciler) permit(
 	}); err != nil {
 		return err
 	}
-	binding := &rbacv1.RoleBinding{ObjectMeta: named}
-	return r.write(ctx, binding, secret, func() {
-		binding.RoleRef = rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}
-		binding.Subjects = nil
-		for i := range records {
-			binding.Subjects = append(binding.Subjects, subjectsOf(&records[i])...)
+	wanted := sets.New[rbacv1.Subject]()
+	for i := range records {
+		wanted.Insert(subjectsOf(&records[i])...)
+	}
+	var existing rbacv1.RoleBindingList
+	hasLabel := client.MatchingLabels{v1alpha1.LabelNodePool: secret.Labels[v1alpha1.LabelNodePool]}
+	if err := r.client.List(ctx, &existing, client.InNamespace(secret.Namespace), hasLabel); err != nil {
+		return fmt.Errorf("listing the RoleBindings of NodePool %s: %w", nodePool, err)
+	}
+	bindings := map[string][]rbacv1.Subject{}
+	for i := range existing.Items {
+		if binding := &existing.Items[i]; v1alpha1.PublishedNodePool(binding) == nodePool {
+			bindings[binding.Name] = binding.Subjects
 		}
-		slices.SortFunc(binding.Subjects, func(a, b rbacv1.Subject) int { return strings.Compare(a.Name, b.Name) })
-	})
+	}
+	var failed []error
+	for name, subjects := range distribute(secret.Name, bindings, wanted) {
+		binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: secret.Namespace, Name: name}}
+		failed = append(failed, r.write(ctx, binding, secret, func() {
+			binding.RoleRef = rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}
+			binding.Subjects = subjects
+		}))
+	}
+	return errors.Join(failed...)
+}
+
+// maxSubjects limits the subjects of a RoleBinding. etcd rejects an object of 1.5 MB, which could then not even lose a
+// subject that must be removed.
+const maxSubjects = 1000
+
+// distribute returns the subjects of each RoleBinding for those that are wanted. Each remains where it is: what is
+// removed makes one RoleBinding smaller and changes no other. Others are added where there is room, and to RoleBindings
+// that do not exist yet.
+func distribute(
+	base string, existing map[string][]rbacv1.Subject, wanted sets.Set[rbacv1.Subject],
+) map[string][]rbacv1.Subject {
+	bindings, missing := map[string][]rbacv1.Subject{base: nil}, wanted.Clone()
+	for name, subjects := range existing {
+		kept := []rbacv1.Subject{}
+		for _, subject := range subjects {
+			if missing.Has(subject) {
+				missing.Delete(subject)
+				kept = append(kept, subject)
+			}
+		}
+		bindings[name] = kept
+	}
+	compare := func(a, b rbacv1.Subject) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind)) }
+	added := slices.SortedFunc(maps.Keys(missing), compare)
+	fill := func(name string) {
+		count := min(len(added), max(0, maxSubjects-len(bindings[name])))
+		bindings[name] = append(bindings[name], added[:count]...)
+		slices.SortFunc(bindings[name], compare)
+		added = added[count:]
+	}
+	for _, name := range slices.Sorted(maps.Keys(bindings)) {
+		fill(name)
+	}
+	for i := 2; len(added) > 0; i++ {
+		if name := fmt.Sprintf("%s:%d", base, i); bindings[name] == nil {
+			fill(name)
+		}
+	}
+	return bindings
 }
 
 // write creates or updates an object that the Secret owns.

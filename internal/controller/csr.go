@@ -72,8 +72,7 @@ func addCSRController(m manager.Manager, hashes []enrollment.Hash) error {
 		For(&kube.CSR{}, builder.OnlyMetadata).
 		Watches(&v1alpha1.NodeEnrollment{}, handler.EnqueueRequestsFromMapFunc(r.csrsOf),
 			builder.WithPredicates(decisiveEnrollmentChange)).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.csrsOf),
-			builder.WithPredicates(decisiveNodeChange)).
+		Watches(&corev1.Node{}, r.afterNodeChange(), builder.WithPredicates(decisiveNodeChange)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: maxConcurrentCSRs}).
 		Complete(r)
 }
@@ -95,8 +94,32 @@ var decisiveEnrollmentChange = predicate.Funcs{
 	},
 }
 
-// csrsOf returns the CSRs whose decision depends on the node or the enrollment with the name of the object: those that
-// wait, and those with the join token of the enrollment.
+// nodeDelay combines the changes of a Node. Without it, a node that changes its addresses all the time, and for which
+// many CSRs wait, would delay the approval of all others.
+const nodeDelay = time.Second
+
+// afterNodeChange requests the CSRs that wait for a change of a Node: a limited number, after a delay.
+func (r *csrReconciler) afterNodeChange() handler.EventHandler {
+	enqueue := func(node client.Object, queue requestQueue) {
+		for _, name := range r.waiting.of(node.GetName()) {
+			queue.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}, nodeDelay)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, created event.CreateEvent, queue requestQueue) {
+			enqueue(created.Object, queue)
+		},
+		UpdateFunc: func(_ context.Context, changed event.UpdateEvent, queue requestQueue) {
+			enqueue(changed.ObjectNew, queue)
+		},
+		DeleteFunc: func(_ context.Context, deleted event.DeleteEvent, queue requestQueue) {
+			enqueue(deleted.Object, queue)
+		},
+	}
+}
+
+// csrsOf returns the CSRs whose decision depends on an enrollment: those that wait for its node, and those with its
+// join token.
 func (r *csrReconciler) csrsOf(ctx context.Context, object client.Object) []reconcile.Request {
 	names := r.waiting.of(object.GetName())
 	tokens, err := r.csrsWithToken(ctx, object.GetName())

@@ -86,6 +86,7 @@ var progressChange = predicate.Funcs{
 var progressAnnotations = []string{
 	v1alpha1.AnnotationUserData, v1alpha1.AnnotationNextConfig, v1alpha1.AnnotationDesiredConfig, v1alpha1.AnnotationSlot,
 	v1alpha1.AnnotationState, v1alpha1.AnnotationCurrentConfig, v1alpha1.AnnotationFailedSlot, v1alpha1.AnnotationFailure,
+	v1alpha1.AnnotationBlocked,
 }
 
 // nodePoolOf returns the NodePool of a Node.
@@ -122,15 +123,17 @@ func (r *rolloutReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	c := &clock{now: time.Now()}
 	pool := poolOf(object, secret, c)
 	members = append(members, left...)
-	decision := rollout.Decide(pool, nodesOf(object, members), c.now)
+	decision, err := r.decide(ctx, object, pool, members, c.now)
 	c.hasReached(decision.Recheck) // records it, unless it is zero
 	if len(left) > 0 {
 		c.hasReached(c.now.Add(leftInterval)) // their changes request nothing
 	}
 	decision.Waiting = addProblem(decision.Waiting, secret)
-	err = r.apply(ctx, object, pool, decision, members, c.now)
+	if err == nil {
+		err = r.apply(ctx, object, pool, decision, members, c.now)
+	}
 	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // the NodeRollout has changed
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // an object has changed
 		return reconcile.Result{RequeueAfter: recheckDelay}, nil
 	case err != nil || c.next.IsZero():
 		return reconcile.Result{}, err
@@ -139,11 +142,15 @@ func (r *rolloutReconciler) Reconcile(ctx context.Context, request reconcile.Req
 }
 
 // apply writes a decision. The permission of a node is removed before its slot ends, and written after its slot was
-// recorded: each permission is counted.
+// recorded: each permission is counted. The configuration that a node has reached is recorded before its slot ends: a
+// replica that reads the end reads the record, too.
 func (r *rolloutReconciler) apply(
 	ctx context.Context, object *v1alpha1.NodeRollout, pool rollout.Pool, decision rollout.Decision, members []member,
 	now time.Time,
 ) error {
+	if err := r.recordReached(ctx, object, pool, members); err != nil {
+		return err
+	}
 	updated := object.DeepCopy()
 	updated.Status.Slots = remainingSlots(object.Status.Slots, decision.Ends, members)
 	offered := offer{secret: v1alpha1.UserDataSecret(object.Name), config: pool.Config}
@@ -160,6 +167,9 @@ func (r *rolloutReconciler) apply(
 		return fmt.Errorf("recording the slots of NodePool %s: %w", object.Name, err)
 	}
 	r.report(ctx, updated, decision, members)
+	if err := r.recordReached(ctx, updated, pool, members); err != nil {
+		return err
+	}
 	return r.permit(ctx, members, offered, updated.Status.Slots, nil)
 }
 

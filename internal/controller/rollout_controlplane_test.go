@@ -116,6 +116,40 @@ func TestControlPlaneDeletedRollout(t *testing.T) {
 	permissionOf(t, "deleted-1", false)
 }
 
+// A node that is rolled back by hand is not upgraded again, until an administrator permits it.
+func TestControlPlaneRolloutAfterRollback(t *testing.T) {
+	joinPool(t, "reverted", "reverted-1", "reverted-2")
+	publish(t, "reverted", "new")
+	createRollout(t, "reverted", v1alpha1.NodeRolloutSpec{MaxFailures: 1})
+	startController(t)
+	report := func(node, config string) {
+		reportAs(t, node, map[string]string{v1alpha1.AnnotationCurrentConfig: config})
+	}
+	permissionOf(t, "reverted-1", true)
+	report("reverted-1", "new")
+	permissionOf(t, "reverted-2", true)
+	report("reverted-2", "new")
+	awaitRollout(t, "reverted", "2 nodes, 2 updated, 0 unavailable, 0 failed")
+	report("reverted-1", "old")
+	status := awaitRollout(t, "reverted", "2 nodes, 1 updated, 0 unavailable, 1 failed")
+	want := "the node had the configuration, and now reports configuration old: it was rolled back"
+	if status.Failures[0].Reason != want {
+		t.Errorf("the failures are %+v", status.Failures)
+	}
+	waittest.Until(t, "waiting for the record to be removed", func() (any, bool) {
+		got := getEnrollment(t, "reverted-1").Status.ReachedConfig
+		return got, got == ""
+	})
+	object := getRollout(t, "reverted")
+	object.Status.Failures = nil
+	if err := adminClient(t).Status().Update(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	permissionOf(t, "reverted-1", true)
+	report("reverted-1", "new")
+	awaitRollout(t, "reverted", "2 nodes, 2 updated, 0 unavailable, 0 failed")
+}
+
 // A node that reports falsely gets no other node upgraded, and takes no slot away.
 func TestControlPlaneRolloutWithLyingNode(t *testing.T) {
 	joinPool(t, "lied", "lied-1", "lied-2")

@@ -9,16 +9,69 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 )
+
+// retry permits a node whose upgrade failed to be upgraded again.
+func (s *simulation) retry(name string) {
+	s.Helper()
+	object := s.rollout()
+	before := len(object.Status.Failures)
+	object.Status.Failures = slices.DeleteFunc(object.Status.Failures, func(one v1alpha1.UpgradeFailure) bool {
+		return one.Node == name
+	})
+	if len(object.Status.Failures) < before {
+		s.agents[name].allowed++
+		s.must(s.api.Status().Update(s.Context(), object))
+	}
+}
+
+// runAgent lets the agent of a node that is reachable read its Node, begin, or end.
+func (s *simulation) runAgent(name string) {
+	s.Helper()
+	agent, node := s.agents[name], s.node(name)
+	switch {
+	case !kube.IsReady(node):
+		agent.seen = nil
+	case node.Annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading):
+		node.Annotations[v1alpha1.AnnotationState] = string(v1alpha1.AgentHealthy)
+		if s.random.IntN(5) == 0 {
+			node.Annotations[v1alpha1.AnnotationFailedSlot] = agent.attempt
+		} else {
+			node.Annotations[v1alpha1.AnnotationCurrentConfig] = "new"
+		}
+		s.must(s.api.Update(s.Context(), node))
+	case node.Annotations[v1alpha1.AnnotationCurrentConfig] == "new" &&
+		node.Annotations[v1alpha1.AnnotationSlot] == "" && s.random.IntN(10) == 0:
+		node.Annotations[v1alpha1.AnnotationCurrentConfig] = "old" // rolled back by hand
+		s.must(s.api.Update(s.Context(), node))
+	case agent.seen == nil:
+		agent.seen = node
+	default:
+		permission := service.PermissionIn(agent.seen.Annotations)
+		slot, current := permission.Slot, agent.seen.Annotations[v1alpha1.AnnotationCurrentConfig]
+		if permission.Config != "" && permission.Config != current && slot != agent.attempt {
+			agent.seen.Annotations[v1alpha1.AnnotationState] = string(v1alpha1.AgentUpgrading)
+			switch err := s.api.Update(s.Context(), agent.seen); {
+			case err == nil:
+				agent.attempt = slot
+				agent.begun++
+			case !apierrors.IsConflict(err):
+				s.must(err)
+			}
+		}
+		agent.seen = nil
+	}
+}
 
 // check checks the rules, and returns the slots and the nodes without the new configuration.
 func (s *simulation) check() (slots map[string]string, remaining []string) {
 	s.Helper()
-	object := &v1alpha1.NodeRollout{}
-	s.must(s.api.Get(s.Context(), client.ObjectKey{Name: "pool"}, object))
+	object := s.rollout()
 	slots = map[string]string{}
 	for _, slot := range object.Status.Slots {
 		slots[slot.Node] = slotID(slot)
@@ -27,7 +80,11 @@ func (s *simulation) check() (slots map[string]string, remaining []string) {
 	for _, failure := range object.Status.Failures {
 		failed = append(failed, failure.Node)
 	}
-	for name := range s.agents {
+	for name, agent := range s.agents {
+		if agent.begun > 1+agent.allowed {
+			s.Fatalf("seed %d: %s was upgraded %d times, and permitted again %d times", s.seed, name, agent.begun,
+				agent.allowed)
+		}
 		annotations := s.node(name).Annotations
 		hasPermission := annotations[v1alpha1.AnnotationDesiredConfig] != ""
 		if hasPermission && annotations[v1alpha1.AnnotationSlot] != slots[name] {
@@ -53,7 +110,8 @@ func (s *simulation) check() (slots map[string]string, remaining []string) {
 }
 
 // Two replicas at work, with watches that are late, restarts and outages, never let more nodes upgrade than may be
-// unavailable. When all is well again, the rollout ends.
+// unavailable, and none that was upgraded or has failed again, unless an administrator permits it: a node that is
+// rolled back by hand counts as failed. When all is well again, the rollout ends.
 func TestRolloutOfTwoReplicas(t *testing.T) {
 	for seed := range uint64(20) {
 		s := newSimulation(t, seed)
@@ -72,7 +130,7 @@ func TestRolloutOfTwoReplicas(t *testing.T) {
 				s.setReady(name, corev1.ConditionTrue)
 				s.runAgent(name)
 				for _, replica := range s.replicas {
-					replica.cache[name] = s.node(name)
+					replica.cache[name], replica.records[name] = s.node(name), s.record(name)
 				}
 			}
 			for range 50 {

@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/events"
@@ -22,8 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 )
 
 const (
@@ -44,10 +42,12 @@ type simulation struct {
 	agents   map[string]*simulatedAgent
 }
 
-// simulatedReplica is a replica whose cache has an old version of any Node. It waits before each request.
+// simulatedReplica is a replica whose cache has an old version of any Node and NodeEnrollment. It waits before each
+// request.
 type simulatedReplica struct {
 	reconciler *rolloutReconciler
 	cache      map[string]*corev1.Node
+	records    map[string]*v1alpha1.NodeEnrollment
 	ready      chan bool  // true: a request waits for its turn; false: the reconciliation has ended
 	turn       chan error // sends the request, or kills the replica
 	isRunning  bool
@@ -57,6 +57,8 @@ type simulatedReplica struct {
 type simulatedAgent struct {
 	seen    *corev1.Node // what it has read, nil for nothing
 	attempt string       // slot that it has used
+	begun   int          // upgrades
+	allowed int          // upgrades without the first
 }
 
 func newSimulation(t *testing.T, seed uint64) *simulation {
@@ -87,14 +89,17 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 		s.agents[name] = &simulatedAgent{}
 	}
 	s.api = fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(objects...).
-		WithStatusSubresource(&v1alpha1.NodeRollout{}).
+		WithStatusSubresource(&v1alpha1.NodeRollout{}, &v1alpha1.NodeEnrollment{}).
 		WithIndex(&v1alpha1.NodeEnrollment{}, nodePoolIndex, enrolledNodePool).Build()
 	s.replicas = []*simulatedReplica{s.newReplica(), s.newReplica()}
 	return s
 }
 
 func (s *simulation) newReplica() *simulatedReplica {
-	r := &simulatedReplica{cache: map[string]*corev1.Node{}, ready: make(chan bool), turn: make(chan error)}
+	r := &simulatedReplica{
+		cache: map[string]*corev1.Node{}, records: map[string]*v1alpha1.NodeEnrollment{},
+		ready: make(chan bool), turn: make(chan error),
+	}
 	request := func(send func() error) error {
 		r.ready <- true
 		if err := <-r.turn; err != nil {
@@ -115,6 +120,15 @@ func (s *simulation) newReplica() *simulatedReplica {
 			}
 			return api.Get(ctx, key, into, options...)
 		},
+		List: func(
+			_ context.Context, _ client.WithWatch, into client.ObjectList, _ ...client.ListOption,
+		) error {
+			for _, name := range slices.Sorted(maps.Keys(r.records)) {
+				list := into.(*v1alpha1.NodeEnrollmentList)
+				list.Items = append(list.Items, *r.records[name].DeepCopy())
+			}
+			return nil
+		},
 		Patch: func(ctx context.Context, api client.WithWatch, object client.Object, patch client.Patch,
 			options ...client.PatchOption,
 		) error {
@@ -133,7 +147,7 @@ func (s *simulation) newReplica() *simulatedReplica {
 	}})
 	r.reconciler = &rolloutReconciler{client: cached, live: live, events: &events.FakeRecorder{}}
 	for name := range s.agents {
-		r.cache[name] = s.node(name)
+		r.cache[name], r.records[name] = s.node(name), s.record(name)
 	}
 	return r
 }
@@ -161,6 +175,20 @@ func (s *simulation) node(name string) *corev1.Node {
 	return node
 }
 
+func (s *simulation) record(name string) *v1alpha1.NodeEnrollment {
+	s.Helper()
+	record := &v1alpha1.NodeEnrollment{}
+	s.must(s.api.Get(s.Context(), client.ObjectKey{Name: name}, record))
+	return record
+}
+
+func (s *simulation) rollout() *v1alpha1.NodeRollout {
+	s.Helper()
+	object := &v1alpha1.NodeRollout{}
+	s.must(s.api.Get(s.Context(), client.ObjectKey{Name: "pool"}, object))
+	return object
+}
+
 func (s *simulation) must(err error) {
 	s.Helper()
 	if err != nil {
@@ -186,6 +214,10 @@ func (s *simulation) step() {
 		for name := range s.agents {
 			replica.cache[name] = s.node(name)
 		}
+	case action < 43:
+		for name := range s.agents {
+			replica.records[name] = s.record(name)
+		}
 	case action < 60:
 		replica.cache[name] = s.node(name)
 	case action < 62: // an outage of some nodes
@@ -194,8 +226,10 @@ func (s *simulation) step() {
 		}
 	case action < 68:
 		s.setReady(name, corev1.ConditionTrue)
-	case action < 75:
+	case action < 74:
 		s.setPaused(s.random.IntN(2) == 0)
+	case action < 76:
+		s.retry(name)
 	default:
 		s.runAgent(name)
 	}
@@ -211,41 +245,7 @@ func (s *simulation) setReady(name string, ready corev1.ConditionStatus) {
 
 func (s *simulation) setPaused(isPaused bool) {
 	s.Helper()
-	object := &v1alpha1.NodeRollout{}
-	s.must(s.api.Get(s.Context(), client.ObjectKey{Name: "pool"}, object))
+	object := s.rollout()
 	object.Spec.Paused = isPaused
 	s.must(s.api.Update(s.Context(), object))
-}
-
-// runAgent lets the agent of a node that is reachable read its Node, begin, or end.
-func (s *simulation) runAgent(name string) {
-	s.Helper()
-	agent, node := s.agents[name], s.node(name)
-	switch {
-	case !kube.IsReady(node):
-		agent.seen = nil
-	case node.Annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading):
-		node.Annotations[v1alpha1.AnnotationState] = string(v1alpha1.AgentHealthy)
-		if s.random.IntN(5) == 0 {
-			node.Annotations[v1alpha1.AnnotationFailedSlot] = agent.attempt
-		} else {
-			node.Annotations[v1alpha1.AnnotationCurrentConfig] = "new"
-		}
-		s.must(s.api.Update(s.Context(), node))
-	case agent.seen == nil:
-		agent.seen = node
-	default:
-		permission := service.PermissionIn(agent.seen.Annotations)
-		slot, current := permission.Slot, agent.seen.Annotations[v1alpha1.AnnotationCurrentConfig]
-		if permission.Config != "" && permission.Config != current && slot != agent.attempt {
-			agent.seen.Annotations[v1alpha1.AnnotationState] = string(v1alpha1.AgentUpgrading)
-			switch err := s.api.Update(s.Context(), agent.seen); {
-			case err == nil:
-				agent.attempt = slot
-			case !apierrors.IsConflict(err):
-				s.must(err)
-			}
-		}
-		agent.seen = nil
-	}
 }

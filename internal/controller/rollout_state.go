@@ -30,7 +30,8 @@ import (
 // most time in a large NodePool.
 type member struct {
 	record *v1alpha1.NodeEnrollment // nil for a node that has left the NodePool, but has a slot
-	node   *corev1.Node
+	node   *corev1.Node             // read before the status of the NodeRollout
+	latest *corev1.Node             // read after it, for what the node reports; nil if node is recent enough
 }
 
 // enrollmentsOfPool returns shallow copies of the NodeEnrollments of a NodePool in the cache.
@@ -189,14 +190,18 @@ func nodesOf(object *v1alpha1.NodeRollout, members []member) []rollout.Node {
 		canary = labels.Nothing()
 	}
 	return lists.Map(members, func(one member) rollout.Node {
-		annotations := one.node.Annotations
+		annotations, latest := one.node.Annotations, cmp.Or(one.latest, one.node)
 		node := rollout.Node{
 			Name:        one.node.Name,
-			Config:      annotations[v1alpha1.AnnotationCurrentConfig],
-			IsAvailable: isAvailable(one.node),
-			IsUpgrading: annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading),
+			Config:      latest.Annotations[v1alpha1.AnnotationCurrentConfig],
+			IsAvailable: isAvailable(latest),
+			IsUpgrading: latest.Annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading),
 			IsCanary:    one.record != nil && canary.Matches(labels.Set(one.record.Spec.Labels)),
+			Blocked:     report.Shorten(latest.Annotations[v1alpha1.AnnotationBlocked], maxMessageLength),
 			HasLeft:     one.record == nil,
+		}
+		if one.record != nil {
+			node.Reached = one.record.Status.ReachedConfig
 		}
 		if config := failed[node.Name]; config != node.Config { // it may have been upgraded by hand
 			node.Failed = config

@@ -90,6 +90,7 @@ func TestProgressChange(t *testing.T) {
 		"configuration":        {annotate(v1alpha1.AnnotationCurrentConfig), true},
 		"failure":              {annotate(v1alpha1.AnnotationFailedSlot), true},
 		"cause of the failure": {annotate(v1alpha1.AnnotationFailure), true},
+		"blocked":              {annotate(v1alpha1.AnnotationBlocked), true},
 		"permission":           {annotate(v1alpha1.AnnotationSlot), true},
 		"removed user data":    {func(node *corev1.Node) { delete(node.Annotations, v1alpha1.AnnotationUserData) }, true},
 		"label":                {func(node *corev1.Node) { node.Labels = map[string]string{"canary": "true"} }, false},

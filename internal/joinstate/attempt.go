@@ -19,6 +19,7 @@ type Attempt struct {
 	Begun   time.Time `json:"begun"`
 	Ended   time.Time `json:"ended,omitzero"`    // zero while it is in progress or interrupted
 	Failure string    `json:"failure,omitempty"` // why it failed, "" if it did not
+	Blocked string    `json:"blocked,omitempty"` // why it could not begin and still cannot, "" if nothing prevents it
 }
 
 const kindAttempt = "UpgradeAttempt"
@@ -43,5 +44,15 @@ func EndAttempt(dir, failure string) error {
 		return err
 	}
 	a.Ended, a.Failure = time.Now().UTC(), failure
+	return a.Save(dir)
+}
+
+// BlockAttempt records that the attempt that is in progress could not begin, and why.
+func BlockAttempt(dir, reason string) error {
+	a, err := LoadAttempt(dir)
+	if err != nil {
+		return err
+	}
+	a.Ended, a.Blocked = time.Now().UTC(), reason
 	return a.Save(dir)
 }

@@ -25,6 +25,9 @@ import (
 // DefaultDrainTimeout is the maximum time to evict the pods of a node.
 const DefaultDrainTimeout = 15 * time.Minute
 
+// ErrPodsWouldBeLost is the cause for which a node is not drained.
+var ErrPodsWouldBeLost = errors.New("these pods would be lost, because no controller recreates them on another node")
+
 // Drain cordons this node's Node for the reason and evicts its pods. The timeout is that of both;
 // DefaultDrainTimeout if it is 0.
 func (n *Node) Drain(ctx context.Context, reason CordonReason, timeout time.Duration) error {
@@ -85,7 +88,7 @@ func (n *Node) evictablePods(ctx context.Context, allowLoss bool) ([]*corev1.Pod
 	evictable, lost := podsToEvict(pods)
 	if len(lost) > 0 && !allowLoss {
 		return nil, report.Fail(report.Refused, "# delete them, or manage them with a Deployment",
-			"these pods would be lost, because no controller recreates them on another node: %s", strings.Join(lost, ", "))
+			"%w: %s", ErrPodsWouldBeLost, strings.Join(lost, ", "))
 	}
 	return evictable, nil
 }

@@ -153,4 +153,5 @@ const (
 	RequiredUnitNotRunning    Reason = "RequiredUnitNotRunning"
 	ServingCertificateMissing Reason = "ServingCertificateMissing"
 	UpdateNotRunning          Reason = "UpdateNotRunning"
+	UpgradeBlocked            Reason = "UpgradeBlocked"
 )

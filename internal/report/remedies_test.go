@@ -63,8 +63,8 @@ var commands = []string{
 	"dnf", "du", "firewall-cmd", "free", "fuser", "getent", "grep", "grubby",
 	"hcp-node-admin", "hcp-node-agent", "hostnamectl", "install", "ip", "journalctl", "jq", "kubelet", "loginctl", "ls",
 	"lsattr", "mount", "mv", "namei", "nft", "nmcli", "nmstatectl", "oc",
-	"openssl", "ovs-vsctl", "ping", "ps", "resolvectl", "rm", "rpm", "rpm-ostree", "sed", "setenforce", "setsebool", "ss", "stat",
-	"subscription-manager", "sudo", "swapoff", "sysctl", "teamdctl",
+	"openssl", "ovs-vsctl", "ping", "ps", "resolvectl", "rm", "rpm", "rpm-ostree", "sed", "setenforce", "setsebool",
+	"skopeo", "ss", "sshd", "stat", "subscription-manager", "sudo", "swapoff", "sysctl", "teamdctl",
 	"systemctl", "umask", "systemd-analyze", "timedatectl", "umount", "usermod", "userdel", "echo", "fapolicyd-cli",
 	"findmnt", "mkdir", "restorecon", "cp", "podman", "uname", "PULL", "printf", "fagenrules",
 }

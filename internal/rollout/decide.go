@@ -15,9 +15,11 @@ type Node struct {
 	Config      string // that the node reports
 	IsAvailable bool   // the Node is Ready and not cordoned
 	IsUpgrading bool   // the node reports that its upgrade is in progress
+	Blocked     string // why the node reports that its upgrade cannot begin, "" if it does not
 	IsCanary    bool   // upgraded before the others
 	HasLeft     bool   // no longer in the pool; it has a slot
 	Slot        *Slot  // nil if it has none
+	Reached     string // configuration that it had before and that is recorded, "" for none
 	Failed      string // configuration to which its last upgrade failed, "" for none
 	Failure     string // why the node reports that its upgrade to the configuration of its slot failed, "" if it does not
 }
@@ -30,7 +32,7 @@ type Slot struct {
 	Revoked   bool      // a replica has taken it from the Node, to end it
 }
 
-// Outcome is the end of a slot.
+// Outcome is the end of a slot, or the failure of a node without one that no longer has the pool's configuration.
 type Outcome struct {
 	Node      string
 	Config    string
@@ -40,7 +42,7 @@ type Outcome struct {
 
 // Decision contains the changes of a rollout.
 type Decision struct {
-	Ends    []Outcome // slots that have ended
+	Ends    []Outcome // slots that have ended, and failures without a slot
 	Give    []string  // nodes that get a slot for the configuration of the pool
 	Waiting string    // why nodes that are not up to date get no slot, "" if none waits
 	Recheck time.Time // when the decision can change although nothing else does; zero for never
@@ -48,13 +50,15 @@ type Decision struct {
 
 // Decide decides which slots end and which nodes get one. A node that is unavailable gets none, as in the
 // machine-config-operator: it cannot begin, or a person works on it. Decide never retries a node whose upgrade failed:
-// an administrator removes Failed.
+// an administrator removes Failed. A node that had the configuration of the pool and reports another one has failed,
+// too: it was rolled back, or reports what is not true, and would get one slot after the other.
 func Decide(pool Pool, nodes []Node, now time.Time) Decision {
 	var d Decision
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range nodes {
 		d.endSlot(pool, &nodes[i], now)
+		d.failReverted(pool, &nodes[i])
 	}
 	limit, err := pool.maxUnavailable(nodes)
 	reason := reasonToWait(pool, nodes, now)
@@ -83,7 +87,7 @@ func Decide(pool Pool, nodes []Node, now time.Time) Decision {
 	for _, node := range candidates {
 		switch {
 		case onlyCanaries && !node.IsCanary:
-			d.Waiting = "the canary nodes are upgraded first"
+			d.Waiting = cmp.Or(d.Waiting, "the canary nodes are upgraded first")
 			return d
 		case free < 0:
 			d.Waiting = fmt.Sprintf("%d of the nodes are unavailable, at most %d may be", limit-free, limit)
@@ -91,6 +95,10 @@ func Decide(pool Pool, nodes []Node, now time.Time) Decision {
 		case free == 0:
 			d.Waiting = fmt.Sprintf("at most %d of the nodes may be unavailable", limit)
 			return d
+		case node.Reached == pool.Config:
+			d.Waiting = "node " + node.Name + " does not report its configuration"
+		case node.Blocked != "":
+			d.Waiting = node.Name + ": " + node.Blocked
 		case !node.IsAvailable:
 			d.Waiting = "node " + node.Name + " is unavailable"
 		default:
@@ -123,6 +131,8 @@ func (d *Decision) withdraw(pool Pool, node *Node, reason string, free int) int 
 		reason = "the NodePool has another configuration"
 	case free < 0:
 		reason = "too many nodes are unavailable"
+	case node.Blocked != "":
+		reason = node.Blocked
 	case slot.Revoked:
 		reason = "the node has not begun"
 	default:
@@ -160,6 +170,20 @@ func (d *Decision) endSlot(pool Pool, node *Node, now time.Time) {
 	}
 	node.Slot = nil
 	d.Ends = append(d.Ends, end)
+}
+
+// failReverted counts a node as failed that reports another configuration than the one of the pool that it had. A Node
+// that was created again has no report at first.
+func (d *Decision) failReverted(pool Pool, node *Node) {
+	if node.Reached == "" || node.Reached != pool.Config || node.Config == "" || node.Slot != nil || node.IsUpgrading ||
+		!pool.needsUpgrade(*node) {
+		return
+	}
+	node.Failed = pool.Config
+	d.Ends = append(d.Ends, Outcome{
+		Node: node.Name, Config: pool.Config,
+		Failure: "the node had the configuration, and now reports configuration " + node.Config + ": it was rolled back",
+	})
 }
 
 // candidatesOf returns the nodes that need a slot, the canaries first.

@@ -173,6 +173,42 @@ func TestDecide(t *testing.T) {
 			Decision{Give: []string{"a"}},
 		},
 		{
+			"a node is rolled back by hand", pool(unchanged),
+			with(available("a", "b"), 0, func(node *Node) { node.Reached = "new" }),
+			Decision{
+				Ends: []Outcome{{
+					Node: "a", Config: "new",
+					Failure: "the node had the configuration, and now reports configuration old: it was rolled back",
+				}},
+				Waiting: "failed upgrades: 1, first that of a",
+			},
+		},
+		{
+			"a node that is rolled back has failed already", pool(func(p *Pool) { p.MaxFailures = 1 }),
+			with(available("a", "b"), 0, func(node *Node) { node.Reached, node.Failed = "new", "new" }),
+			Decision{Give: []string{"b"}},
+		},
+		{
+			"a node is being rolled back", pool(unchanged),
+			with(available("a"), 0, func(node *Node) { node.Reached, node.IsUpgrading = "new", true }),
+			Decision{},
+		},
+		{
+			"a node that had the configuration is upgraded to it again", pool(unchanged),
+			with(with(available("a"), 0, slot("new")), 0, func(node *Node) { node.Reached = "new" }),
+			Decision{},
+		},
+		{
+			"a node that had the configuration reports none", pool(unchanged),
+			with(available("a"), 0, func(node *Node) { node.Reached, node.Config = "new", "" }),
+			Decision{Waiting: "node a does not report its configuration"},
+		},
+		{
+			"a node had another configuration", pool(unchanged),
+			with(available("a"), 0, func(node *Node) { node.Reached = "former" }),
+			Decision{Give: []string{"a"}},
+		},
+		{
 			"a slot lasts too long", pool(func(p *Pool) { p.SlotTimeout = time.Hour }),
 			with(available("a", "b"), 0, slot("new")),
 			Decision{

@@ -60,6 +60,35 @@ func TestWindowOfLeapDay(t *testing.T) {
 	}
 }
 
+// A slot that another replica can deliver at any time does not end, whatever its node reports.
+func TestUndeliveredSlotDoesNotEnd(t *testing.T) {
+	pool := Pool{Config: "new", MaxUnavailable: intstr.FromInt32(1), SlotTimeout: time.Minute}
+	for name, change := range map[string]func(*Node){
+		"too long": func(*Node) {},
+		"upgraded": func(node *Node) { node.Config = "new" },
+		"failed":   func(node *Node) { node.Failure = "broken" },
+		"blocked":  func(node *Node) { node.Blocked = "pods would be lost" },
+		"reverted": func(node *Node) { node.Reached = "new" },
+		"left":     func(node *Node) { node.HasLeft = true },
+	} {
+		nodes := available("a", "b")
+		nodes[0].Slot = &Slot{Config: "new", Given: start.Add(-time.Hour)}
+		change(&nodes[0])
+		if d := Decide(pool, nodes, start); len(d.Ends)+len(d.Give) > 0 {
+			t.Errorf("%s: decision %+v", name, d)
+		}
+	}
+}
+
+// A percentage is one of the nodes of the NodePool: those that have left are unavailable, but permit no other.
+func TestPercentageWithoutNodesThatLeft(t *testing.T) {
+	nodes := with(available("a", "b", "c"), 2, func(node *Node) { node.HasLeft, node.IsUpgrading = true, true })
+	pool := Pool{Config: "new", MaxUnavailable: intstr.FromString("67%")}
+	if d := Decide(pool, nodes, start); len(d.Give) > 0 {
+		t.Errorf("one of two nodes may be unavailable: decision %+v", d)
+	}
+}
+
 // TestRolloutOfManyNodes runs whole rollouts in which nodes upgrade, fail, restart, are cordoned, and are lost
 // together, at random. Never more nodes than allowed have a slot or upgrade, no slot is given while more are
 // unavailable, no node is upgraded again after a failure, and the rollout ends.

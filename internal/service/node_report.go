@@ -88,6 +88,7 @@ func annotationsOf(facts reportedFacts) map[string]string {
 		failedSlot = facts.attempt.Slot
 	}
 	annotations[v1alpha1.AnnotationFailedSlot] = failedSlot
+	annotations[v1alpha1.AnnotationBlocked] = servicelog.Shorten(facts.attempt.Blocked, maxReasonRunes)
 	annotations[v1alpha1.AnnotationFailure] = servicelog.Shorten(facts.attempt.Failure, maxReasonRunes)
 	return annotations
 }

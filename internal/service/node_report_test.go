@@ -33,6 +33,7 @@ func TestAnnotationsOf(t *testing.T) {
 		v1alpha1.AnnotationState:              "Healthy",
 		v1alpha1.AnnotationReason:             "",
 		v1alpha1.AnnotationFailedSlot:         "",
+		v1alpha1.AnnotationBlocked:            "",
 		v1alpha1.AnnotationFailure:            "",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

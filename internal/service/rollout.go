@@ -5,6 +5,7 @@ package service
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
@@ -96,7 +98,7 @@ func (r *rollout) mayPrepare(hash string, now time.Time) bool {
 }
 
 // checkRollout starts an upgrade if the cluster permits it, or prepares the next one. The upgrade reports its own
-// failure, so there are no findings.
+// failure. A finding names what prevents it.
 func (m *nodeMonitor) checkRollout(ctx context.Context) ([]report.Finding, error) {
 	if m.rollout.isRunning() {
 		return nil, nil
@@ -111,6 +113,8 @@ func (m *nodeMonitor) checkRollout(ctx context.Context) ([]report.Finding, error
 	}
 	offered := PermissionIn(annotations)
 	switch {
+	case last.Blocked != "":
+		return m.checkBlocked(ctx, offered, last)
 	case offered.MustUpgrade(m.state.ConfigHash, last):
 		if err := m.reportBegin(ctx, version); err != nil {
 			return nil, err
@@ -125,6 +129,38 @@ func (m *nodeMonitor) checkRollout(ctx context.Context) ([]report.Finding, error
 		m.start(offered.Secret, offered.Next, false)
 	}
 	return nil, nil
+}
+
+// checkBlocked returns what prevents the upgrade that the cluster offers. When nothing does any more, the next report
+// requests another slot.
+func (m *nodeMonitor) checkBlocked(
+	ctx context.Context, offered Permission, last joinstate.Attempt,
+) ([]report.Finding, error) {
+	var cause error
+	if offered.Next != "" && offered.Next != m.state.ConfigHash {
+		cause = m.node.CheckDrain(ctx)
+	}
+	blocked := ""
+	if errors.Is(cause, node.ErrPodsWouldBeLost) {
+		blocked = blockedReason(cause)
+	} else if cause != nil {
+		return nil, cause
+	}
+	if blocked != last.Blocked {
+		last.Blocked = blocked
+		if err := last.Save(m.StateDir); err != nil {
+			return nil, err
+		}
+	}
+	if blocked == "" {
+		return nil, nil
+	}
+	return []report.Finding{newWarning(report.UpgradeBlocked, "rollout", blocked, report.RemedyOf(cause))}, nil
+}
+
+// blockedReason returns why an upgrade cannot begin.
+func blockedReason(cause error) string {
+	return "the node cannot be drained for the upgrade: " + cause.Error()
 }
 
 // reportBegin reports that the node begins to upgrade, if the Node still has the version that permits it. The
@@ -180,10 +216,14 @@ func (m *nodeMonitor) upgradeTo(ctx context.Context, userData []byte, isUpgrade 
 }
 
 // endAttempt records the end of an attempt, unless it is resumed: by the next start of the service, or after a reboot.
+// An upgrade that would lose pods has not failed: any user who may run a pod could stop the rollout.
 func endAttempt(ctx context.Context, stateDir string, failure error) error {
 	left, err := unfinishedRun(stateDir)
 	if err != nil || left != "" || ctx.Err() != nil {
 		return err
+	}
+	if errors.Is(failure, node.ErrPodsWouldBeLost) {
+		return joinstate.BlockAttempt(stateDir, blockedReason(failure))
 	}
 	if failure != nil {
 		return joinstate.EndAttempt(stateDir, failure.Error())

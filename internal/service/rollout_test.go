@@ -79,9 +79,10 @@ func TestPreparationIsDelayed(t *testing.T) {
 	}
 }
 
-// cluster is an API server with one Node and one Secret.
+// cluster is an API server with one Node, its pods, and one Secret.
 type cluster struct {
 	node   corev1.Node
+	pods   corev1.PodList
 	secret *corev1.Secret // nil: the node may not get it
 	change func()         // before a write; nil: nothing changes
 }
@@ -108,6 +109,8 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(c.node)
 	case r.URL.Path == "/api/v1/namespaces/hcp-node-admin/secrets/user-data-workers" && c.secret != nil:
 		_ = json.NewEncoder(w).Encode(c.secret)
+	case r.URL.Path == "/api/v1/pods":
+		_ = json.NewEncoder(w).Encode(c.pods)
 	default:
 		w.WriteHeader(http.StatusForbidden)
 		_ = json.NewEncoder(w).Encode(metav1.Status{
@@ -128,6 +131,7 @@ func newRollout(t *testing.T, slot, config string) (*nodeMonitor, *cluster) {
 	}}
 	c.node.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
 	c.node.ResourceVersion = "1"
+	c.pods.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}
 	c.node.Annotations = map[string]string{
 		v1alpha1.AnnotationUserData: "user-data-workers", v1alpha1.AnnotationNextConfig: config,
 		v1alpha1.AnnotationDesiredConfig: config, v1alpha1.AnnotationSlot: slot,

@@ -21,6 +21,7 @@ const (
 	AnnotationHostClass          = "node.hcp-agent.io/host-class"
 	AnnotationCertificateExpires = "node.hcp-agent.io/certificate-expires" // of the first certificate to expire
 	AnnotationFailedSlot         = "node.hcp-agent.io/failed-slot"         // ID of the slot whose upgrade failed
+	AnnotationBlocked            = "node.hcp-agent.io/blocked"             // why no upgrade can begin
 	AnnotationFailure            = "node.hcp-agent.io/failure"             // why it failed
 )
 

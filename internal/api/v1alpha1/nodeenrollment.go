@@ -185,6 +185,13 @@ type NodeEnrollmentStatus struct {
 	// +optional
 	ConfigHash string `json:"configHash,omitempty"`
 
+	// ReachedConfig is the hash of the NodePool's configuration that the node had when the controller decided about a
+	// rollout. A node that reports another one afterwards, for example because it was rolled back, gets no slot for it
+	// again until an administrator permits it.
+	//
+	// +optional
+	ReachedConfig string `json:"reachedConfig,omitempty"`
+
 	// HostClass is the class of the host: package, rhcos or bootc.
 	//
 	// +optional

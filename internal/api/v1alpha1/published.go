@@ -27,7 +27,7 @@ const (
 )
 
 // UserDataSecret returns the name of the Secret with the published user data of a NodePool. A Role and a RoleBinding of
-// this name permit its nodes to get the Secret.
+// this name permit its nodes to get the Secret. The names of further RoleBindings have a colon and a number at the end.
 func UserDataSecret(nodePool string) string { return "user-data-" + nodePool }
 
 // maxLabelLength is the limit of label values, which names of NodePools can exceed.
@@ -47,7 +47,8 @@ func NodePoolLabel(nodePool string) string {
 // PublishedNodePool returns the NodePool of a published Secret, or of what permits to get it. It returns "" for an
 // object without the label, or whose name is that of another NodePool.
 func PublishedNodePool(object metav1.Object) string {
-	nodePool, hasPrefix := strings.CutPrefix(object.GetName(), UserDataSecret(""))
+	name, _, _ := strings.Cut(object.GetName(), ":")
+	nodePool, hasPrefix := strings.CutPrefix(name, UserDataSecret(""))
 	if label := object.GetLabels()[LabelNodePool]; !hasPrefix || label == "" || label != NodePoolLabel(nodePool) {
 		return ""
 	}

@@ -124,7 +124,8 @@ var cases = map[string]struct {
 		true, false, true,
 	},
 	"drop of the uplink": {inBase("iifname \"eth0\" tcp dport 22 drop\ntcp dport 22 accept"), false, true, false},
-	"drop in another table": {`table inet a { chain c { type filter hook input priority 0; accept; }; }
+	"drop in another table": {
+		`table inet a { chain c { type filter hook input priority 0; accept; }; }
 table ip b { chain c { type filter hook input priority 10; policy drop; iifname "eth0" accept; }; }`,
 		true, false, true,
 	},

@@ -140,8 +140,8 @@ func writeConsoleConfig(ctx context.Context, t *testing.T) {
 		`"]}}' >`+consoleConfig)
 }
 
-// checkArguments removes the file, and checks that the running kernel has the arguments of the payload, and beside them those of the host
-// with the same key: without its own console or volume, a host is lost.
+// checkArguments removes the file, and checks that the running kernel has the arguments of the payload, and beside
+// them those of the host with the same key: without its own console or volume, a host is lost.
 func checkArguments(ctx context.Context, t *testing.T) {
 	t.Helper()
 	mustOutput(ctx, t, "rm "+consoleConfig)
