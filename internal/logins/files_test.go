@@ -60,7 +60,7 @@ func TestCheckFiles(t *testing.T) {
 func TestCheckUnits(t *testing.T) {
 	in := Input{Changed: []string{"/etc/ssh/sshd_config", "sshd.service"}}
 	findings := in.checkUnits()
-	if len(findings) != 1 || findings[0].Remedy.Command() != "hcp-node-agent join --payload-drop sshd.service" {
+	if len(findings) != 1 || findings[0].Remedy.Command() != "hcp-node-agent join --payload-drop=sshd.service" {
 		t.Errorf("findings: %+v", findings)
 	}
 }

@@ -167,7 +167,7 @@ func TestCompare(t *testing.T) {
 				!strings.Contains(findings[0].Message, ": "+test.lost) {
 				t.Errorf("got %+v, want the loss of %s, refused: %t", findings, test.lost, test.refused)
 			}
-			if want := "hcp-node-agent join --payload-drop /etc/ssh/sshd_config"; findings[0].Remedy.Command() != want {
+			if want := "hcp-node-agent join --payload-drop=/etc/ssh/sshd_config"; findings[0].Remedy.Command() != want {
 				t.Errorf("got remedy %q, want %q", findings[0].Remedy.Command(), want)
 			}
 		})

@@ -28,7 +28,7 @@ func checkUplinkFiles(p *Plan, network *ovs.Facts) []report.Finding {
 		if change.Kind != ledger.File || !change.Desired.Present {
 			continue
 		}
-		remedy := report.Remedyf("hcp-node-agent join --payload-drop %s", report.ShellWord(change.Target))
+		remedy := report.Remedyf("hcp-node-agent join --payload-drop=%s", report.ShellWord(change.Target))
 		settings := parseKeyfile(string(change.Desired.Content))
 		switch path.Dir(change.Target) {
 		case "/etc/NetworkManager/conf.d":

@@ -62,7 +62,7 @@ var commands = []string{
 	"ausearch", "base64", "bootc", "bridge", "chown", "chronyc", "cat", "crictl", "crio", "curl", "date", "df", "diff",
 	"dnf", "du", "firewall-cmd", "free", "fuser", "getent", "grep", "grubby",
 	"hcp-node-admin", "hcp-node-agent", "hostnamectl", "install", "ip", "journalctl", "jq", "kubelet", "loginctl", "ls",
-	"lsattr", "mount", "mv", "namei", "nft", "nmcli", "nmstatectl", "oc",
+	"lsattr", "lsblk", "mount", "mv", "namei", "nft", "nmcli", "nmstatectl", "oc",
 	"openssl", "ovs-vsctl", "ping", "ps", "resolvectl", "rm", "rpm", "rpm-ostree", "sed", "setenforce", "setsebool",
 	"skopeo", "ss", "sshd", "stat", "subscription-manager", "sudo", "swapoff", "sysctl", "teamdctl",
 	"systemctl", "umask", "systemd-analyze", "timedatectl", "umount", "usermod", "userdel", "echo", "fapolicyd-cli",

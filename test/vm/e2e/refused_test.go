@@ -75,7 +75,7 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 			report.Refused,
 			[]string{
 				"no user could log in to this host with SSH", "now these users can: root", "permitrootlogin no",
-				"--payload-drop " + sshdDropIn,
+				"--payload-drop=" + sshdDropIn,
 			},
 		},
 		"release of the payload": {
