@@ -115,10 +115,7 @@ func refuse(entries []string, format string, args ...any) report.Finding {
 
 // exclusion returns the command that excludes entries of the payload.
 func exclusion(entries []string) report.Remedy {
-	flags := make([]string, 0, len(entries))
-	for _, entry := range entries {
-		flags = append(flags, "--payload-drop="+report.ShellWord(entry))
-	}
-	return report.Remedyf("hcp-node-agent join %s # or give an account a way to log in that the payload permits; on a "+
-		"host with another way in, such as a console: --ignore-logins", strings.Join(flags, " "))
+	return report.Remedyf("hcp-node-agent join --payload-drop=%s # or give an account a way to log in that the payload "+
+		"permits; on a host with another way in, such as a console: --ignore-logins",
+		report.ShellWord(strings.Join(entries, ",")))
 }
