@@ -29,9 +29,6 @@ type Input struct {
 // Check returns findings about logins that a payload prevents. It refuses the join if no user who can log in with SSH
 // now could do so with the files of the payload, and if the host could not boot or authenticate with them.
 func Check(ctx context.Context, in Input) []report.Finding {
-	if len(in.Changed) == 0 {
-		return nil
-	}
 	findings := slices.Concat(in.checkFiles(), in.checkUnits(), in.checkSudoers(ctx), in.checkSudo())
 	users := Users(in.Before)
 	before, err := readSettings(ctx, in.Before, users, in.From)
@@ -39,10 +36,7 @@ func Check(ctx context.Context, in Input) []report.Finding {
 		return findings
 	}
 	if err != nil {
-		return append(findings, report.Finding{
-			Severity: report.SeverityWarning, Remedy: "sshd -T",
-			Message: fmt.Sprintf("who can log in after the join is unknown: %v", err),
-		})
+		return append(findings, warn("sshd -T", "who can log in after the join is unknown: %v", err))
 	}
 	after, err := readSettings(ctx, in.After, users, in.From)
 	if err != nil {
@@ -57,15 +51,15 @@ func Check(ctx context.Context, in Input) []report.Finding {
 func (in Input) checkListening(before, after map[string]settings) []report.Finding {
 	for name := range before {
 		now, then := before[name]["listenaddress"], after[name]["listenaddress"]
-		isLost := func(address string) bool { return !slices.Contains(then, address) }
-		lost := strings.Join(slices.DeleteFunc(slices.Clone(now), func(a string) bool { return !isLost(a) }), ", ")
-		message := fmt.Sprintf("from its next start on, sshd would listen on %s and no longer on %s",
-			strings.Join(then, ", "), lost)
-		switch {
-		case lost == "":
+		remains := func(address string) bool { return slices.Contains(then, address) }
+		lost := slices.DeleteFunc(slices.Clone(now), remains)
+		if len(lost) == 0 {
 			return nil
-		case slices.ContainsFunc(now, func(address string) bool { return !isLost(address) }):
-			return []report.Finding{{Severity: report.SeverityWarning, Message: message, Remedy: exclusion(in.Changed)}}
+		}
+		message := fmt.Sprintf("from its next start on, sshd would listen on %s and no longer on %s",
+			strings.Join(then, ", "), strings.Join(lost, ", "))
+		if len(lost) < len(now) {
+			return []report.Finding{warn(exclusion(in.Changed), "%s", message)}
 		}
 		return []report.Finding{refuse(in.Changed, "%s", message)}
 	}
@@ -101,16 +95,17 @@ func (in Input) compare(users []User, before, after map[string]settings) []repor
 		return []report.Finding{refuse(in.Changed, "from the next start of sshd on, no user could log in to this host with "+
 			"SSH; now these users can: %s (the payload changes %s)", strings.Join(lost, ", "), why)}
 	}
-	return []report.Finding{{
-		Severity: report.SeverityWarning, Remedy: exclusion(in.Changed),
-		Message: fmt.Sprintf("these users cannot log in with SSH from the next start of sshd on: %s; these still can: %s "+
-			"(the payload changes %s)", strings.Join(lost, ", "), strings.Join(kept, ", "), why),
-	}}
+	return []report.Finding{warn(exclusion(in.Changed), "these users cannot log in with SSH from the next start of sshd "+
+		"on: %s; these still can: %s (the payload changes %s)", strings.Join(lost, ", "), strings.Join(kept, ", "), why)}
 }
 
 // refuse returns a finding that refuses a join because of entries of the payload.
 func refuse(entries []string, format string, args ...any) report.Finding {
 	return report.RefusingFinding(report.Fail(report.Refused, exclusion(entries), format, args...))
+}
+
+func warn(remedy report.Remedy, format string, args ...any) report.Finding {
+	return report.Finding{Severity: report.SeverityWarning, Message: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
 // exclusion returns the command that excludes entries of the payload.

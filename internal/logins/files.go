@@ -148,10 +148,9 @@ func (in Input) checkSudo() []report.Finding {
 		return nil
 	}
 	files := slices.Concat(in.changedIn("/etc/sudoers"), in.changedIn("/etc/sudoers.d"))
-	return []report.Finding{{
-		Severity: report.SeverityWarning, Remedy: exclusion(files),
-		Message: "the payload removes the rules of sudo for: " + strings.Join(lost, ", "),
-	}}
+	return []report.Finding{
+		warn(exclusion(files), "the payload removes the rules of sudo for: %s", strings.Join(lost, ", ")),
+	}
 }
 
 // sudoers returns the users and %groups that have rules in sudoers(5), in their order.

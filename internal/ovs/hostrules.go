@@ -113,10 +113,7 @@ func readSysctls(link string, patterns ...string) []string {
 		if !isSetting || strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
 			return
 		}
-		if at := strings.IndexAny(name, "./"); at >= 0 && name[at] == '.' {
-			name = strings.NewReplacer(".", "/", "/", ".").Replace(name)
-		}
-		parts := strings.Split(name, "/")
+		parts := strings.Split(hostinfo.SysctlPath(name), "/")
 		if len(parts) != 5 || parts[0] != "net" {
 			return
 		}

@@ -27,22 +27,21 @@ func (b *Builder) checkLogins(ctx context.Context, p *Plan) []report.Finding {
 	if b.otherHost != nil {
 		return nil
 	}
-	in := logins.Input{
-		Before: loginTree{host: b.Host.Files}, From: administratorAddress(),
-		Exists: func(p string) bool {
-			exists, err := b.Host.Files.Exists(p)
-			return exists || err != nil
-		},
-	}
-	in.After, in.Changed = plannedLogins(p, b.Host.Files)
+	after, changed := plannedLogins(p, b.Host.Files)
 	states := b.unitStates(ctx)
 	for _, name := range logins.Units() {
-		state := states(name)
-		if p.endsUnit(name) && (state.File == "enabled" || state.Active == "active") {
-			in.Changed = append(in.Changed, name)
+		if p.endsUnit(name) && (states(name).File == "enabled" || states(name).Active == "active") {
+			changed = append(changed, name)
 		}
 	}
-	result := preflight.Result{Findings: append(logins.Check(ctx, in), checkUplinkFiles(p, b.network)...)}
+	findings := checkUplinkFiles(p, b.network)
+	if len(changed) > 0 {
+		findings = append(logins.Check(ctx, logins.Input{
+			Before: loginTree{host: b.Host.Files}, After: after, Changed: changed, From: administratorAddress(),
+			Exists: hostinfo.HasDevice,
+		}), findings...)
+	}
+	result := preflight.Result{Findings: findings}
 	if b.Host.Facts.Class() == hostinfo.CoreOS || b.Run.Config.IgnoreLogins {
 		result = result.WithoutRefusal()
 	}
@@ -60,9 +59,12 @@ func plannedLogins(p *Plan, host hostfs.Reader) (loginTree, []string) {
 	}
 	var changed []string
 	for _, name := range slices.Sorted(maps.Keys(after.planned)) {
+		if !logins.Concerns(name) {
+			continue
+		}
 		old, existed := before.ReadFile(name)
 		planned, exists := after.ReadFile(name)
-		if logins.Concerns(name) && (existed != exists || !bytes.Equal(old, planned)) {
+		if existed != exists || !bytes.Equal(old, planned) {
 			changed = append(changed, name)
 		}
 	}

@@ -28,30 +28,48 @@ func checkUplinkFiles(p *Plan, network *ovs.Facts) []report.Finding {
 		if change.Kind != ledger.File || !change.Desired.Present {
 			continue
 		}
-		remedy := report.Remedyf("hcp-node-agent join --payload-drop=%s", report.ShellWord(change.Target))
-		settings := parseKeyfile(string(change.Desired.Content))
 		switch path.Dir(change.Target) {
 		case "/etc/NetworkManager/conf.d":
-			for _, link := range []hostnet.Link{uplink, bridge} {
-				if settings.unmanages(link) {
-					findings = append(findings, report.RefusingFinding(report.Fail(report.Refused, remedy,
-						"with %s of the payload, NetworkManager would not manage %s from its next start on, and the host would have no "+
-							"network", change.Target, link.Name)))
-				}
-			}
+			findings = append(findings, checkManagement(change, uplink, bridge)...)
 		case "/etc/NetworkManager/system-connections":
-			isOfUplink := settings.value("connection", "interface-name") == uplink.Name ||
-				isMAC(settings.value("ethernet", "mac-address"), uplink)
-			if isOfUplink && settings.value("connection", "autoconnect") != "false" {
-				findings = append(findings, report.Finding{
-					Severity: report.SeverityWarning, Remedy: remedy,
-					Message: fmt.Sprintf("%s of the payload is a profile of the uplink %s: NetworkManager can activate it at the "+
-						"next boot in place of br-ex", change.Target, uplink.Name),
-				})
-			}
+			findings = append(findings, checkProfile(change, uplink)...)
 		}
 	}
 	return findings
+}
+
+// checkManagement refuses a configuration of NetworkManager that excludes links.
+func checkManagement(file ledger.Change, links ...hostnet.Link) []report.Finding {
+	var findings []report.Finding
+	settings := parseKeyfile(string(file.Desired.Content))
+	for _, link := range links {
+		if settings.unmanages(link) {
+			findings = append(findings, report.RefusingFinding(report.Fail(report.Refused, exclude(file),
+				"with %s of the payload, NetworkManager would not manage %s from its next start on, and the host would have no "+
+					"network", file.Target, link.Name)))
+		}
+	}
+	return findings
+}
+
+// checkProfile warns of a profile that NetworkManager can activate on the uplink.
+func checkProfile(file ledger.Change, uplink hostnet.Link) []report.Finding {
+	profile := parseKeyfile(string(file.Desired.Content))
+	isOfUplink := profile.value("connection", "interface-name") == uplink.Name ||
+		isMAC(profile.value("ethernet", "mac-address"), uplink)
+	if !isOfUplink || profile.value("connection", "autoconnect") == "false" {
+		return nil
+	}
+	return []report.Finding{{
+		Severity: report.SeverityWarning, Remedy: exclude(file),
+		Message: fmt.Sprintf("%s of the payload is a profile of the uplink %s: NetworkManager can activate it at the next "+
+			"boot in place of br-ex", file.Target, uplink.Name),
+	}}
+}
+
+// exclude returns the command that joins without a file of the payload.
+func exclude(file ledger.Change) report.Remedy {
+	return report.Remedyf("hcp-node-agent join --payload-drop=%s", report.ShellWord(file.Target))
 }
 
 // keyfile has the settings of a configuration file of NetworkManager in their order.

@@ -259,15 +259,7 @@ func checkAddressFamily(f PayloadFacts) []report.Finding {
 	family := map[bool]string{true: "IPv4", false: "IPv6"}[f.ClusterDNS[0].Is4()]
 	return warningFinding("ip -br address; ip route; ip -6 route",
 		"the services of the cluster have %s addresses, but with %s the node would have none", family,
-		joinAddresses(f.NodeAddresses))
-}
-
-func joinAddresses(addresses []netip.Addr) string {
-	var texts []string
-	for _, address := range addresses {
-		texts = append(texts, address.String())
-	}
-	return strings.Join(texts, ", ")
+		strings.Join(lists.Map(f.NodeAddresses, netip.Addr.String), ", "))
 }
 
 func checkSwap(f PayloadFacts) []report.Finding {

@@ -9,11 +9,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
-// HasSysctl reports whether the running kernel has a sysctl, whose name is
-// written with dots.
-func HasSysctl(name string) bool {
-	return fileExists("/proc/sys/" + strings.NewReplacer(".", "/", "/", ".").Replace(name))
+// SysctlPath returns the path of a sysctl below /proc/sys. As in sysctl(8), the first separator found decides which of
+// the two forms the name has.
+func SysctlPath(name string) string {
+	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '.' {
+		return swapSeparators.Replace(name)
+	}
+	return name
 }
+
+// SysctlName returns the name of a sysctl in the form with dots.
+func SysctlName(name string) string { return swapSeparators.Replace(SysctlPath(name)) }
+
+var swapSeparators = strings.NewReplacer(".", "/", "/", ".")
+
+// HasSysctl reports whether the running kernel has a sysctl.
+func HasSysctl(name string) bool { return fileExists("/proc/sys/" + SysctlPath(name)) }
 
 // HasModule reports whether a kernel module is loaded, built in or loadable.
 func HasModule(ctx context.Context, name string) bool {

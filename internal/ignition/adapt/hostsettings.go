@@ -181,10 +181,7 @@ func (p *planner) readSettings(
 // such as those of interfaces, that exist then.
 func (p *planner) parseSysctl(line string) (name, value, rule, reason string) {
 	name, value, found := strings.Cut(strings.TrimPrefix(line, "-"), "=")
-	name = strings.TrimSpace(name)
-	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '/' {
-		name = strings.NewReplacer(".", "/", "/", ".").Replace(name)
-	}
+	name = hostinfo.SysctlName(strings.TrimSpace(name))
 	switch {
 	case !found:
 		return "", "", "", "" // an exclusion from patterns, or an invalid line

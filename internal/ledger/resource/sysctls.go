@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
@@ -101,11 +102,7 @@ func writeSysctl(name, value string) error {
 	return wrap.Errorf(os.WriteFile(sysctlPath(name), []byte(value+"\n"), 0), "setting sysctl %s to %q", name, value)
 }
 
-// sysctlPath returns the file of a sysctl. As in sysctl(8), the first separator found
-// decides which of the two forms the name has.
+// sysctlPath returns the file of a sysctl.
 func sysctlPath(name string) string {
-	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '.' {
-		name = strings.NewReplacer(".", "/", "/", ".").Replace(name)
-	}
-	return path.Join("/proc/sys", path.Clean("/"+name))
+	return path.Join("/proc/sys", path.Clean("/"+hostinfo.SysctlPath(name)))
 }
