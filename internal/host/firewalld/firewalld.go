@@ -56,7 +56,8 @@ type settings struct {
 }
 
 // ReadZone returns the zone of an interface: the zone that the interface is bound to, or else
-// the default zone. It requires root, or a user whom polkit allows to read the rules.
+// the default zone. It requires root, or a user whom polkit allows to read the rules. It fails if firewalld does not
+// run: it must not start it.
 func ReadZone(ctx context.Context, link string) (Zone, error) {
 	zone := Zone{Interface: link}
 	bus, err := dbus.ConnectSystemBus(dbus.WithContext(ctx))
@@ -65,9 +66,9 @@ func ReadZone(ctx context.Context, link string) (Zone, error) {
 	}
 	defer bus.Close()
 	firewall := bus.Object(service, objectPath)
-	err = firewall.CallWithContext(ctx, zoneInterface+".getZoneOfInterface", 0, link).Store(&zone.Name)
+	err = firewall.CallWithContext(ctx, zoneInterface+".getZoneOfInterface", dbus.FlagNoAutoStart, link).Store(&zone.Name)
 	if err == nil {
-		err = firewall.CallWithContext(ctx, service+".getDefaultZone", 0).Store(&zone.Default)
+		err = firewall.CallWithContext(ctx, service+".getDefaultZone", dbus.FlagNoAutoStart).Store(&zone.Default)
 	}
 	if err != nil {
 		return zone, fmt.Errorf("reading the firewalld zone of %s: %w", link, err)
@@ -96,7 +97,7 @@ func ReadZone(ctx context.Context, link string) (Zone, error) {
 // readSettings calls a method that returns the settings of a zone or a service.
 func readSettings(ctx context.Context, firewall dbus.BusObject, method, name string) (settings, error) {
 	var values map[string]dbus.Variant
-	if err := firewall.CallWithContext(ctx, method, 0, name).Store(&values); err != nil {
+	if err := firewall.CallWithContext(ctx, method, dbus.FlagNoAutoStart, name).Store(&values); err != nil {
 		return settings{}, fmt.Errorf("reading the firewalld settings of %s: %w", name, err)
 	}
 	var ports []struct{ Range, Network string }
