@@ -92,12 +92,11 @@ func TestControlPlaneAccessToUserData(t *testing.T) {
 	if err := adminClient(t).Get(t.Context(), key, binding); err != nil {
 		t.Fatal(err)
 	}
-	binding.Subjects = append(binding.Subjects, rbacv1.Subject{
-		APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "system:node:intruder",
+	change(t, binding, func(binding *rbacv1.RoleBinding) {
+		binding.Subjects = append(binding.Subjects, rbacv1.Subject{
+			APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "system:node:intruder",
+		})
 	})
-	if err := adminClient(t).Update(t.Context(), binding); err != nil {
-		t.Fatal(err)
-	}
 	awaitAccess(t, "no access of a node that was added by hand", csrtest.NodeClient(t, "intruder"), "accessed", false)
 
 	deleteEnrollment(t, "accessed-1")

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 )
@@ -112,11 +113,9 @@ func TestControlPlaneReinstall(t *testing.T) {
 
 	setReady(t, "reinstall-ready", corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status.")
 	c.awaitApproved(ready)
-	object := getEnrollment(t, "reinstall-refuse")
-	object.Spec.Reinstall = reinstallPolicy("Allow")
-	if err := adminClient(t).Update(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
+	change(t, getEnrollment(t, "reinstall-refuse"), func(object *v1alpha1.NodeEnrollment) {
+		object.Spec.Reinstall = reinstallPolicy("Allow")
+	})
 	c.awaitApproved(refused)
 	if all := c.errors(); len(all) > 0 || strings.Contains(c.last(refused).Reason, "exists") {
 		t.Errorf("logged: %+v", all)

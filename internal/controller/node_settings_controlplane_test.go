@@ -42,20 +42,18 @@ func TestControlPlaneNodeSettings(t *testing.T) {
 		return labels, has
 	})
 
-	node := labeledNode(t)
-	node.Labels["example.com/rack"], node.Labels["other"] = "8", "kept"
-	node.Spec.Taints = []corev1.Taint{
-		{Key: "team", Value: "red", Effect: corev1.TaintEffectNoSchedule},
-		{Key: "team", Value: "red", Effect: corev1.TaintEffectPreferNoSchedule},
-	}
-	if err := adminClient(t).Update(t.Context(), node); err != nil {
-		t.Fatal(err)
-	}
+	change(t, labeledNode(t), func(node *corev1.Node) {
+		node.Labels["example.com/rack"], node.Labels["other"] = "8", "kept"
+		node.Spec.Taints = []corev1.Taint{
+			{Key: "team", Value: "red", Effect: corev1.TaintEffectNoSchedule},
+			{Key: "team", Value: "red", Effect: corev1.TaintEffectPreferNoSchedule},
+		}
+	})
 	waittest.Until(t, "waiting for the label that was changed", func() (any, bool) {
 		labels := labeledNode(t).Labels
 		return labels, labels["example.com/rack"] == "7"
 	})
-	node = labeledNode(t)
+	node := labeledNode(t)
 	want := []corev1.Taint{
 		{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule},
 		{Key: "team", Value: "red", Effect: corev1.TaintEffectPreferNoSchedule},
@@ -67,11 +65,9 @@ func TestControlPlaneNodeSettings(t *testing.T) {
 		t.Errorf("logged: %+v", all)
 	}
 
-	object = getEnrollment(t, "labeled")
-	object.Spec.Labels["no label!"] = ""
-	if err := adminClient(t).Update(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
+	change(t, getEnrollment(t, "labeled"), func(object *v1alpha1.NodeEnrollment) {
+		object.Spec.Labels["no label!"] = ""
+	})
 	waittest.Until(t, "waiting for the Event about labels that the API server rejects", func() (any, bool) {
 		events := eventsOf(t, "labeled")
 		return events, slices.ContainsFunc(events, func(event string) bool {

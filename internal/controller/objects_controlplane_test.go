@@ -100,6 +100,16 @@ func getEnrollment(t *testing.T, node string) *v1alpha1.NodeEnrollment {
 	return object
 }
 
+// change changes an object that has been read, as oc patch does: its controller may write it at the same time.
+func change[T client.Object](t *testing.T, object T, apply func(T)) {
+	t.Helper()
+	before, _ := object.DeepCopyObject().(client.Object)
+	apply(object)
+	if err := adminClient(t).Patch(t.Context(), object, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func deleteEnrollment(t *testing.T, node string) {
 	t.Helper()
 	if err := adminClient(t).Delete(t.Context(), getEnrollment(t, node)); err != nil {

@@ -57,11 +57,7 @@ func TestControlPlaneRollout(t *testing.T) {
 	permissionOf(t, "rolled-2", false)
 	awaitPhase(t, "rolled-2", v1alpha1.PhaseFailed, "the upgrade failed: kubelet did not start")
 
-	object := getRollout(t, "rolled")
-	object.Status.Failures = nil
-	if err := adminClient(t).Status().Update(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
+	forgetFailures(t, "rolled")
 	awaitRollout(t, "rolled", "3 nodes, 1 updated, 1 unavailable, 0 failed, slot of rolled-2: "+first)
 	if _, again := permissionOf(t, "rolled-2", true); again == slot {
 		t.Error("the second attempt has the slot of the first one")
@@ -140,11 +136,7 @@ func TestControlPlaneRolloutAfterRollback(t *testing.T) {
 		got := getEnrollment(t, "reverted-1").Status.ReachedConfig
 		return got, got == ""
 	})
-	object := getRollout(t, "reverted")
-	object.Status.Failures = nil
-	if err := adminClient(t).Status().Update(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
+	forgetFailures(t, "reverted")
 	permissionOf(t, "reverted-1", true)
 	report("reverted-1", "new")
 	awaitRollout(t, "reverted", "2 nodes, 2 updated, 0 unavailable, 0 failed")
@@ -209,11 +201,9 @@ func TestControlPlaneRolloutOfDeletedEnrollment(t *testing.T) {
 	awaitRollout(t, "left", "1 nodes, 0 updated, 1 unavailable, 0 failed, slot of left-1: "+
 		"at most 1 of the nodes may be unavailable")
 	csrtest.DeleteNode(t, "left-1")
-	restarted := getRollout(t, "left")
-	restarted.Spec.MaxFailures = 1
-	if err := adminClient(t).Update(t.Context(), restarted); err != nil { // without this, after leftInterval
-		t.Fatal(err)
-	}
+	change(t, getRollout(t, "left"), func(object *v1alpha1.NodeRollout) {
+		object.Spec.MaxFailures = 1 // without this change, the slot is free after leftInterval
+	})
 	permissionOf(t, "left-2", true)
 
 	joinPool(t, "left", "left-0")
@@ -233,11 +223,9 @@ func TestControlPlaneCanaries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	object := getEnrollment(t, "canary-3")
-	object.Spec.Labels = map[string]string{"example.com/canary": "true"}
-	if err := adminClient(t).Update(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
+	change(t, getEnrollment(t, "canary-3"), func(object *v1alpha1.NodeEnrollment) {
+		object.Spec.Labels = map[string]string{"example.com/canary": "true"}
+	})
 	publish(t, "canary", "new")
 	two := intstr.FromInt32(2)
 	createRollout(t, "canary", v1alpha1.NodeRolloutSpec{

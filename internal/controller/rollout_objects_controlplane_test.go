@@ -109,6 +109,17 @@ func getRollout(t *testing.T, nodePool string) *v1alpha1.NodeRollout {
 	return object
 }
 
+// forgetFailures removes the failures from the status of a NodeRollout, as an administrator who retries them does.
+func forgetFailures(t *testing.T, nodePool string) {
+	t.Helper()
+	object := getRollout(t, nodePool)
+	before := object.DeepCopy()
+	object.Status.Failures = nil
+	if err := adminClient(t).Status().Patch(t.Context(), object, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // awaitRollout waits until the status of a NodeRollout is as wanted. Its slots are described by the names of the nodes.
 func awaitRollout(t *testing.T, nodePool, want string) v1alpha1.NodeRolloutStatus {
 	t.Helper()

@@ -59,11 +59,7 @@ func TestControlPlaneRolloutWithTwoReplicas(t *testing.T) {
 		return err, err == nil && result.RequeueAfter == 0
 	})
 	second, _ := startRollout(t)
-	object := getRollout(t, "twice")
-	object.Spec.Paused = false
-	if err := adminClient(t).Update(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
+	change(t, getRollout(t, "twice"), func(object *v1alpha1.NodeRollout) { object.Spec.Paused = false })
 	var once sync.Once
 	hooked.beforePatch = func() error {
 		once.Do(func() {
@@ -72,10 +68,7 @@ func TestControlPlaneRolloutWithTwoReplicas(t *testing.T) {
 			if err := adminClient(t).Get(t.Context(), key, node); err != nil {
 				t.Fatal(err)
 			}
-			node.Spec.Unschedulable = true
-			if err := adminClient(t).Update(t.Context(), node); err != nil {
-				t.Fatal(err)
-			}
+			change(t, node, func(node *corev1.Node) { node.Spec.Unschedulable = true })
 			waittest.Until(t, "waiting for the cordoned node in the cache", func() (any, bool) {
 				err := second.client.Get(t.Context(), key, node)
 				return err, err == nil && node.Spec.Unschedulable

@@ -135,11 +135,9 @@ func TestControlPlaneExpiredEnrollment(t *testing.T) {
 		})
 	})
 
-	object = getEnrollment(t, "expiring")
-	object.Spec.Expires = metav1.NewTime(time.Now().Add(time.Hour))
-	if err := adminClient(t).Update(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
+	change(t, getEnrollment(t, "expiring"), func(object *v1alpha1.NodeEnrollment) {
+		object.Spec.Expires = metav1.NewTime(time.Now().Add(time.Hour))
+	})
 	c.awaitApproved(csr)
 	awaitPhase(t, "expiring", v1alpha1.PhaseEnrolled, "")
 }
@@ -154,11 +152,9 @@ func TestControlPlaneUnusableEnrollment(t *testing.T) {
 	csr, _ := csrtest.SubmitWithToken(t, token)
 	c.awaitDecision(csr, approver.Ignored, "no enrollment exists for its join token")
 	checkPending(t, csr)
-	object = getEnrollment(t, "unusable")
-	object.Spec.Addresses = []string{"192.0.2.30"}
-	if err := adminClient(t).Update(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
+	change(t, getEnrollment(t, "unusable"), func(object *v1alpha1.NodeEnrollment) {
+		object.Spec.Addresses = []string{"192.0.2.30"}
+	})
 	c.awaitApproved(csr)
 }
 
