@@ -21,11 +21,9 @@ func expectedCompletions() clitest.Completions {
 			"token show us":                  {"user-data.ign"},
 			"enroll --output-dir enrollment": {"enrollments"},
 			"enroll --format ign":            {"ignition"},
-			"migrate ":                       {"enrollments"},
 			"approve --finger":               {"--fingerprint"},
 			"join":                           {},
 		},
-		InFish: map[string][]string{"migrate ": {"enrollments", "script", "user-data.ign"}},
 	}
 }
 

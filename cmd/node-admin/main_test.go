@@ -54,8 +54,6 @@ func TestInvalidCommandLines(t *testing.T) {
 		"--enrollments x": "hcp-node-admin: unknown flag: --enrollments\nsee: hcp-node-admin --help\n",
 		"approve a b": "hcp-node-admin approve: the name of one node or CSR is required\nsee: " +
 			"hcp-node-admin approve --help\n",
-		"migrate": "hcp-node-admin migrate: one directory with enrollments is required\nsee: " +
-			"hcp-node-admin migrate --help\n",
 		"user-data": "hcp-node-admin user-data: the name of one NodePool is required\n" +
 			"see: hcp-node-admin user-data --help\n",
 		"controller install a": "hcp-node-admin controller install: --image is required: no image has been published; " +
@@ -111,7 +109,6 @@ func TestFailuresPrintTheirDocument(t *testing.T) {
 		{"approve"},
 		{"approve", "worker-7", "--kubeconfig", none},
 		{"approve", "--unknown"},
-		{"migrate", none, "--kubeconfig", none},
 		{"nodes", "--kubeconfig", none},
 		{"remove", "worker-7", "--kubeconfig", none},
 		{"describe", "worker-7", "--kubeconfig", none},

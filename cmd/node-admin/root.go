@@ -23,7 +23,7 @@ plugin of oc and kubectl: oc hcp-node COMMAND.`,
 	cli.AddGroup(root, "cluster", "Cluster commands:", newUserDataCommand(p), newEnrollCommand(p),
 		cli.NewParentCommand("token", "Print and revoke join tokens", newTokenShowCommand(p), newTokenRevokeCommand(p)),
 		newNodesCommand(p), newDescribeCommand(p), newUpgradeCommand(p),
-		newApproveCommand(p), newRemoveCommand(p), newMigrateCommand(p),
+		newApproveCommand(p), newRemoveCommand(p),
 		cli.NewParentCommand("controller", "Install and run the controller of NodeEnrollments",
 			newControllerInstallCommand(p), newControllerUninstallCommand(p), newControllerRunCommand(p)))
 	cli.AddGroup(root, otherGroup, "Other commands:", cli.NewVersionCommand(p), cli.NewDocsCommand(p, docs))

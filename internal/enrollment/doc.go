@@ -14,13 +14,13 @@ package enrollment
 
 import "github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 
-// Kind is the kind of a file, with the version of [report.APIVersion].
+// Kind is the kind of a file.
 type Kind string
 
-// Kinds of files. KindEnrollment also stands for the manifest of a NodeEnrollment, which replaces files of this kind.
+// Kinds of files. An enrollment is the manifest of a NodeEnrollment.
 const (
 	KindToken      Kind = "JoinToken"
-	KindEnrollment Kind = "Enrollment"
+	KindEnrollment Kind = "NodeEnrollment"
 )
 
 // Enum returns all kinds.
@@ -29,7 +29,5 @@ func (Kind) Enum() []string { return schema.Strings(KindToken, KindEnrollment) }
 // Suffixes of the file names.
 const (
 	TokenSuffix      = ".token"
-	EnrollmentSuffix = ".yaml" // a manifest of a NodeEnrollment
-	// OldEnrollmentSuffix is the suffix of enrollments in the format of KindEnrollment, which are still read.
-	OldEnrollmentSuffix = ".enrollment"
+	EnrollmentSuffix = ".yaml"
 )

@@ -14,37 +14,26 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const objectKind = "NodeEnrollment"
-
-// ParseObject returns the NodeEnrollment in a manifest, or that of a file of KindEnrollment. It does not check the
-// expiry.
-func ParseObject(content []byte) (*v1alpha1.NodeEnrollment, error) {
-	e, err := ParseEnrollment(content)
-	if err != nil {
-		return nil, err
-	}
+// decodeObject decodes the manifest of a NodeEnrollment.
+func decodeObject(content []byte) (*v1alpha1.NodeEnrollment, error) {
+	version := v1alpha1.GroupVersion.String()
 	encoded, meta, err := decodeYAML(content, maxEnrollmentBytes)
 	if err != nil {
 		return nil, err
 	}
-	if meta.Kind != objectKind {
-		return e.Object()
+	if err := checkKind(meta, KindEnrollment, version); err != nil {
+		return nil, err
 	}
-	return decodeObject(encoded)
-}
-
-// decodeObject decodes the manifest of a NodeEnrollment.
-func decodeObject(encoded []byte) (*v1alpha1.NodeEnrollment, error) {
 	object := &v1alpha1.NodeEnrollment{}
-	err := report.DecodeFields(encoded, object)
+	err = report.DecodeFields(encoded, object)
 	switch {
 	case report.CodeOf(err) == report.Refused:
 		return nil, err
 	case err != nil:
 		return nil, errors.New("a value has the wrong type")
-	case object.APIVersion != v1alpha1.GroupVersion.String():
+	case object.APIVersion != version:
 		return nil, report.RefuseFormat("the file is a NodeEnrollment in version %q, not in version %s",
-			shorten(object.APIVersion), v1alpha1.GroupVersion)
+			shorten(object.APIVersion), version)
 	}
 	return object, nil
 }
@@ -81,7 +70,7 @@ func (e *Enrollment) Object() (*v1alpha1.NodeEnrollment, error) {
 		return nil, fmt.Errorf("encoding the enrollment's key: %w", err)
 	}
 	object := &v1alpha1.NodeEnrollment{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: objectKind},
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: string(KindEnrollment)},
 		ObjectMeta: metav1.ObjectMeta{Name: e.NodeName},
 		Spec: v1alpha1.NodeEnrollmentSpec{
 			TokenID:   e.ID,

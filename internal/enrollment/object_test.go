@@ -97,71 +97,19 @@ func TestManifestParsesUnchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"as written":           string(content),
-		"as oc get prints it":  string(content) + "status:\n  phase: Pending\n",
-		"in the former format": encodeOld(t, enrollment),
+		"as written":          string(content),
+		"as oc get prints it": string(content) + "status:\n  phase: Pending\n",
 	} {
-		want := *enrollment
-		if strings.Contains(text, "kind: Enrollment") {
-			want.NodePool, want.ReplacesNode, want.Labels, want.Taints = "", false, nil, nil
-		}
 		read, err := ParseEnrollment([]byte(text))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if a, b := fmt.Sprintf("%#v", want), fmt.Sprintf("%#v", *read); a != b {
+		if a, b := fmt.Sprintf("%#v", *enrollment), fmt.Sprintf("%#v", *read); a != b {
 			t.Errorf("%s: enrollment\n%s\n%s", name, a, b)
 		}
 		summary, err := ParseSummary([]byte(text), noon)
 		if err != nil || summary.Kind != KindEnrollment || len(summary.Addresses) != 3 {
 			t.Errorf("%s: summary %+v, %v", name, summary, err)
-		}
-	}
-}
-
-// An object contains all fields of a manifest, and those of a file in the former format.
-func TestParseObject(t *testing.T) {
-	_, enrollment := newToken(t, fullOptions(t))
-	content, err := enrollment.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for text, rack := range map[string]string{string(content): "r1", encodeOld(t, enrollment): ""} {
-		object, err := ParseObject([]byte(text))
-		if err != nil || object.Name != enrollment.NodeName || object.Spec.TokenID != enrollment.ID ||
-			len(object.Spec.Addresses) != 3 || object.Spec.Labels["example.com/rack"] != rack {
-			t.Errorf("%s\n%+v, %v", text, object, err)
-		}
-	}
-	if _, err := ParseObject([]byte("kind: NodeEnrollment\n")); err == nil {
-		t.Error("an invalid manifest is an object")
-	}
-}
-
-func TestParsersRejectInvalidManifests(t *testing.T) {
-	_, enrollment := newToken(t, fullOptions(t))
-	content, err := enrollment.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(content)
-	for name, test := range map[string]struct{ text, want string }{
-		"token":          {text, "the file is a NodeEnrollment, which is for the cluster"},
-		"version":        {replaceOnce(t, text, "/v1alpha1", "/v9"), "NodeEnrollment in version"},
-		"unknown field":  {text + "future: x\n", `does not know the field "future"`},
-		"type":           {replaceOnce(t, text, "tokenID: ", "tokenID: 7 #"), "wrong type"},
-		"key":            {replaceOnce(t, text, "MCowBQYDK2VwAyEA", "MCowBQYDK2VuAyEA"), "not a single Ed25519 key"},
-		"name":           {replaceOnce(t, text, "name: worker", "name: Worker"), "not a valid node name"},
-		"another kind":   {replaceOnce(t, text, "NodeEnrollment", "NodeRollout"), "not of kind Enrollment"},
-		"two documents":  {text + "---\n" + text, "more than one YAML document"},
-		"foreign domain": {replaceOnce(t, text, "hcp-node-agent.io/", "example.com/"), "not of kind Enrollment"},
-	} {
-		_, err := ParseEnrollment([]byte(test.text))
-		if name == "token" {
-			_, err = ParseToken([]byte(test.text))
-		}
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -27,20 +26,18 @@ const (
 	maxEnrollmentBytes = 16 << 10
 )
 
-// document is the YAML form of either kind.
+// document is the YAML form of a token.
 type document struct {
 	report.TypeMeta
-	ID         string    `json:"id"`
-	NodeName   string    `json:"nodeName"`
-	Expires    string    `json:"expires"`
-	ClusterCA  []Hash    `json:"clusterCA"`
-	Addresses  *[]string `json:"addresses,omitempty"`  // of an enrollment
-	PublicKey  string    `json:"publicKey,omitempty"`  // of an enrollment, PEM
-	Labels     []string  `json:"labels,omitempty"`     // of a token
-	Taints     []string  `json:"taints,omitempty"`     // of a token
-	UserData   string    `json:"userData,omitempty"`   // of a token
-	PrivateKey string    `json:"privateKey,omitempty"` // of a token, PEM
-	Cluster    *Cluster  `json:"cluster,omitempty"`    // of a token
+	ID         string   `json:"id"`
+	NodeName   string   `json:"nodeName"`
+	Expires    string   `json:"expires"`
+	ClusterCA  []Hash   `json:"clusterCA"`
+	Labels     []string `json:"labels,omitempty"`
+	Taints     []string `json:"taints,omitempty"`
+	UserData   string   `json:"userData,omitempty"`
+	PrivateKey string   `json:"privateKey,omitempty"` // PEM
+	Cluster    *Cluster `json:"cluster,omitempty"`
 }
 
 // ParseToken parses and validates a token. It does not check the expiry.
@@ -53,12 +50,13 @@ func ParseToken(content []byte) (*Token, error) {
 }
 
 func parseToken(content []byte) (*Token, error) {
-	d, terms, err := parse(content, KindToken, maxTokenBytes)
+	d, err := decodeToken(content)
 	if err != nil {
 		return nil, err
 	}
-	if d.PublicKey != "" || d.Addresses != nil {
-		return nil, errors.New("publicKey and addresses are fields of an enrollment")
+	terms, err := d.terms()
+	if err != nil {
+		return nil, err
 	}
 	t := &Token{Terms: terms, Labels: d.Labels, Taints: d.Taints}
 	if d.UserData != "" {
@@ -73,55 +71,16 @@ func parseToken(content []byte) (*Token, error) {
 	return t, errors.Join(checkList("labels", d.Labels, checkLabel), checkList("taints", d.Taints, checkTaint))
 }
 
-// ParseEnrollment parses and validates the manifest of a NodeEnrollment, or a file of KindEnrollment. It does not check
-// the expiry.
+// ParseEnrollment parses and validates the manifest of a NodeEnrollment. It does not check the expiry.
 func ParseEnrollment(content []byte) (*Enrollment, error) {
-	e, err := parseEnrollment(content)
-	if err != nil {
-		return nil, fmt.Errorf("reading the enrollment: %w", err)
-	}
-	return e, nil
-}
-
-func parseEnrollment(content []byte) (*Enrollment, error) {
-	encoded, meta, err := decodeYAML(content, maxEnrollmentBytes)
-	switch {
-	case err != nil:
-		return nil, err
-	case meta.Kind == objectKind && path.Dir(meta.APIVersion) == v1alpha1.GroupVersion.Group:
-		object, err := decodeObject(encoded)
-		if err != nil {
-			return nil, err
+	object, err := decodeObject(content)
+	if err == nil {
+		var e *Enrollment
+		if e, err = FromObject(object); err == nil {
+			return e, nil
 		}
-		return FromObject(object)
 	}
-	d, terms, err := parse(content, KindEnrollment, maxEnrollmentBytes)
-	if err != nil {
-		return nil, err
-	}
-	if d.PrivateKey != "" || d.UserData != "" || d.Labels != nil || d.Taints != nil || d.Cluster != nil {
-		return nil, errors.New("privateKey, userData, cluster, labels and taints are fields of a join token; an " +
-			"enrollment must not contain secrets")
-	}
-	e := &Enrollment{Terms: terms}
-	if e.key, err = parsePublicKey(d.PublicKey); err != nil {
-		return nil, fmt.Errorf("publicKey: %w", err)
-	}
-	if d.Addresses == nil {
-		return e, nil
-	}
-	e.Addresses, err = parseAddresses(*d.Addresses)
-	return e, err
-}
-
-// parse parses a document of a kind, and checks its terms.
-func parse(content []byte, kind Kind, limit int) (document, Terms, error) {
-	d, err := decodeDocument(content, kind, limit)
-	if err != nil {
-		return d, Terms{}, err
-	}
-	terms, err := d.terms()
-	return d, terms, err
+	return nil, fmt.Errorf("reading the enrollment: %w", err)
 }
 
 func (d document) terms() (t Terms, err error) {
@@ -146,18 +105,17 @@ func (d document) terms() (t Terms, err error) {
 	return Terms{ID: d.ID, NodeName: d.NodeName, Expires: expires.UTC(), ClusterCA: d.ClusterCA}, nil
 }
 
-// decodeDocument decodes a document. The errors of the parsers are not returned, because they can quote the
-// key.
-func decodeDocument(content []byte, kind Kind, limit int) (document, error) {
+// decodeToken decodes a token. The errors of the parsers are not returned, because they can quote the key.
+func decodeToken(content []byte) (document, error) {
 	var d document
-	encoded, meta, err := decodeYAML(content, limit)
+	encoded, meta, err := decodeYAML(content, maxTokenBytes)
 	if err != nil {
 		return d, err
 	}
-	if err := checkKind(meta, kind); err != nil {
+	if err := checkKind(meta, KindToken, report.APIVersion); err != nil {
 		return d, err
 	}
-	err = report.Decode(string(kind), encoded, &d)
+	err = report.Decode(string(KindToken), encoded, &d)
 	if err != nil && report.CodeOf(err) != report.Refused {
 		return d, errors.New("a value has the wrong type")
 	}
@@ -183,26 +141,22 @@ func decodeYAML(content []byte, limit int) (encoded []byte, meta report.TypeMeta
 	return encoded, meta, nil
 }
 
-// checkKind returns an error unless meta is that of a document of a kind, in any version.
-func checkKind(meta report.TypeMeta, kind Kind) error {
+// checkKind returns an error unless meta is that of a file of a kind, in any version of the group of apiVersion.
+func checkKind(meta report.TypeMeta, kind Kind, apiVersion string) error {
 	switch {
 	case meta == report.TypeMeta{}:
 		return fmt.Errorf("the file is not of kind %s: it has neither kind nor apiVersion", kind)
-	case kind == KindToken && meta.Kind == objectKind:
+	case meta.Kind == string(kind) && path.Dir(meta.APIVersion) == path.Dir(apiVersion):
+		return nil
+	case meta.Kind == string(KindEnrollment) && kind == KindToken:
 		return errors.New("the file is a NodeEnrollment, which is for the cluster; the node requires its join token, " +
 			"NAME.token")
-	case path.Dir(meta.APIVersion) != path.Dir(report.APIVersion):
-	case meta.Kind == string(kind):
-		return nil
-	case meta.Kind == string(KindEnrollment):
-		return errors.New("the file is an enrollment, which is for the cluster; the node requires its join token, " +
-			"NAME.token")
-	case meta.Kind == string(KindToken):
+	case meta.Kind == string(KindToken) && kind == KindEnrollment:
 		return errors.New("the file is a join token, which is for the node; the cluster requires its enrollment, " +
 			"enrollments/NAME.yaml")
 	}
 	return fmt.Errorf("the file is of kind %q in version %q, not of kind %s in version %s",
-		shorten(meta.Kind), shorten(meta.APIVersion), kind, report.APIVersion)
+		shorten(meta.Kind), shorten(meta.APIVersion), kind, apiVersion)
 }
 
 // hasMultipleDocuments reports whether content has more than one YAML document. The parser would silently

@@ -93,7 +93,7 @@ func ParseSummary(content []byte, now time.Time) (Summary, error) {
 	var head struct {
 		Kind Kind `json:"kind"`
 	}
-	if err := yaml.Unmarshal(content, &head); err == nil && (head.Kind == KindEnrollment || head.Kind == objectKind) {
+	if err := yaml.Unmarshal(content, &head); err == nil && head.Kind == KindEnrollment {
 		e, err := ParseEnrollment(content)
 		if err != nil {
 			return Summary{}, err

@@ -22,11 +22,23 @@ func (t *Token) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the join token's key: %w", err)
 	}
-	d := t.document(KindToken)
-	d.Labels, d.Taints, d.UserData, d.Cluster = t.Labels, t.Taints, string(t.UserData), t.Cluster
-	d.PrivateKey = encodePEM(privateKeyType, der)
-	return encode(d, "# Secret: any host with this file can join as node "+t.NodeName+".\n"+
-		"# Usage on the host: hcp-node-agent join --join-token FILE\n")
+	body, err := yaml.Marshal(document{
+		TypeMeta:   report.Meta(string(KindToken)),
+		ID:         t.ID,
+		NodeName:   t.NodeName,
+		Expires:    formatTime(t.Expires),
+		ClusterCA:  t.ClusterCA,
+		Labels:     t.Labels,
+		Taints:     t.Taints,
+		UserData:   string(t.UserData),
+		PrivateKey: encodePEM(privateKeyType, der),
+		Cluster:    t.Cluster,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the join token: %w", err)
+	}
+	return append([]byte("# Secret: any host with this file can join as node "+t.NodeName+".\n"+
+		"# Usage on the host: hcp-node-agent join --join-token FILE\n"), body...), nil
 }
 
 // Encode returns the manifest of the NodeEnrollment.
@@ -50,24 +62,6 @@ func encodeBoth(t *Token, e *Enrollment) (secret, public []byte, err error) {
 	}
 	public, err = e.Encode()
 	return secret, public, err
-}
-
-func encode(d document, comment string) ([]byte, error) {
-	body, err := yaml.Marshal(d)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the %s: %w", d.Kind, err)
-	}
-	return append([]byte(comment), body...), nil
-}
-
-func (t Terms) document(kind Kind) document {
-	return document{
-		TypeMeta:  report.Meta(string(kind)),
-		ID:        t.ID,
-		NodeName:  t.NodeName,
-		Expires:   formatTime(t.Expires),
-		ClusterCA: t.ClusterCA,
-	}
 }
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,36 +83,22 @@ func writeTokens(t *testing.T, dir, state string) {
 	key := ed25519.NewKeyFromSeed([]byte("not a secret: test of the format"))
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	flowtest.NoError(t, err)
-	encodedPublic, err := x509.MarshalPKIXPublicKey(key.Public())
-	flowtest.NoError(t, err)
-	encode := func(kind enrollment.Kind, more map[string]any) []byte {
-		document := map[string]any{
-			"apiVersion": report.APIVersion,
-			"kind":       kind,
-			"id":         strings.Repeat("0123456789abcdef", 2),
-			"nodeName":   "worker-7",
-			"expires":    "2026-01-02T03:04:05Z",
-			"clusterCA":  []string{"SHA256:" + strings.Repeat("0123456789abcdef", 4)},
-		}
-		for name, value := range more {
-			document[name] = value
-		}
-		content, err := json.Marshal(document)
-		flowtest.NoError(t, err)
-		return content
-	}
-	token, err := enrollment.ParseToken(encode(enrollment.KindToken, map[string]any{
+	content, err := json.Marshal(map[string]any{
+		"apiVersion": report.APIVersion,
+		"kind":       enrollment.KindToken,
+		"id":         strings.Repeat("0123456789abcdef", 2),
+		"nodeName":   "worker-7",
+		"expires":    "2026-01-02T03:04:05Z",
+		"clusterCA":  []string{"SHA256:" + strings.Repeat("0123456789abcdef", 4)},
 		"labels":     []string{"rack=r1"},
 		"taints":     []string{"dedicated=gpu:NoSchedule"},
 		"userData":   "{}",
 		"privateKey": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})),
-	}))
+	})
 	flowtest.NoError(t, err)
-	public, err := enrollment.ParseEnrollment(encode(enrollment.KindEnrollment, map[string]any{
-		"addresses": []string{"192.0.2.1"},
-		"publicKey": string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: encodedPublic})),
-	}))
+	token, err := enrollment.ParseToken(content)
 	flowtest.NoError(t, err)
+	public := token.Enrollment(enrollment.Options{Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}})
 	tokenFile, err := enrollment.TokenFile(dir, token)
 	flowtest.NoError(t, err)
 	enrollmentFile, err := enrollment.ManifestFile(dir, public)

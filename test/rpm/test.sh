@@ -215,11 +215,6 @@ equal 'calls of systemctl' '' "$(logged systemctl)"
 equal version 'hcp-node-admin 1.0.0' "$("$root/usr/bin/hcp-node-admin" version | cut -d' ' -f1-2)"
 equal plugin 'hcp-node-admin 1.0.0' "$("$root/usr/bin/kubectl-hcp_node" version | cut -d' ' -f1-2)"
 [ ! -e "$root/usr/bin/hcp-node-agent" ] || die 'the agent was installed too'
-# As an upgrade from a package with the unit of the approver: its file exists when the scriptlet runs.
-touch "$root/usr/lib/systemd/system/hcp-node-admin-approver.service"
-must_dnf reinstall hcp-node-admin
-equal 'calls of systemctl' 'systemctl --no-reload disable --now hcp-node-admin-approver.service' "$(logged systemctl)"
-rm "$root/usr/lib/systemd/system/hcp-node-admin-approver.service"
 must_dnf remove hcp-node-admin
 equal 'calls of systemctl' '' "$(logged systemctl)"
 [ ! -e "$root/usr/bin/kubectl-hcp_node" ] || die 'the plugin still exists'

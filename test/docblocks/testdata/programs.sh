@@ -81,10 +81,6 @@ hcp-node-admin() {
     'controller uninstall '*)
       check_options hcp-node-admin "$@"
       not_run 'TestControlPlaneControllerInstall runs it' ;;
-    # One API server plays the hosted and the management cluster, which it refuses.
-    'migrate '*)
-      check_options hcp-node-admin "$@"
-      not_run 'TestControlPlaneFleet runs it' ;;
     *) real hcp-node-admin "$@" ;;
   esac
 }
