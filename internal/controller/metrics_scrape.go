@@ -127,10 +127,11 @@ func (s *scrape) addUserDataAndRollouts(ctx context.Context) error {
 			continue
 		}
 		published[pool] = secret
-		if end, err := time.Parse(time.RFC3339, secret.Annotations[v1alpha1.AnnotationPoolExpires]); err == nil {
-			s.add(userDataExpiryDesc, float64(end.Unix()), pool)
+		state := v1alpha1.StateOfPublished(secret)
+		if !state.Expires.IsZero() {
+			s.add(userDataExpiryDesc, float64(state.Expires.Unix()), pool)
 		}
-		s.add(userDataProblemDesc, numberOf(secret.Annotations[v1alpha1.AnnotationPoolProblem] != ""), pool)
+		s.add(userDataProblemDesc, numberOf(state.Problem != ""), pool)
 	}
 	var rollouts v1alpha1.NodeRolloutList
 	if err := s.list(ctx, &rollouts); err != nil {
@@ -149,7 +150,7 @@ func (s *scrape) addRollout(object *v1alpha1.NodeRollout, secret *metav1.Partial
 	s.add(rolloutUnavailableDesc, float64(status.Unavailable), pool)
 	s.add(rolloutFailedDesc, float64(status.Failed), pool)
 	s.add(rolloutMaxFailuresDesc, float64(object.Spec.MaxFailures), pool)
-	isPoolPaused := secret != nil && secret.Annotations[v1alpha1.AnnotationPoolPaused] != ""
+	isPoolPaused := secret != nil && v1alpha1.StateOfPublished(secret).Paused != ""
 	s.add(rolloutPausedDesc, numberOf(object.Spec.Paused), pool, "noderollout")
 	s.add(rolloutPausedDesc, numberOf(isPoolPaused), pool, "nodepool")
 	s.add(rolloutPausedDesc, numberOf(!poolOf(object, secret, &clock{now: s.now}).Window.IsOpen(s.now)), pool, "window")

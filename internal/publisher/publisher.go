@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -179,8 +178,9 @@ func (p *Publisher) publish(ctx context.Context, facts *nodepool.Facts) error {
 	case err == nil:
 		before := secret.DeepCopy()
 		if problem != nil {
-			metav1.SetMetaDataAnnotation(&secret.ObjectMeta, v1alpha1.AnnotationPoolProblem,
-				report.Shorten(problem.Error(), maxProblemLength))
+			state := v1alpha1.StateOfPublished(secret)
+			state.Problem = report.Shorten(problem.Error(), maxProblemLength)
+			state.WriteTo(secret)
 		} else {
 			describe(secret, facts)
 		}
@@ -220,28 +220,10 @@ func explainHosted(doing string, err error) error {
 
 // describe sets the content of the Secret with the user data of a NodePool without a problem.
 func describe(secret *corev1.Secret, facts *nodepool.Facts) {
-	annotations := maps.Clone(secret.Annotations)
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	expires := ""
-	if end := facts.Expires(); !end.IsZero() {
-		expires = report.Timestamp(end)
-	}
-	for key, value := range map[string]string{
-		v1alpha1.AnnotationPoolConfig:         facts.ConfigHash(),
-		v1alpha1.AnnotationPoolRelease:        facts.Release(),
-		v1alpha1.AnnotationPoolMaxUnavailable: facts.NodePool.Spec.Management.MaxUnavailable(),
-		v1alpha1.AnnotationPoolPaused:         facts.Paused(),
-		v1alpha1.AnnotationPoolExpires:        expires,
-		v1alpha1.AnnotationPoolProblem:        "",
-	} {
-		delete(annotations, key)
-		if value != "" {
-			annotations[key] = value
-		}
-	}
-	secret.Annotations = annotations
+	v1alpha1.PublishedState{
+		Config: facts.ConfigHash(), Release: facts.Release(), MaxUnavailable: facts.NodePool.Spec.Management.MaxUnavailable(),
+		Paused: facts.Paused(), Expires: facts.Expires(),
+	}.WriteTo(secret)
 	metav1.SetMetaDataLabel(&secret.ObjectMeta, v1alpha1.LabelNodePool, v1alpha1.NodePoolLabel(facts.NodePool.Name))
 	metav1.SetMetaDataLabel(&secret.ObjectMeta, v1alpha1.LabelManagedBy, v1alpha1.ManagedByPublisher)
 	secret.Data = map[string][]byte{v1alpha1.UserDataKey: facts.UserData}

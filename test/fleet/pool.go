@@ -17,7 +17,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // The NodePool of all nodes, and its configurations.
@@ -78,15 +77,12 @@ func (f *fleet) publish(ctx context.Context, config string) error {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret(nodePool),
 			Labels: map[string]string{v1alpha1.LabelNodePool: nodePool},
-			Annotations: map[string]string{
-				v1alpha1.AnnotationPoolConfig:         config,
-				v1alpha1.AnnotationPoolRelease:        releases[config],
-				v1alpha1.AnnotationPoolMaxUnavailable: "1",
-				v1alpha1.AnnotationPoolExpires:        report.Timestamp(time.Now().Add(5 * time.Hour)),
-			},
 		},
 		Data: map[string][]byte{v1alpha1.UserDataKey: content},
 	}
+	v1alpha1.PublishedState{
+		Config: config, Release: releases[config], MaxUnavailable: "1", Expires: time.Now().Add(5 * time.Hour),
+	}.WriteTo(secret)
 	err = f.objects.Create(ctx, secret)
 	if apierrors.IsAlreadyExists(err) {
 		err = f.objects.Update(ctx, secret)

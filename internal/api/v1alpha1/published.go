@@ -5,7 +5,9 @@ package v1alpha1
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -68,3 +70,49 @@ const (
 	AnnotationPoolExpires        = "hcp-node-agent.io/expires"         // end of the token's validity, if it is known
 	AnnotationPoolProblem        = "hcp-node-agent.io/problem"         // why newer user data is not published
 )
+
+// PublishedState describes the user data of a NodePool that a publisher has written to a Secret, in annotations of the
+// Secret. The controller reads them: it never reads the user data itself.
+//
+// +kubebuilder:object:generate=false
+type PublishedState struct {
+	Config         string
+	Release        string
+	MaxUnavailable string // a number or percentage
+	Paused         string
+	Expires        time.Time // zero if it is unknown
+	Problem        string
+}
+
+// StateOfPublished returns the state of a published Secret. An expiry that is not valid is unknown.
+func StateOfPublished(secret metav1.Object) PublishedState {
+	annotations := secret.GetAnnotations()
+	expires, err := time.Parse(time.RFC3339, annotations[AnnotationPoolExpires])
+	if err != nil {
+		expires = time.Time{}
+	}
+	return PublishedState{
+		Config: annotations[AnnotationPoolConfig], Release: annotations[AnnotationPoolRelease],
+		MaxUnavailable: annotations[AnnotationPoolMaxUnavailable], Paused: annotations[AnnotationPoolPaused],
+		Expires: expires, Problem: annotations[AnnotationPoolProblem],
+	}
+}
+
+// WriteTo sets the annotations of a Secret. Those of fields that are empty are removed, and others remain.
+func (s PublishedState) WriteTo(secret metav1.Object) {
+	expires := ""
+	if !s.Expires.IsZero() {
+		expires = s.Expires.UTC().Format(time.RFC3339)
+	}
+	annotations := map[string]string{}
+	maps.Copy(annotations, secret.GetAnnotations())
+	for key, value := range map[string]string{
+		AnnotationPoolConfig: s.Config, AnnotationPoolRelease: s.Release, AnnotationPoolMaxUnavailable: s.MaxUnavailable,
+		AnnotationPoolPaused: s.Paused, AnnotationPoolExpires: expires, AnnotationPoolProblem: s.Problem,
+	} {
+		if delete(annotations, key); value != "" {
+			annotations[key] = value
+		}
+	}
+	secret.SetAnnotations(annotations)
+}
