@@ -10,7 +10,6 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
@@ -61,7 +60,7 @@ func (h *hostedCluster) testApprove(t *testing.T) {
 		Client: csrtest.Bootstrapper(t), Key: key, Node: "reviewed",
 		Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
 	}.Submit(t)
-	h.patchStatus(t, "reviewed", v1alpha1.NodeEnrollmentStatus{BoundKey: "SHA256:00"})
+	h.use(t, "reviewed", "SHA256:00")
 	got := h.exec(t, "approve", "reviewed")
 	for _, want := range []string{
 		"client CSR " + copied + " of", "  problem  rules                invalid usages: ",

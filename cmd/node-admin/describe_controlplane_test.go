@@ -27,8 +27,9 @@ const hostileText = "\x1b[2J\x1b]0;title\x07\r\nok \u009b31m\u202e"
 func (h *hostedCluster) testDescribe(t *testing.T) {
 	token := h.enroll(t, "described", func(object *v1alpha1.NodeEnrollment) {
 		object.Spec.Addresses = []string{"192.0.2.7"}
+		object.Spec.UsedBy = &v1alpha1.TokenUse{Key: "SHA256:00", At: *at(-time.Hour)}
 		object.Status = v1alpha1.NodeEnrollmentStatus{
-			Phase: v1alpha1.PhaseFailed, Reason: "kubelet stopped", BoundKey: "SHA256:00", BoundAt: at(-time.Hour),
+			Phase: v1alpha1.PhaseFailed, Reason: "kubelet stopped",
 			Conditions: []metav1.Condition{{
 				Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "NodeNotReady", Message: hostileText,
 				LastTransitionTime: *at(-10*24*time.Hour - 12*time.Hour),
@@ -53,7 +54,7 @@ func (h *hostedCluster) testDescribe(t *testing.T) {
 	at := 0
 	for _, want := range []string{
 		"Name:               described\nPhase:              Failed\n", "Reason:             kubelet stopped\n",
-		"\nEnrollment:\n", "  Token expires:    ", "  Addresses:        192.0.2.7\n", "  Bound key:        SHA256:00\n",
+		"\nEnrollment:\n", "  Token expires:    ", "  Addresses:        192.0.2.7\n", "  Used key:         SHA256:00\n",
 		"  Ready:            False since 10d: NodeNotReady: [2J]0;title  ok 31m\n",
 		"\nNode:\n", "  Addresses:        Hostname=described, InternalIP=192.0.2.7\n", "  Cordoned:         yes\n",
 		"\nAgent, as the node itself reports:\n  State:            Degraded\n  Reason:           [2J]0;title  ok 31m",

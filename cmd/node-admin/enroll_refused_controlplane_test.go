@@ -41,8 +41,8 @@ func (e *enrollTest) checkConflicts(t *testing.T) {
 		"yet, and its join token is not in ") || exists(filepath.Join(e.dir, "tokens/conflict-2.token")) {
 		t.Errorf("without the file: %+v", got)
 	}
-	e.hosted.run(t, "", "patch", "nodeenrollment", "conflict-2", "--subresource=status", "--type=merge", "-p",
-		`{"status": {"boundKey": "SHA256:00"}}`)
+	e.hosted.run(t, "", "patch", "nodeenrollment", "conflict-2", "--type=merge", "-p",
+		`{"spec": {"usedBy": {"key": "SHA256:00", "at": "2026-01-01T00:00:00Z"}}}`)
 	got = e.enroll(t, "workers", "conflict-2")
 	if got.Code != report.Success || !strings.Contains(got.Out, "conflict-2: already enrolled, kept") ||
 		strings.Contains(got.Out, "warning") {

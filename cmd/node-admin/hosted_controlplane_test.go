@@ -197,6 +197,13 @@ func (h *hostedCluster) patchStatus(t *testing.T, node string, status v1alpha1.N
 	}
 }
 
+// use records that the join token of an enrollment was used with a key, as the controller does.
+func (h *hostedCluster) use(t *testing.T, node, key string) {
+	t.Helper()
+	kubectl(t, "patch", "nodeenrollment", node, "--type=merge", "-p",
+		fmt.Sprintf(`{"spec": {"usedBy": {"key": %q, "at": %q}}}`, key, time.Now().UTC().Format(time.RFC3339)))
+}
+
 // kubectl runs the real kubectl as an administrator and returns its output.
 func kubectl(t *testing.T, args ...string) string {
 	t.Helper()

@@ -43,6 +43,7 @@ oc get nodeenrollments has. Each shows the state of a node:
     Joined      the Node exists, and was not Ready yet
     Ready       the Node is Ready
     Upgrading   the agent upgrades the node
+    Degraded    the Node is Ready, and the agent has found a problem
     Drifted     the host differs from what the agent has applied
     Failed      the join token has expired, or the Node is not Ready
     Lost        kubelet reports nothing, or the Node was deleted

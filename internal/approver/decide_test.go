@@ -117,6 +117,8 @@ func TestDecide(t *testing.T) {
 		return facts
 	}
 	enrollments := []*enrollment.Enrollment{one.enrollment}
+	withoutAddresses := *one.enrollment
+	withoutAddresses.Addresses = nil
 	for name, test := range map[string]struct {
 		csr         *kube.CSR
 		enrollments []*enrollment.Enrollment
@@ -162,6 +164,10 @@ func TestDecide(t *testing.T) {
 		},
 		"serving, never used": {
 			serving, enrollments, good, Ignored, "no join token of worker-1 was used",
+		},
+		"serving, no addresses enrolled": {
+			serving, []*enrollment.Enrollment{&withoutAddresses}, used(mine), Ignored,
+			"contains no addresses, so an administrator must check those of the CSR",
 		},
 		"serving, another cluster": {
 			serving, enrollments, func() Facts { f := used(mine); f.CAHashes = foreign; return f }(), Ignored,

@@ -24,11 +24,8 @@ func (f *Facts) ReadEnrollments(objects []*v1alpha1.NodeEnrollment) (valid Enrol
 			continue
 		}
 		valid[object.Name] = record
-		if object.Status.BoundKey != "" {
-			f.UsedKeys[record.ID] = object.Status.BoundKey
-		}
-		if at := object.Status.BoundAt; at != nil {
-			f.UsedAt[record.ID] = at.Time
+		if used := object.Spec.UsedBy; used != nil {
+			f.UsedKeys[record.ID], f.UsedAt[record.ID] = used.Key, used.At.Time
 		}
 	}
 	return valid, invalid

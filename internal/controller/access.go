@@ -167,13 +167,13 @@ func (r *accessReconciler) write(
 // for the first time, the ServiceAccount whose token is in its join token.
 func subjectsOf(record *v1alpha1.NodeEnrollment) []rbacv1.Subject {
 	var subjects []rbacv1.Subject
-	isBound := record.Status.BoundKey != ""
-	if isBound {
+	isUsed := record.Spec.UsedBy != nil
+	if isUsed {
 		subjects = append(subjects, rbacv1.Subject{
 			APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "system:node:" + record.Name,
 		})
 	}
-	if !isBound || !hasJoined(record) {
+	if !isUsed || !hasJoined(record) {
 		subjects = append(subjects, rbacv1.Subject{
 			Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.Namespace, Name: v1alpha1.ServiceAccount(record.Name),
 		})

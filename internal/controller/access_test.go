@@ -39,7 +39,7 @@ func TestAccessOfManyNodes(t *testing.T) {
 		record := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{
 			Name: fmt.Sprintf("worker-%05d.site-with-a-long-name.example.com", i),
 		}}
-		record.Spec.NodePool, record.Status.BoundKey = "large", "SHA256:"
+		record.Spec.NodePool, record.Spec.UsedBy = "large", usedBy("SHA256:00")
 		objects = append(objects, record)
 		if i < formerNodes {
 			former.Subjects = append(former.Subjects, subjectsOf(record)...)
@@ -125,21 +125,22 @@ func TestSubjectsOf(t *testing.T) {
 	joined := func(status metav1.ConditionStatus, reason string) []metav1.Condition {
 		return []metav1.Condition{{Type: v1alpha1.ConditionJoined, Status: status, Reason: reason}}
 	}
+	used := usedBy("SHA256:00")
 	for name, test := range map[string]struct {
-		boundKey   string
+		used       *v1alpha1.TokenUse
 		conditions []metav1.Condition
 		want       []string
 	}{
-		"enrolled":                       {"", nil, []string{account}},
-		"the join token is used":         {"SHA256:", nil, []string{user, account}},
-		"the Node does not exist yet":    {"SHA256:", joined(metav1.ConditionFalse, "NoNode"), []string{user, account}},
-		"joined":                         {"SHA256:", joined(metav1.ConditionTrue, "NodeExists"), []string{user}},
-		"the Node was deleted":           {"SHA256:", joined(metav1.ConditionFalse, reasonNodeDeleted), []string{user}},
-		"another Node of the same name":  {"", joined(metav1.ConditionTrue, "NodeExists"), []string{account}},
-		"the Node is gone, token unused": {"", joined(metav1.ConditionFalse, reasonNodeDeleted), []string{account}},
+		"enrolled":                       {nil, nil, []string{account}},
+		"the join token is used":         {used, nil, []string{user, account}},
+		"the Node does not exist yet":    {used, joined(metav1.ConditionFalse, "NoNode"), []string{user, account}},
+		"joined":                         {used, joined(metav1.ConditionTrue, "NodeExists"), []string{user}},
+		"the Node was deleted":           {used, joined(metav1.ConditionFalse, reasonNodeDeleted), []string{user}},
+		"another Node of the same name":  {nil, joined(metav1.ConditionTrue, "NodeExists"), []string{account}},
+		"the Node is gone, token unused": {nil, joined(metav1.ConditionFalse, reasonNodeDeleted), []string{account}},
 	} {
 		record := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}
-		record.Status.BoundKey, record.Status.Conditions = test.boundKey, test.conditions
+		record.Spec.UsedBy, record.Status.Conditions = test.used, test.conditions
 		var got []string
 		for _, subject := range subjectsOf(record) {
 			got = append(got, subject.Kind+" "+subject.Name)

@@ -106,6 +106,8 @@ func (r agentReport) phaseOfReady(c *clock) (v1alpha1.Phase, string) {
 		return v1alpha1.PhaseFailed, "the upgrade failed: " + r.failure
 	case r.state == v1alpha1.AgentDrifted:
 		return v1alpha1.PhaseDrifted, r.reason
+	case r.state == v1alpha1.AgentDegraded:
+		return v1alpha1.PhaseDegraded, r.reason
 	case !r.at.IsZero() && c.hasReached(r.at.Add(reportLifetime)):
 		return v1alpha1.PhaseReady, "the agent has not reported since " + report.Timestamp(r.at)
 	}
@@ -147,13 +149,14 @@ func (r agentReport) upToDate(published *metav1.PartialObjectMetadata) condition
 		return condition{metav1.ConditionUnknown, reasonNoReport, "the agent has not reported its configuration"}
 	case published == nil:
 		return condition{metav1.ConditionUnknown, "NotPublished", "the user data of the NodePool is not published"}
-	case r.config == published.Annotations[v1alpha1.AnnotationPoolConfig]:
+	}
+	pool := v1alpha1.StateOfPublished(published)
+	if r.config == pool.Config {
 		return condition{metav1.ConditionTrue, "SameConfiguration", ""}
 	}
 	return condition{metav1.ConditionFalse, "OtherConfiguration", fmt.Sprintf(
 		"the node has configuration %s (release %s), the NodePool has %s (release %s)",
-		r.config, cmp.Or(r.release, "unknown"), published.Annotations[v1alpha1.AnnotationPoolConfig],
-		cmp.Or(published.Annotations[v1alpha1.AnnotationPoolRelease], "unknown"))}
+		r.config, cmp.Or(r.release, "unknown"), pool.Config, cmp.Or(pool.Release, "unknown"))}
 }
 
 // expiring returns the condition CertificateExpiring.

@@ -17,6 +17,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
+// usedBy returns the use of a join token with a key.
+func usedBy(key string) *v1alpha1.TokenUse {
+	return &v1alpha1.TokenUse{Key: key, At: *setTime(time.Now())}
+}
+
 // joinedObject returns the NodeEnrollment of a node that has been Ready.
 func joinedObject(t *testing.T) *v1alpha1.NodeEnrollment {
 	t.Helper()
@@ -30,7 +35,7 @@ func joinedObject(t *testing.T) *v1alpha1.NodeEnrollment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	object.Status.BoundKey = "SHA256:00"
+	object.Spec.UsedBy = usedBy("SHA256:00")
 	object.Status.Phase = v1alpha1.PhaseReady
 	meta.SetStatusCondition(&object.Status.Conditions, metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "KubeletReady",
@@ -75,7 +80,7 @@ func TestObserveReport(t *testing.T) {
 		{
 			"degraded", "True", 0,
 			map[string]string{state: "Degraded", reason: "br-ex has no address"},
-			"Ready", "br-ex has no address", noReport, "False HostMatches", noReport,
+			"Degraded", "br-ex has no address", noReport, "False HostMatches", noReport,
 		},
 		{
 			"drifted", "True", 0,

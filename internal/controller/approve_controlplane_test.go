@@ -22,9 +22,10 @@ func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 	csr, key := csrtest.SubmitWithToken(t, token)
 	c.awaitApproved(csr)
 	csrtest.AwaitIssued(t, csr)
-	status := getEnrollment(t, "enrolled").Status
-	if status.BoundKey != enrollment.Fingerprint(&key.PublicKey) || status.BoundAt == nil || status.ClientCSR != csr {
-		t.Errorf("the status is %+v", status)
+	enrolled := getEnrollment(t, "enrolled")
+	if used := enrolled.Spec.UsedBy; used == nil || used.Key != enrollment.Fingerprint(&key.PublicKey) ||
+		used.At.IsZero() || enrolled.Status.ClientCSR != csr {
+		t.Errorf("used by %+v, the status is %+v", used, enrolled.Status)
 	}
 
 	serving := csrtest.ServingRequest{Node: "enrolled", Addresses: []string{"192.0.2.20", "2001:db8:7::9"}}

@@ -95,7 +95,7 @@ func enrollmentsAt(t *testing.T, begin time.Time) []*v1alpha1.NodeEnrollment {
 		add(fresh, name, func(e *v1alpha1.NodeEnrollment) { e.Spec.Expires = metav1.NewTime(begin.Add(lifetime)) })
 	}
 	add(fresh, "invalid", func(e *v1alpha1.NodeEnrollment) { e.Spec.Addresses = []string{"x"} })
-	add(fresh, "bound", func(e *v1alpha1.NodeEnrollment) { e.Status.BoundKey = "SHA256:00" })
+	add(fresh, "bound", func(e *v1alpha1.NodeEnrollment) { e.Spec.UsedBy = usedBy("SHA256:00") })
 	add(joined, "was-ready", func(*v1alpha1.NodeEnrollment) {})
 	for _, phase := range v1alpha1.Phases() {
 		add(joined, "was-"+strings.ToLower(string(phase)), func(e *v1alpha1.NodeEnrollment) {

@@ -71,7 +71,7 @@ func addCSRController(m manager.Manager, hashes []enrollment.Hash) error {
 	return builder.ControllerManagedBy(m).Named("csr").
 		For(&kube.CSR{}, builder.OnlyMetadata).
 		Watches(&v1alpha1.NodeEnrollment{}, handler.EnqueueRequestsFromMapFunc(r.csrsOf),
-			builder.WithPredicates(decisiveEnrollmentChange)).
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Node{}, r.afterNodeChange(), builder.WithPredicates(decisiveNodeChange)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: maxConcurrentCSRs}).
 		Complete(r)
@@ -83,14 +83,6 @@ var decisiveNodeChange = predicate.Funcs{
 		before, after := changed.ObjectOld.(*corev1.Node), changed.ObjectNew.(*corev1.Node)
 		return kube.IsReady(before) != kube.IsReady(after) ||
 			!equality.Semantic.DeepEqual(before.Status.Addresses, after.Status.Addresses)
-	},
-}
-
-// decisiveEnrollmentChange selects the changes of a NodeEnrollment on which a decision depends.
-var decisiveEnrollmentChange = predicate.Funcs{
-	UpdateFunc: func(changed event.UpdateEvent) bool {
-		before, after := changed.ObjectOld.(*v1alpha1.NodeEnrollment), changed.ObjectNew.(*v1alpha1.NodeEnrollment)
-		return before.Generation != after.Generation || before.Status.BoundKey != after.Status.BoundKey
 	},
 }
 
@@ -211,19 +203,25 @@ func (r *csrReconciler) approve(
 func (r *csrReconciler) bindAndApprove(
 	ctx context.Context, csr *kube.CSR, decision approver.Decision, object *v1alpha1.NodeEnrollment,
 ) error {
-	recorded := object.DeepCopy()
+	// The writes fail with a conflict if the enrollment has changed since it was read, for example because another key
+	// has used the join token, and with not found if it was deleted.
+	onlyUnchanged := func(object client.Object) client.Patch {
+		return client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
+	}
+	used := object.DeepCopy()
+	if used.Spec.UsedBy == nil {
+		used.Spec.UsedBy = &v1alpha1.TokenUse{Key: decision.Key, At: *setTime(time.Now())}
+		if err := r.client.Patch(ctx, used, onlyUnchanged(object)); err != nil {
+			return fmt.Errorf("recording the use of the join token of %s: %w", decision.Node, err)
+		}
+	}
+	recorded := used.DeepCopy()
 	if approver.IsServing(csr) {
 		recorded.Status.ServingCSR = csr.Name
 	} else {
 		recorded.Status.ClientCSR = csr.Name
 	}
-	if recorded.Status.BoundKey == "" {
-		recorded.Status.BoundKey, recorded.Status.BoundAt = decision.Key, setTime(time.Now())
-	}
-	// It fails with a conflict if the enrollment has changed since it was read, for example because another key was
-	// bound, and with not found if it was deleted.
-	patch := client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
-	if err := r.client.Status().Patch(ctx, recorded, patch); err != nil {
+	if err := r.client.Status().Patch(ctx, recorded, onlyUnchanged(used)); err != nil {
 		return fmt.Errorf("recording the CSR in the enrollment of %s: %w", decision.Node, err)
 	}
 	message := fmt.Sprintf("hcp-node-admin: join token %s of %s, key %s",

@@ -80,8 +80,8 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 	}
 	t.Log("refused and ignored:\n" + table.String())
 	for _, node := range []string{"refused-open", "refused-other", "refused-never"} {
-		if status := getEnrollment(t, node).Status; status.BoundKey != "" || status.ClientCSR != "" {
-			t.Errorf("the status of %s is %+v", node, status)
+		if got := getEnrollment(t, node); got.Spec.UsedBy != nil || got.Status.ClientCSR != "" {
+			t.Errorf("%s was used: %+v", node, got)
 		}
 	}
 

@@ -65,7 +65,7 @@ const decisionDelay = time.Second
 var memberChange = predicate.Funcs{
 	UpdateFunc: func(changed event.UpdateEvent) bool {
 		before, after := changed.ObjectOld.(*v1alpha1.NodeEnrollment), changed.ObjectNew.(*v1alpha1.NodeEnrollment)
-		return before.Spec.NodePool != after.Spec.NodePool || before.Status.BoundKey != after.Status.BoundKey ||
+		return before.Spec.NodePool != after.Spec.NodePool || (before.Spec.UsedBy == nil) != (after.Spec.UsedBy == nil) ||
 			!maps.Equal(before.Spec.Labels, after.Spec.Labels)
 	},
 }
@@ -111,6 +111,11 @@ func (r *rolloutReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		return reconcile.Result{}, r.permit(ctx, members, offer{}, nil, nil)
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("getting the NodeRollout: %w", err)
+	}
+	if object.Status.Config == "" && len(object.Status.Slots) == 0 { // a new object, or one restored without its status
+		if slots := deliveredSlots(members, time.Now()); len(slots) > 0 {
+			return reconcile.Result{RequeueAfter: recheckDelay}, r.recordSlots(ctx, object, slots)
+		}
 	}
 	left, err := r.leftMembers(ctx, object.Status.Slots, members)
 	if err != nil {
@@ -158,7 +163,7 @@ func (r *rolloutReconciler) apply(
 	if err := r.permit(ctx, members, offered, object.Status.Slots, ended); err != nil {
 		return err
 	}
-	recordDecision(&updated.Status, pool, decision, members, now)
+	recordDecision(updated, pool, decision, members, now)
 	if equality.Semantic.DeepEqual(object.Status, updated.Status) {
 		return nil
 	}

@@ -57,7 +57,7 @@ func TestControlPlaneRollout(t *testing.T) {
 	permissionOf(t, "rolled-2", false)
 	awaitPhase(t, "rolled-2", v1alpha1.PhaseFailed, "the upgrade failed: kubelet did not start")
 
-	forgetFailures(t, "rolled")
+	retry(t, "rolled")
 	awaitRollout(t, "rolled", "3 nodes, 1 updated, 1 unavailable, 0 failed, slot of rolled-2: "+first)
 	if _, again := permissionOf(t, "rolled-2", true); again == slot {
 		t.Error("the second attempt has the slot of the first one")
@@ -136,7 +136,7 @@ func TestControlPlaneRolloutAfterRollback(t *testing.T) {
 		got := getEnrollment(t, "reverted-1").Status.ReachedConfig
 		return got, got == ""
 	})
-	forgetFailures(t, "reverted")
+	retry(t, "reverted")
 	permissionOf(t, "reverted-1", true)
 	report("reverted-1", "new")
 	awaitRollout(t, "reverted", "2 nodes, 2 updated, 0 unavailable, 0 failed")

@@ -7,7 +7,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,12 +49,8 @@ func joinPool(t *testing.T, nodePool string, names ...string) {
 	for _, name := range names {
 		_, object := newEnrollment(t, name, csrtest.ClusterCA(t))
 		object.Spec.NodePool = nodePool
+		object.Spec.UsedBy = usedBy("SHA256:00")
 		create(t, object)
-		before := object.DeepCopy()
-		object.Status.BoundKey = "SHA256:" + strings.Repeat("0", 64)
-		if err := adminClient(t).Status().Patch(t.Context(), object, client.MergeFrom(before)); err != nil {
-			t.Fatal(err)
-		}
 		csrtest.CreateNode(t, name)
 		setReady(t, name, corev1.ConditionTrue, "KubeletReady", "")
 		reportAs(t, name, map[string]string{v1alpha1.AnnotationCurrentConfig: "old"})
@@ -109,15 +104,15 @@ func getRollout(t *testing.T, nodePool string) *v1alpha1.NodeRollout {
 	return object
 }
 
-// forgetFailures removes the failures from the status of a NodeRollout, as an administrator who retries them does.
-func forgetFailures(t *testing.T, nodePool string) {
+// retry demands that the failed upgrades of a NodePool are repeated.
+func retry(t *testing.T, nodePool string) {
 	t.Helper()
-	object := getRollout(t, nodePool)
-	before := object.DeepCopy()
-	object.Status.Failures = nil
-	if err := adminClient(t).Status().Patch(t.Context(), object, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+	change(t, getRollout(t, nodePool), func(object *v1alpha1.NodeRollout) {
+		for _, failure := range object.Status.Failures {
+			object.Spec.Retries = append(object.Spec.Retries,
+				v1alpha1.UpgradeRetry{Node: failure.Node, FailedAt: failure.At})
+		}
+	})
 }
 
 // awaitRollout waits until the status of a NodeRollout is as wanted. Its slots are described by the names of the nodes.

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -51,6 +53,38 @@ func (r *rolloutReconciler) permit(
 
 // slotID returns the ID of a slot, which a node repeats in its report.
 func slotID(slot v1alpha1.UpgradeSlot) string { return strconv.FormatInt(slot.Given.UnixMicro(), 10) }
+
+// deliveredSlots returns the slots of the nodes that are permitted to upgrade, as their Nodes have it.
+func deliveredSlots(members []member, now time.Time) []v1alpha1.UpgradeSlot {
+	var slots []v1alpha1.UpgradeSlot
+	for _, one := range members {
+		annotations := one.node.Annotations
+		config := annotations[v1alpha1.AnnotationDesiredConfig]
+		id, err := strconv.ParseInt(annotations[v1alpha1.AnnotationSlot], 10, 64)
+		given := time.UnixMicro(id)
+		if err != nil || config == "" || given.After(now) { // a node can write anything there
+			continue
+		}
+		slots = append(slots, v1alpha1.UpgradeSlot{
+			Node: one.node.Name, Config: config, Given: microTime(given),
+		})
+	}
+	return slots
+}
+
+// recordSlots writes slots to the status of a NodeRollout.
+func (r *rolloutReconciler) recordSlots(
+	ctx context.Context, object *v1alpha1.NodeRollout, slots []v1alpha1.UpgradeSlot,
+) error {
+	updated := object.DeepCopy()
+	updated.Status.Slots = slots
+	patch := client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
+	err := r.client.Status().Patch(ctx, updated, patch)
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("recording the slots of NodePool %s: %w", object.Name, err)
+	}
+	return nil
+}
 
 // offer is the user data that the nodes of a NodePool can get. It is empty if the NodePool has no NodeRollout.
 type offer struct {

@@ -57,7 +57,7 @@ func (r *rolloutReconciler) decide(
 }
 
 // recordReached records which configuration the nodes have reached. That of a failed node is removed, so that the node
-// gets a slot when an administrator removes the failure.
+// gets a slot when an administrator demands its retry.
 func (r *rolloutReconciler) recordReached(
 	ctx context.Context, object *v1alpha1.NodeRollout, pool rollout.Pool, members []member,
 ) error {

@@ -20,14 +20,19 @@ import (
 func (s *simulation) retry(name string) {
 	s.Helper()
 	object := s.rollout()
-	before := len(object.Status.Failures)
-	object.Status.Failures = slices.DeleteFunc(object.Status.Failures, func(one v1alpha1.UpgradeFailure) bool {
-		return one.Node == name
-	})
-	if len(object.Status.Failures) < before {
-		s.agents[name].allowed++
-		s.must(s.api.Status().Update(s.Context(), object))
+	at := slices.IndexFunc(object.Status.Failures, func(one v1alpha1.UpgradeFailure) bool { return one.Node == name })
+	if at < 0 {
+		return
 	}
+	retried := v1alpha1.UpgradeRetry{Node: name, FailedAt: object.Status.Failures[at].At}
+	if slices.Contains(object.Spec.Retries, retried) {
+		return
+	}
+	object.Spec.Retries = append(slices.DeleteFunc(object.Spec.Retries, func(one v1alpha1.UpgradeRetry) bool {
+		return one.Node == name
+	}), retried)
+	s.agents[name].allowed++
+	s.must(s.api.Update(s.Context(), object))
 }
 
 // runAgent lets the agent of a node that is reachable read its Node, begin, or end.

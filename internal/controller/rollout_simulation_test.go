@@ -80,7 +80,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	for i := range simulatedNodes {
 		name := fmt.Sprintf("worker-%d", i)
 		record := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		record.Spec.NodePool, record.Status.BoundKey = "pool", "SHA256:"
+		record.Spec.NodePool, record.Spec.UsedBy = "pool", usedBy("SHA256:00")
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Annotations: map[string]string{v1alpha1.AnnotationCurrentConfig: "old"},
 		}}

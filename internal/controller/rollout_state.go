@@ -55,7 +55,7 @@ func (r *rolloutReconciler) members(ctx context.Context, nodePool string) ([]mem
 	var members []member
 	for i := range records {
 		record, node := &records[i], &corev1.Node{}
-		if record.Status.BoundKey == "" {
+		if record.Spec.UsedBy == nil {
 			continue
 		}
 		err := r.client.Get(ctx, client.ObjectKeyFromObject(record), node, client.UnsafeDisableDeepCopy)
@@ -123,25 +123,25 @@ func poolOf(object *v1alpha1.NodeRollout, secret *metav1.PartialObjectMetadata, 
 		pool.Blocked = "the user data of the NodePool is not published"
 		return pool
 	}
-	pool.Config = secret.Annotations[v1alpha1.AnnotationPoolConfig]
-	pool.Release = secret.Annotations[v1alpha1.AnnotationPoolRelease]
-	if published := secret.Annotations[v1alpha1.AnnotationPoolMaxUnavailable]; published != "" {
-		pool.MaxUnavailable = intstr.Parse(published)
+	published := v1alpha1.StateOfPublished(secret)
+	pool.Config, pool.Release = published.Config, published.Release
+	if published.MaxUnavailable != "" {
+		pool.MaxUnavailable = intstr.Parse(published.MaxUnavailable)
 	}
 	if object.Spec.MaxUnavailable != nil {
 		pool.MaxUnavailable = *object.Spec.MaxUnavailable
 	}
-	reason := secret.Annotations[v1alpha1.AnnotationPoolPaused]
+	pool.IsPaused = object.Spec.Paused || published.Paused != ""
 	switch {
 	case object.Spec.Paused:
 		pool.Blocked = "the NodeRollout is paused"
-	case reason != "":
-		pool.Blocked = "the NodePool is paused: " + reason
+	case published.Paused != "":
+		pool.Blocked = "the NodePool is paused: " + published.Paused
 	case pool.Config == "":
 		pool.Blocked = "the published user data has no configuration hash"
-	case isPast(secret.Annotations[v1alpha1.AnnotationPoolExpires], c):
+	case !published.Expires.IsZero() && c.hasReached(published.Expires):
 		pool.Blocked = "the published user data has expired: the publisher is not running, or cannot read newer user data: " +
-			cmp.Or(secret.Annotations[v1alpha1.AnnotationPoolProblem], "see its log")
+			cmp.Or(published.Problem, "see its log")
 	}
 	if window := object.Spec.Window; window != nil {
 		var err error
@@ -161,17 +161,11 @@ func addProblem(waiting string, secret *metav1.PartialObjectMetadata) string {
 	if secret == nil {
 		return waiting
 	}
-	problem := secret.Annotations[v1alpha1.AnnotationPoolProblem]
+	problem := v1alpha1.StateOfPublished(secret).Problem
 	if problem == "" || strings.Contains(waiting, problem) {
 		return waiting
 	}
 	return strings.TrimPrefix(waiting+"; newer user data is not published: "+problem, "; ")
-}
-
-// isPast reports whether a timestamp is not in the future. One that is not valid is not past.
-func isPast(timestamp string, c *clock) bool {
-	end, err := time.Parse(time.RFC3339, timestamp)
-	return err == nil && c.hasReached(end)
 }
 
 // nodesOf returns the states of the nodes of a NodePool. The annotations of a Node, which its agent writes, decide only
@@ -183,7 +177,12 @@ func nodesOf(object *v1alpha1.NodeRollout, members []member) []rollout.Node {
 	}
 	failed := map[string]string{}
 	for _, failure := range object.Status.Failures {
-		failed[failure.Node] = failure.Config
+		isRetried := slices.ContainsFunc(object.Spec.Retries, func(retry v1alpha1.UpgradeRetry) bool {
+			return retry.Node == failure.Node && retry.FailedAt.Equal(&failure.At)
+		})
+		if !isRetried {
+			failed[failure.Node] = failure.Config
+		}
 	}
 	canary, err := metav1.LabelSelectorAsSelector(object.Spec.Canary)
 	if err != nil {
@@ -211,6 +210,9 @@ func nodesOf(object *v1alpha1.NodeRollout, members []member) []rollout.Node {
 			node.Slot = &rollout.Slot{
 				Config: slot.Config, Given: slot.Given.Time, Delivered: isDelivered,
 				Revoked: isDelivered && annotations[v1alpha1.AnnotationDesiredConfig] == "",
+				Ended: slices.ContainsFunc(object.Spec.EndedSlots, func(ended v1alpha1.EndedSlot) bool {
+					return ended.Node == slot.Node && ended.Given.Equal(&slot.Given)
+				}),
 			}
 			if annotations[v1alpha1.AnnotationFailedSlot] == slotID(slot) {
 				reason := cmp.Or(annotations[v1alpha1.AnnotationFailure], "no reason is reported")
@@ -237,10 +239,16 @@ func remainingSlots(
 	})
 }
 
-// recordDecision writes a decision to a status whose slots are those that remain.
+// microTime returns a time in the precision of a status.
+func microTime(t time.Time) metav1.MicroTime {
+	return metav1.NewMicroTime(t.Truncate(time.Microsecond))
+}
+
+// recordDecision writes a decision to the status of a NodeRollout whose slots are those that remain.
 func recordDecision(
-	status *v1alpha1.NodeRolloutStatus, pool rollout.Pool, decision rollout.Decision, members []member, now time.Time,
+	object *v1alpha1.NodeRollout, pool rollout.Pool, decision rollout.Decision, members []member, now time.Time,
 ) {
+	status := &object.Status
 	status.Config, status.Release = pool.Config, pool.Release
 	status.Waiting = report.Shorten(decision.Waiting, maxMessageLength)
 	for _, end := range decision.Ends {
@@ -252,16 +260,16 @@ func recordDecision(
 		})
 		if end.Failure != "" {
 			status.Failures = append(status.Failures, v1alpha1.UpgradeFailure{
-				Node: end.Node, Config: end.Config, Reason: end.Failure, At: *setTime(now),
+				Node: end.Node, Config: end.Config, Reason: end.Failure, At: microTime(now),
 			})
 		}
 	}
 	for _, node := range decision.Give {
 		status.Slots = append(status.Slots, v1alpha1.UpgradeSlot{
-			Node: node, Config: pool.Config, Given: metav1.NewMicroTime(now.Truncate(time.Microsecond)),
+			Node: node, Config: pool.Config, Given: microTime(now),
 		})
 	}
-	nodes := nodesOf(&v1alpha1.NodeRollout{Status: *status}, members)
+	nodes := nodesOf(object, members)
 	failed := sets.New[string]()
 	status.Nodes, status.Updated, status.Failed = 0, 0, 0
 	for _, node := range nodes {
@@ -284,4 +292,5 @@ func recordDecision(
 		return !failed.Has(one.Node)
 	})
 	status.Unavailable = int32(rollout.Unavailable(nodes)) //nolint:gosec // the number of nodes of a cluster
+	setRolloutConditions(object, pool)
 }

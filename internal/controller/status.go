@@ -127,11 +127,11 @@ func observe(
 			ObservedGeneration: object.Generation,
 		})
 	}
-	if status.BoundKey == "" {
+	if used := object.Spec.UsedBy; used == nil {
 		set(v1alpha1.ConditionEnrolled, condition{metav1.ConditionFalse, "TokenUnused", "no host has used the join token"})
 	} else {
 		set(v1alpha1.ConditionEnrolled, condition{
-			metav1.ConditionTrue, "TokenUsed", "the join token was used with the key " + status.BoundKey,
+			metav1.ConditionTrue, "TokenUsed", "the join token was used with the key " + used.Key,
 		})
 	}
 	switch {
@@ -175,7 +175,7 @@ func phaseOf(
 		switch {
 		case hasJoined(object):
 			return v1alpha1.PhaseLost, "the Node was deleted"
-		case object.Status.BoundKey != "":
+		case object.Spec.UsedBy != nil:
 			return v1alpha1.PhaseEnrolled, "the host has used the join token; its Node does not exist yet"
 		case c.hasReached(object.Spec.Expires.Time):
 			return v1alpha1.PhaseFailed, "the join token has expired"

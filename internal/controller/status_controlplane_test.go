@@ -92,7 +92,7 @@ func TestControlPlanePhases(t *testing.T) {
 	csrtest.DeleteNode(t, "phases")
 	status := awaitPhase(t, "phases", v1alpha1.PhaseLost, "the Node was deleted")
 	checkConditions(t, status, "True TokenUsed", "False NodeDeleted", "False NodeDeleted")
-	if status.ClientCSR != client || status.ServingCSR != serving || status.BoundKey == "" {
+	if status.ClientCSR != client || status.ServingCSR != serving || getEnrollment(t, "phases").Spec.UsedBy == nil {
 		t.Errorf("the status is %+v", status)
 	}
 

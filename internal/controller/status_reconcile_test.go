@@ -107,7 +107,7 @@ func TestPhaseIsReportedOnce(t *testing.T) {
 // The phase of a deleted Node depends on whether it existed, which an older copy of the cache does not contain.
 func TestNodeDeletedBeforeTheCacheHasItsPhase(t *testing.T) {
 	object := joinedObject(t)
-	object.Status = v1alpha1.NodeEnrollmentStatus{BoundKey: "SHA256:00"}
+	object.Status = v1alpha1.NodeEnrollmentStatus{}
 	node := readyNode(corev1.ConditionTrue, time.Now())
 	s := newStatusTest(t, object, node)
 	old := s.object()

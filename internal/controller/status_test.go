@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -42,7 +41,7 @@ func TestObserve(t *testing.T) {
 	notReady := ready(corev1.ConditionFalse, "KubeletNotReady", "no network")
 	isReady := ready(corev1.ConditionTrue, "KubeletReady", "")
 	unknown := ready(corev1.ConditionUnknown, "NodeStatusUnknown", "no report")
-	bind := func(e *v1alpha1.NodeEnrollment) { e.Status.BoundKey = "SHA256:00" }
+	bind := func(e *v1alpha1.NodeEnrollment) { e.Spec.UsedBy = usedBy("SHA256:00") }
 	type step struct {
 		name                    string
 		change                  func(*v1alpha1.NodeEnrollment)
@@ -147,24 +146,6 @@ func TestNodeAddressesAreIndexedInOneForm(t *testing.T) {
 
 // The decision on a CSR can depend on these changes only.
 func TestDecisiveChanges(t *testing.T) {
-	enrolled := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
-	change := func(change func(*v1alpha1.NodeEnrollment)) *v1alpha1.NodeEnrollment {
-		changed := enrolled.DeepCopy()
-		change(changed)
-		return changed
-	}
-	for name, test := range map[string]struct {
-		after *v1alpha1.NodeEnrollment
-		want  bool
-	}{
-		"spec":      {change(func(e *v1alpha1.NodeEnrollment) { e.Generation = 2 }), true},
-		"bound key": {change(func(e *v1alpha1.NodeEnrollment) { e.Status.BoundKey = "x" }), true},
-		"phase":     {change(func(e *v1alpha1.NodeEnrollment) { e.Status.Phase = v1alpha1.PhaseReady }), false},
-	} {
-		if got := decisiveEnrollmentChange.Update(updateOf(enrolled, test.after)); got != test.want {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
 	node := &corev1.Node{}
 	ready, moved, labeled := node.DeepCopy(), node.DeepCopy(), node.DeepCopy()
 	ready.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}

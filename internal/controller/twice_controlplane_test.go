@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -45,12 +46,12 @@ func TestControlPlaneApprovesOneCSRForAKey(t *testing.T) {
 		c.awaitDecision(name, approver.Refused, "it is a copy")
 		checkPending(t, name)
 	}
-	before := getEnrollment(t, "again").Status.BoundAt
+	before := getEnrollment(t, "again").Spec.UsedBy
 	csrtest.Delete(t, first)
 	again := request.Submit(t)
 	csrtest.AwaitIssued(t, again)
-	if after := getEnrollment(t, "again").Status.BoundAt; !after.Equal(before) {
-		t.Errorf("bound at %s, and again at %s", before, after)
+	if diff := cmp.Diff(before, getEnrollment(t, "again").Spec.UsedBy); before == nil || diff != "" {
+		t.Errorf("used again (-want +got):\n%s", diff)
 	}
 }
 
@@ -61,10 +62,10 @@ func TestControlPlaneUsedToken(t *testing.T) {
 	csr, _ := csrtest.SubmitWithToken(t, token)
 	c.awaitApproved(csr)
 	csrtest.Delete(t, csr)
-	bound := getEnrollment(t, "used").Status.BoundKey
+	bound := getEnrollment(t, "used").Spec.UsedBy.Key
 	other, _ := csrtest.SubmitWithToken(t, token)
 	refused := c.awaitDecision(other, approver.Refused, "was already used with another key ("+bound+")")
-	if refused.Node != "used" || getEnrollment(t, "used").Status.BoundKey != bound {
+	if refused.Node != "used" || getEnrollment(t, "used").Spec.UsedBy.Key != bound {
 		t.Errorf("the decision is %+v", refused)
 	}
 	checkPending(t, other)
@@ -218,7 +219,7 @@ func TestControlPlaneTwoKeysAndTwoReplicas(t *testing.T) {
 		for i := range attempts {
 			_, r, hooked := startReconciler(t)
 			csr, key := csrtest.SubmitWithToken(t, token)
-			hooked.beforePatch = func() error { decided.Done(); decided.Wait(); return nil }
+			hooked.beforeObjectPatch = func(client.Object) error { decided.Done(); decided.Wait(); return nil }
 			attempts[i] = attempt{reconciler: r, hooked: hooked, csr: csr, key: enrollment.Fingerprint(&key.PublicKey)}
 		}
 		var running sync.WaitGroup
@@ -231,17 +232,17 @@ func TestControlPlaneTwoKeysAndTwoReplicas(t *testing.T) {
 		}
 		running.Wait()
 		for _, one := range attempts { // as after the delay of a conflict
-			one.hooked.beforePatch = nil
-			waittest.Until(t, "waiting for the bound key in the cache", func() (any, bool) {
+			one.hooked.beforeObjectPatch = nil
+			waittest.Until(t, "waiting for the use in the cache", func() (any, bool) {
 				object := getEnrollment(t, token.NodeName)
 				err := one.hooked.Get(t.Context(), client.ObjectKey{Name: token.NodeName}, object)
-				return err, err == nil && object.Status.BoundKey != ""
+				return err, err == nil && object.Spec.UsedBy != nil
 			})
 			if _, err := one.reconciler.Reconcile(t.Context(), requestFor(one.csr)); err != nil {
 				t.Error(err)
 			}
 		}
-		bound := getEnrollment(t, token.NodeName).Status.BoundKey
+		bound := getEnrollment(t, token.NodeName).Spec.UsedBy.Key
 		for _, one := range attempts {
 			want := ""
 			if one.key == bound {
@@ -267,8 +268,8 @@ func TestControlPlaneControllerStopsBeforeApproval(t *testing.T) {
 	}
 	ending.stop()
 	checkPending(t, csr)
-	if got := getEnrollment(t, "between").Status.BoundKey; got != enrollment.Fingerprint(&key.PublicKey) {
-		t.Fatalf("bound to %q", got)
+	if got := getEnrollment(t, "between").Spec.UsedBy; got == nil || got.Key != enrollment.Fingerprint(&key.PublicKey) {
+		t.Fatalf("used by %+v", got)
 	}
 	stolen, _ := csrtest.SubmitWithToken(t, token)
 	c := startController(t)
@@ -284,7 +285,7 @@ func TestControlPlaneEnrollmentReplacedBeforeRecord(t *testing.T) {
 	create(t, object)
 	csr, _ := csrtest.SubmitWithToken(t, token)
 	_, r, hooked := startReconciler(t)
-	hooked.beforePatch = func() error {
+	hooked.beforeObjectPatch = func(client.Object) error {
 		deleteEnrollment(t, "replaced")
 		create(t, again)
 		return nil
@@ -293,8 +294,8 @@ func TestControlPlaneEnrollmentReplacedBeforeRecord(t *testing.T) {
 	if err != nil || result.RequeueAfter == 0 {
 		t.Errorf("Reconcile() = %+v, %v", result, err)
 	}
-	if status := getEnrollment(t, "replaced").Status; status.BoundKey != "" {
-		t.Errorf("the status is %+v", status)
+	if got := getEnrollment(t, "replaced"); got.Spec.UsedBy != nil {
+		t.Errorf("used by %+v", got.Spec.UsedBy)
 	}
 	checkPending(t, csr)
 }

@@ -112,7 +112,7 @@ func TestEnrollWarns(t *testing.T) {
 		"without the file, after the join": {
 			func(t *testing.T, h *hostedCluster) {
 				remove(t, h.tokenPath("worker-1"))
-				h.change(t, "worker-1", func(o *v1alpha1.NodeEnrollment) { o.Status.BoundKey = "SHA256:00" })
+				h.change(t, "worker-1", func(o *v1alpha1.NodeEnrollment) { o.Spec.UsedBy = &v1alpha1.TokenUse{Key: "SHA256:00"} })
 			}, nil, "worker-1=192.0.2.1", "",
 		},
 		"other addresses": {

@@ -166,7 +166,7 @@ func (r *run) keepObject(node Node, object *v1alpha1.NodeEnrollment) Enrolled {
 	if record, err := enrollment.FromObject(object); err == nil {
 		enrolled.Summary = record.Summarize(time.Now())
 	}
-	if object.Status.BoundKey == "" {
+	if object.Spec.UsedBy == nil {
 		path, _ := enrollment.Paths(r.options.Dir, node.Name)
 		r.result.Findings = append(r.result.Findings, warning("token", fmt.Sprintf("NodeEnrollment %s exists, was not used "+
 			"yet, and its join token is not in %s", node.Name, path), replaceRemedy(r.options.Dir, node.Name)))
@@ -190,7 +190,7 @@ func (r *run) checkKept(node Node, object *v1alpha1.NodeEnrollment, enrolled Enr
 			"or taints than requested, and was not changed", node.Name),
 			report.Remedyf("oc --kubeconfig hosted.kubeconfig edit nodeenrollment %s", node.Name)))
 	}
-	if enrolled.Expired && object.Status.BoundKey == "" {
+	if enrolled.Expired && object.Spec.UsedBy == nil {
 		r.result.Findings = append(r.result.Findings, warning("token", fmt.Sprintf("the join token of %s has expired and "+
 			"was not used", node.Name), replaceRemedy(r.options.Dir, node.Name)))
 	}

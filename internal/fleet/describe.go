@@ -78,12 +78,14 @@ func describeEnrollment(object *v1alpha1.NodeEnrollment) *Enrollment {
 		Created: object.CreationTimestamp.UTC(), IsDeleted: object.DeletionTimestamp != nil,
 		TokenID: text(spec.TokenID), TokenExpires: spec.Expires.UTC(), NodePool: text(spec.NodePool),
 		Addresses: texts(spec.Addresses), Reinstall: Reinstall(spec.Reinstall),
-		BoundKey: text(status.BoundKey), BoundAt: timeOf(status.BoundAt),
 		ClientCSR: text(status.ClientCSR), ServingCSR: text(status.ServingCSR),
 		Phase: Phase(status.Phase), Reason: text(status.Reason),
 		Release: text(status.Release), Config: text(status.ConfigHash), HostClass: text(status.HostClass),
 		MachineID:          text(status.MachineID),
 		CertificateExpires: timeOf(status.CertificateExpires), LastReport: timeOf(status.LastReport),
+	}
+	if used := spec.UsedBy; used != nil {
+		e.UsedKey, e.UsedAt = text(used.Key), timeOf(&used.At)
 	}
 	if _, err := enrollment.FromObject(object); err != nil {
 		e.Invalid = text(err.Error())

@@ -56,8 +56,9 @@ func startDescribed(t *testing.T) *hostedCluster {
 	t.Helper()
 	h := startHostedCluster(t, apitest.Enrollments)
 	enrolled := newEnrollment(t)
+	enrolled.Spec.UsedBy = &v1alpha1.TokenUse{Key: "SHA256:00", At: metav1.NewTime(now)}
 	enrolled.Status = v1alpha1.NodeEnrollmentStatus{
-		Phase: v1alpha1.PhaseFailed, Reason: "kubelet stopped", BoundKey: "SHA256:00",
+		Phase: v1alpha1.PhaseFailed, Reason: "kubelet stopped",
 		Conditions: []metav1.Condition{{
 			Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "NodeNotReady", Message: hostileText,
 			LastTransitionTime: metav1.NewTime(now.Add(-2 * time.Hour)),
@@ -105,7 +106,7 @@ func TestDescribe(t *testing.T) {
 	at := 0
 	for _, want := range []string{
 		"Name:               a\nPhase:              Failed\nReason:             kubelet stopped\n", "\nEnrollment:\n",
-		"  Bound key:        SHA256:00\n", "  Ready:            False since 120m: NodeNotReady: [2J]0;title  ok 31m\n",
+		"  Used key:         SHA256:00\n", "  Ready:            False since 120m: NodeNotReady: [2J]0;title  ok 31m\n",
 		"\nNode:\n", "  Addresses:        InternalIP=192.0.2.7\n", "  Cordoned:         yes\n",
 		"\nAgent, as the node itself reports:\n  State:            Degraded\n  Reason:           [2J]0;title  ok 31m",
 		"\nCSRs:\n  csr-a: serving, Pending, ", "\nEvents:\n  60m    Warning  Rebooted: [2J]0;title  ok 31m\n",

@@ -33,8 +33,8 @@ type Enrollment struct {
 	NodePool           string      `json:"nodePool,omitempty" doc:"name of the NodePool"`
 	Addresses          []string    `json:"addresses,omitempty" doc:"addresses or CIDRs that the serving certificate may contain"`
 	Reinstall          Reinstall   `json:"reinstall,omitempty" doc:"whether the host may join although its Node exists"`
-	BoundKey           string      `json:"boundKey,omitempty" doc:"fingerprint of the key with which the join token was used"`
-	BoundAt            *time.Time  `json:"boundAt,omitempty" doc:"time at which the join token was used"`
+	UsedKey            string      `json:"usedKey,omitempty" doc:"fingerprint of the key with which the join token was used"`
+	UsedAt             *time.Time  `json:"usedAt,omitempty" doc:"time at which the join token was used"`
 	ClientCSR          string      `json:"clientCSR,omitempty" doc:"last client CSR that was approved by the enrollment"`
 	ServingCSR         string      `json:"servingCSR,omitempty" doc:"last serving CSR that was approved by the enrollment"`
 	Phase              Phase       `json:"phase,omitempty" doc:"state of the node in one word; absent until the controller has written it"`

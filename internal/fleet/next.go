@@ -83,7 +83,7 @@ func (d *Description) nextHealth() []report.Problem {
 
 // next returns what an enrollment waits for.
 func (e *Enrollment) next(now time.Time, exists bool) []report.Problem {
-	isUsed := e.BoundKey != ""
+	isUsed := e.UsedKey != ""
 	switch {
 	case e.IsDeleted:
 		return []report.Problem{{Message: "the NodeEnrollment is being deleted", Remedy: "# retried automatically"}}

@@ -29,18 +29,18 @@ func TestNext(t *testing.T) {
 		in   Description
 		want []string
 	}{
-		"ready":          {Description{Enrollment: &Enrollment{Phase: "Ready", BoundKey: "a"}, Node: node}, nil},
+		"ready":          {Description{Enrollment: &Enrollment{Phase: "Ready", UsedKey: "a"}, Node: node}, nil},
 		"token not used": {Description{Enrollment: &Enrollment{TokenExpires: later}}, []string{"no host has used the join token, which is valid until 2026-11-27T13:00:00Z"}},
 		"token expired":  {Description{Enrollment: &Enrollment{TokenExpires: before}}, []string{"the join token has expired, and no host has used it"}},
 		"expired, approved by hand": {
 			Description{Enrollment: &Enrollment{TokenExpires: before, Phase: "Ready"}, Node: node}, nil,
 		},
 		"no Node": {
-			Description{Enrollment: &Enrollment{TokenExpires: before, BoundKey: "a"}},
+			Description{Enrollment: &Enrollment{TokenExpires: before, UsedKey: "a"}},
 			[]string{"a host has used the join token, but its Node does not exist"},
 		},
 		"lost": {
-			Description{Enrollment: &Enrollment{BoundKey: "a", Phase: "Lost", Reason: "kubelet stopped"}, Node: node},
+			Description{Enrollment: &Enrollment{UsedKey: "a", Phase: "Lost", Reason: "kubelet stopped"}, Node: node},
 			[]string{"the node is Lost: kubelet stopped"},
 		},
 		"invalid": {
@@ -49,7 +49,7 @@ func TestNext(t *testing.T) {
 		},
 		"not Ready, with the agent's diagnosis": {
 			Description{
-				Enrollment: &Enrollment{BoundKey: "a", Phase: "Failed", Reason: "container runtime network not ready"},
+				Enrollment: &Enrollment{UsedKey: "a", Phase: "Failed", Reason: "container runtime network not ready"},
 				Node:       notReady, Agent: &Agent{State: "Degraded", Reason: "the network plugin is not running"},
 			},
 			[]string{
@@ -59,33 +59,33 @@ func TestNext(t *testing.T) {
 		},
 		"Ready, with a problem on the host": {
 			Description{
-				Enrollment: &Enrollment{BoundKey: "a", Phase: "Ready"}, Node: node,
+				Enrollment: &Enrollment{UsedKey: "a", Phase: "Ready"}, Node: node,
 				Agent: &Agent{State: "Degraded", Reason: "registry r rejects the pull secret"},
 			},
 			[]string{"the agent reports: registry r rejects the pull secret"},
 		},
 		"joined, not Ready yet": {
-			Description{Enrollment: &Enrollment{BoundKey: "a", Phase: "Joined"}, Node: notReady},
+			Description{Enrollment: &Enrollment{UsedKey: "a", Phase: "Joined"}, Node: notReady},
 			[]string{"the Node is not Ready: no network"},
 		},
 		"joined, nothing reported": {
-			Description{Enrollment: &Enrollment{BoundKey: "a", Phase: "Joined"}, Node: node},
+			Description{Enrollment: &Enrollment{UsedKey: "a", Phase: "Joined"}, Node: node},
 			[]string{"the Node has not reported yet whether it is Ready"},
 		},
 		"healthy": {
 			Description{
-				Enrollment: &Enrollment{BoundKey: "a", Phase: "Ready"}, Node: node, Agent: &Agent{State: "Healthy", Reason: "old"},
+				Enrollment: &Enrollment{UsedKey: "a", Phase: "Ready"}, Node: node, Agent: &Agent{State: "Healthy", Reason: "old"},
 			}, nil,
 		},
 		"cordoned in its upgrade": {
 			Description{
-				Enrollment: &Enrollment{BoundKey: "a", Phase: "Joined"}, Node: &Node{IsUnschedulable: true},
+				Enrollment: &Enrollment{UsedKey: "a", Phase: "Joined"}, Node: &Node{IsUnschedulable: true},
 				Agent: &Agent{State: "Upgrading", Reason: "an upgrade is in progress"},
 			},
 			[]string{"the agent upgrades the node: it has cordoned the Node, and uncordons it at the end"},
 		},
 		"cordoned in its upgrade, by the phase": {
-			Description{Enrollment: &Enrollment{BoundKey: "a", Phase: "Upgrading"}, Node: &Node{IsUnschedulable: true}},
+			Description{Enrollment: &Enrollment{UsedKey: "a", Phase: "Upgrading"}, Node: &Node{IsUnschedulable: true}},
 			[]string{"the agent upgrades the node: it has cordoned the Node, and uncordons it at the end"},
 		},
 		"deleted": {
@@ -100,7 +100,7 @@ func TestNext(t *testing.T) {
 		},
 		"CSRs": {
 			Description{
-				Enrollment: &Enrollment{Phase: "Ready", BoundKey: "a"}, Node: node,
+				Enrollment: &Enrollment{Phase: "Ready", UsedKey: "a"}, Node: node,
 				CSRs: []approver.CSRSummary{issued, client, serving, {Name: "unusable", State: approver.CSRPending}},
 			},
 			[]string{"the client CSR csr-1 is pending", `the serving CSR "csr-2\x1b" is pending, for 192.0.2.1`},

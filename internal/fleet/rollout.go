@@ -87,18 +87,18 @@ func (c Client) ChangeRollout(
 			}
 			object.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: nodeRollouts().Name}
 			object.Name = nodePool
-			return c.write(ctx, "create", "", object)
+			return c.write(ctx, "create", object)
 		}
 		if equality.Semantic.DeepEqual(before.Spec, object.Spec) {
 			return nil
 		}
-		return c.write(ctx, "update", "", object)
+		return c.write(ctx, "update", object)
 	})
 	return object, err
 }
 
-// Release removes nodes from the failures of a NodeRollout, so that they are upgraded again, and ends slots of nodes.
-// A node that is not in the list is an error, and nothing is changed.
+// Release demands that the failed upgrades of nodes are repeated, and that the slots of nodes end, in the specification
+// of a NodeRollout. A node without a failed upgrade, or without a slot, is an error, and nothing is changed.
 func (c Client) Release(ctx context.Context, nodePool string, retried, ended []string) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		object := &v1alpha1.NodeRollout{}
@@ -109,14 +109,15 @@ func (c Client) Release(ctx context.Context, nodePool string, retried, ended []s
 		if !exists {
 			return cmp.Or(c.checkNodePool(ctx, nodePool), WithoutRollout(nodePool))
 		}
-		status := &object.Status
+		dropFormer(object)
+		spec, status := &object.Spec, object.Status
 		for _, node := range retried {
 			at := slices.IndexFunc(status.Failures, func(one v1alpha1.UpgradeFailure) bool { return one.Node == node })
 			if at < 0 {
 				return report.Fail(report.Usage, report.Remedyf("hcp-node-admin upgrade %s # lists the failures", nodePool),
 					"no failed upgrade of node %s is recorded", node)
 			}
-			status.Failures = slices.Delete(status.Failures, at, at+1)
+			spec.Retries = append(spec.Retries, v1alpha1.UpgradeRetry{Node: node, FailedAt: status.Failures[at].At})
 		}
 		for _, node := range ended {
 			at := slices.IndexFunc(status.Slots, func(one v1alpha1.UpgradeSlot) bool { return one.Node == node })
@@ -124,14 +125,24 @@ func (c Client) Release(ctx context.Context, nodePool string, retried, ended []s
 				return report.Fail(report.Usage, report.Remedyf("hcp-node-admin upgrade %s # lists the slots", nodePool),
 					"node %s has no slot", node)
 			}
-			slot := status.Slots[at]
-			status.Slots = slices.Delete(status.Slots, at, at+1)
-			// Without this record, the controller would give the node another slot at once.
-			status.Failures = append(status.Failures, v1alpha1.UpgradeFailure{
-				Node: node, Config: slot.Config, Reason: "its slot was ended by an administrator", At: metav1.Now(),
-			})
+			spec.EndedSlots = append(spec.EndedSlots, v1alpha1.EndedSlot{Node: node, Given: status.Slots[at].Given})
 		}
-		return c.write(ctx, "update", "status", object)
+		return c.write(ctx, "update", object)
+	})
+}
+
+// dropFormer removes from a specification the retries of failures, and the ends of slots, that the status no longer has.
+func dropFormer(object *v1alpha1.NodeRollout) {
+	spec, status := &object.Spec, object.Status
+	spec.Retries = slices.DeleteFunc(spec.Retries, func(one v1alpha1.UpgradeRetry) bool {
+		return !slices.ContainsFunc(status.Failures, func(failure v1alpha1.UpgradeFailure) bool {
+			return one.Node == failure.Node && one.FailedAt.Equal(&failure.At)
+		})
+	})
+	spec.EndedSlots = slices.DeleteFunc(spec.EndedSlots, func(one v1alpha1.EndedSlot) bool {
+		return !slices.ContainsFunc(status.Slots, func(slot v1alpha1.UpgradeSlot) bool {
+			return one.Node == slot.Node && one.Given.Equal(&slot.Given)
+		})
 	})
 }
 
@@ -145,8 +156,8 @@ func (c Client) StopRollout(ctx context.Context, nodePool string) (existed bool,
 	return existed, err
 }
 
-// write creates or updates a NodeRollout, or a subresource of it. The object gets the response.
-func (c Client) write(ctx context.Context, verb, subresource string, object *v1alpha1.NodeRollout) error {
+// write creates or updates a NodeRollout. The object gets the response.
+func (c Client) write(ctx context.Context, verb string, object *v1alpha1.NodeRollout) error {
 	content, err := json.Marshal(object)
 	if err != nil {
 		return fmt.Errorf("encoding NodeRollout %s: %w", object.Name, err)
@@ -154,11 +165,7 @@ func (c Client) write(ctx context.Context, verb, subresource string, object *v1a
 	k := nodeRollouts()
 	request := c.Conn.Client.RESTClient().Post().AbsPath(k.path...)
 	if verb == "update" {
-		path := k.objectPath(object.Name)
-		if subresource != "" {
-			path = append(path, subresource)
-		}
-		request = c.Conn.Client.RESTClient().Put().AbsPath(path...)
+		request = c.Conn.Client.RESTClient().Put().AbsPath(k.objectPath(object.Name)...)
 	}
 	response, err := kube.Send(ctx, request.SetHeader("Content-Type", "application/json").Body(content))
 	switch {

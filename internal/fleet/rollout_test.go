@@ -4,13 +4,16 @@ package fleet
 
 import (
 	"net/http"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/apitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
@@ -67,17 +70,19 @@ func TestChangeRollout(t *testing.T) {
 }
 
 func TestRelease(t *testing.T) {
-	slot := v1alpha1.UpgradeSlot{Node: "c", Config: "22"}
-	failure := func(node string) v1alpha1.UpgradeFailure { return v1alpha1.UpgradeFailure{Node: node, Config: "22"} }
+	slot := v1alpha1.UpgradeSlot{Node: "c", Config: "22", Given: metav1.NewMicroTime(now)}
+	failure := func(node string) v1alpha1.UpgradeFailure {
+		return v1alpha1.UpgradeFailure{Node: node, Config: "22", At: metav1.NewMicroTime(now)}
+	}
+	former := v1alpha1.UpgradeRetry{Node: "b", FailedAt: metav1.NewMicroTime(now.Add(-time.Hour))}
 	for name, test := range map[string]struct {
 		retried, ended []string
 		err            string
 		remedy         report.Remedy
-		failed         []string
 	}{
-		"retried":           {retried: []string{"b"}, failed: []string{"a"}},
-		"ended":             {ended: []string{"c"}, failed: []string{"a", "b", "c"}},
-		"retried and ended": {retried: []string{"a", "b"}, ended: []string{"c"}, failed: []string{"c"}},
+		"retried":           {retried: []string{"b"}},
+		"ended":             {ended: []string{"c"}},
+		"retried and ended": {retried: []string{"a", "b"}, ended: []string{"c"}},
 		"not failed": {
 			retried: []string{"a", "c"}, err: "no failed upgrade of node c is recorded",
 			remedy: "hcp-node-admin upgrade workers # lists the failures",
@@ -90,27 +95,33 @@ func TestRelease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := startHostedCluster(t, apitest.Enrollments)
 			object := &v1alpha1.NodeRollout{ObjectMeta: metav1.ObjectMeta{Name: "workers"}}
+			object.Spec.Retries = []v1alpha1.UpgradeRetry{former}
 			object.Status.Slots = []v1alpha1.UpgradeSlot{slot}
 			object.Status.Failures = []v1alpha1.UpgradeFailure{failure("a"), failure("b")}
 			h.Set(t, object)
 			before := h.rollout(t)
 			err := h.client.Release(t.Context(), "workers", test.retried, test.ended)
-			status := h.rollout(t).Status
+			after := h.rollout(t)
 			if test.err != "" {
 				reporttest.CheckFailure(t, err, report.Usage, test.err)
-				if diff := cmp.Diff(before.Status, status); diff != "" || report.RemedyOf(err) != test.remedy {
+				if diff := cmp.Diff(before, after); diff != "" || report.RemedyOf(err) != test.remedy {
 					t.Errorf("remedy %q; changed (-before +after):\n%s", report.RemedyOf(err), diff)
 				}
 				return
 			}
-			var failed []string
-			for _, one := range status.Failures {
-				if failed = append(failed, one.Node); one.Config != "22" {
-					t.Errorf("failure %+v", one)
-				}
+			if err != nil {
+				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.failed, failed); err != nil || diff != "" || len(status.Slots) != 1-len(test.ended) {
-				t.Errorf("%v; slots %v, failures (-want +got):\n%s", err, status.Slots, diff)
+			var retried, ended []string
+			for _, one := range after.Spec.Retries {
+				retried = append(retried, one.Node+" "+one.FailedAt.UTC().String())
+			}
+			for _, one := range after.Spec.EndedSlots {
+				ended = append(ended, one.Node+" "+one.Given.UTC().String())
+			}
+			at := lists.Map(slices.Concat(test.retried, test.ended), func(node string) string { return node + " " + now.UTC().String() })
+			if diff := cmp.Diff(at, slices.Concat(retried, ended)); diff != "" {
+				t.Errorf("of the specification (-want +got):\n%s", diff)
 			}
 		})
 	}

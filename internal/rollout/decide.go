@@ -30,6 +30,7 @@ type Slot struct {
 	Given     time.Time // by the clock of the controller
 	Delivered bool      // to the Node; before that, it cannot end
 	Revoked   bool      // a replica has taken it from the Node, to end it
+	Ended     bool      // an administrator counts the upgrade as failed
 }
 
 // Outcome is the end of a slot, or the failure of a node without one that no longer has the pool's configuration.
@@ -50,7 +51,7 @@ type Decision struct {
 
 // Decide decides which slots end and which nodes get one. A node that is unavailable gets none, as in the
 // machine-config-operator: it cannot begin, or a person works on it. Decide never retries a node whose upgrade failed:
-// an administrator removes Failed. A node that had the configuration of the pool and reports another one has failed,
+// an administrator demands it. A node that had the configuration of the pool and reports another one has failed,
 // too: it was rolled back, or reports what is not true, and would get one slot after the other.
 func Decide(pool Pool, nodes []Node, now time.Time) Decision {
 	var d Decision
@@ -155,6 +156,8 @@ func (d *Decision) endSlot(pool Pool, node *Node, now time.Time) {
 	deadline := node.Slot.Given.Add(pool.SlotTimeout)
 	switch {
 	case node.Config == node.Slot.Config && !node.IsUpgrading:
+	case node.Slot.Ended:
+		end.Failure = "its slot was ended by an administrator"
 	case node.Failure != "":
 		end.Failure = node.Failure
 	case pool.SlotTimeout > 0 && !now.Before(deadline):

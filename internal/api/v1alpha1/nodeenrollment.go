@@ -37,6 +37,8 @@ type NodeEnrollment struct {
 
 // NodeEnrollmentSpec describes the host. The fields of the join token cannot be changed: a new join token needs a new
 // object.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.usedBy) || has(self.usedBy) && self.usedBy == oldSelf.usedBy",message="the join token was used: that is recorded for good, and a new join token needs a new NodeEnrollment"
 type NodeEnrollmentSpec struct {
 	// TokenID is the ID of the join token.
 	//
@@ -68,6 +70,12 @@ type NodeEnrollmentSpec struct {
 	// +kubebuilder:validation:Pattern=`^2[0-9]{3}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	Expires metav1.Time `json:"expires"`
 
+	// UsedBy is the key with which the host has used the join token. The controller writes it before it approves the CSR
+	// of the host. It is written once: no other key can use the join token, also after a restore without the status.
+	//
+	// +optional
+	UsedBy *TokenUse `json:"usedBy,omitempty"`
+
 	// Addresses are the addresses or CIDRs that the serving certificate of the node may contain. Without any, a person
 	// approves the serving CSR.
 	//
@@ -84,13 +92,15 @@ type NodeEnrollmentSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	NodePool string `json:"nodePool,omitempty"`
 
-	// Labels are set on the Node, also those that a kubelet must not set. One that is removed here remains on the Node.
+	// Labels are set on the Node, also those that a kubelet must not set. One that is removed here is removed from the
+	// Node.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Taints are set on the Node. A taint that is removed here remains on the Node.
+	// Taints are set on the Node. A taint that is removed here is removed from the Node, unless others have set or
+	// changed it there.
 	//
 	// +optional
 	// +listType=atomic
@@ -103,6 +113,23 @@ type NodeEnrollmentSpec struct {
 	// +optional
 	// +kubebuilder:default=Refuse
 	Reinstall ReinstallPolicy `json:"reinstall,omitempty"`
+}
+
+// TokenUse is the use of a join token.
+type TokenUse struct {
+	// Key is the fingerprint of the key of the host.
+	//
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^SHA256:[0-9a-f]+$`
+	Key string `json:"key"`
+
+	// At is when the controller recorded the use.
+	//
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^2[0-9]{3}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	At metav1.Time `json:"at"`
 }
 
 // NodeTaint is a taint of a Node.
@@ -150,16 +177,6 @@ type NodeEnrollmentStatus struct {
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// BoundKey is the fingerprint of the key with which the host has used the join token. No other key can use it.
-	//
-	// +optional
-	BoundKey string `json:"boundKey,omitempty"`
-
-	// BoundAt is the time when the host used the join token.
-	//
-	// +optional
-	BoundAt *metav1.Time `json:"boundAt,omitempty"`
-
 	// MachineID is the machine ID of the host, as kubelet reports it.
 	//
 	// +optional
@@ -174,6 +191,12 @@ type NodeEnrollmentStatus struct {
 	//
 	// +optional
 	ServingCSR string `json:"servingCSR,omitempty"`
+
+	// AppliedTaints are the taints of the specification that the controller has set on the Node.
+	//
+	// +optional
+	// +listType=atomic
+	AppliedTaints []NodeTaint `json:"appliedTaints,omitempty"`
 
 	// Release is the OpenShift release of the payload that the node has applied.
 	//
@@ -215,9 +238,7 @@ type NodeEnrollmentStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Phase is the state of a node in one word.
-//
-// +kubebuilder:validation:Enum=Pending;Enrolled;Joined;Ready;Upgrading;Drifted;Failed;Lost
+// Phase is the state of a node in one word, for people. Programs read the conditions: further phases can be added.
 type Phase string
 
 // Phases of a node.
@@ -227,6 +248,7 @@ const (
 	PhaseJoined    Phase = "Joined"    // the Node exists, and was not Ready yet
 	PhaseReady     Phase = "Ready"     // the Node is Ready, and the agent reports nothing else
 	PhaseUpgrading Phase = "Upgrading" // the agent upgrades the node
+	PhaseDegraded  Phase = "Degraded"  // the Node is Ready, and the agent has found a problem
 	PhaseDrifted   Phase = "Drifted"   // the host differs from what the agent has applied
 	PhaseFailed    Phase = "Failed"    // the join token has expired, the Node is not Ready, or an upgrade failed
 	PhaseLost      Phase = "Lost"      // kubelet reports nothing, or the Node was deleted
@@ -235,7 +257,8 @@ const (
 // Phases returns all phases of a node.
 func Phases() []Phase {
 	return []Phase{
-		PhasePending, PhaseEnrolled, PhaseJoined, PhaseReady, PhaseUpgrading, PhaseDrifted, PhaseFailed, PhaseLost,
+		PhasePending, PhaseEnrolled, PhaseJoined, PhaseReady, PhaseUpgrading, PhaseDegraded, PhaseDrifted, PhaseFailed,
+		PhaseLost,
 	}
 }
 

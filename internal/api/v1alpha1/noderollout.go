@@ -71,6 +71,55 @@ type NodeRolloutSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="slotTimeout is a duration such as 2h30m"
 	SlotTimeout *metav1.Duration `json:"slotTimeout,omitempty"`
+
+	// Retries are failed upgrades that are repeated. An entry that is none of the failures in the status has no effect.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=node
+	// +kubebuilder:validation:MaxItems=1000
+	Retries []UpgradeRetry `json:"retries,omitempty"`
+
+	// EndedSlots are slots whose upgrades count as failed, for example because the node is lost. An entry that is none of
+	// the slots in the status has no effect.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=node
+	// +kubebuilder:validation:MaxItems=1000
+	EndedSlots []EndedSlot `json:"endedSlots,omitempty"`
+}
+
+// UpgradeRetry selects a failed upgrade.
+type UpgradeRetry struct {
+	// Node is the name of the node.
+	//
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+
+	// FailedAt is the time of the failure as it is in the status.
+	//
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^2[0-9]{3}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	FailedAt metav1.MicroTime `json:"failedAt"`
+}
+
+// EndedSlot selects a slot.
+type EndedSlot struct {
+	// Node is the name of the node.
+	//
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+
+	// Given is when the slot was given, as it is in the status.
+	//
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^2[0-9]{3}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	Given metav1.MicroTime `json:"given"`
 }
 
 // MaintenanceWindow is a time that begins regularly.
@@ -80,7 +129,7 @@ type MaintenanceWindow struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="!self.contains('TZ=')",message="the time zone is in timeZone"
-	// +kubebuilder:validation:XValidation:rule="!self.contains('@')",message="schedule has the five fields of cron"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9A-Za-z*?,/-]+( +[0-9A-Za-z*?,/-]+){4}$')",message="schedule has the five fields of cron"
 	Schedule string `json:"schedule"`
 
 	// Duration is how long the window is open, such as 4h.
@@ -95,8 +144,7 @@ type MaintenanceWindow struct {
 	TimeZone string `json:"timeZone,omitempty"`
 }
 
-// NodeRolloutStatus is the state of the rollout. Only the controller writes it, except that an administrator removes
-// entries of slots and failures.
+// NodeRolloutStatus is the state of the rollout. Only the controller writes it.
 type NodeRolloutStatus struct {
 	// Config is the hash of the NodePool's current configuration.
 	//
@@ -141,13 +189,29 @@ type NodeRolloutStatus struct {
 	// +listMapKey=node
 	Slots []UpgradeSlot `json:"slots,omitempty"`
 
-	// Failures are the nodes whose last upgrade failed. They are not upgraded to the same configuration again.
+	// Failures are the nodes whose last upgrade failed. They are not upgraded to the same configuration again, unless
+	// they are among the retries of the specification.
 	//
 	// +optional
 	// +listType=map
 	// +listMapKey=node
 	Failures []UpgradeFailure `json:"failures,omitempty"`
+
+	// Conditions are the conditions of the rollout.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
+
+// Types of the conditions of a NodeRollout. They do not exclude each other.
+const (
+	ConditionCompleted   = "Completed"   // all nodes have the configuration of the NodePool
+	ConditionProgressing = "Progressing" // nodes are being upgraded
+	ConditionPaused      = "Paused"      // no upgrade begins, because an administrator wants it so
+	ConditionDegraded    = "Degraded"    // upgrades have failed, or no upgrade can begin until an administrator acts
+)
 
 // UpgradeSlot permits a node to upgrade to a configuration.
 type UpgradeSlot struct {
@@ -173,7 +237,7 @@ type UpgradeFailure struct {
 	Reason string `json:"reason"`
 
 	// At is when the controller recorded the failure.
-	At metav1.Time `json:"at"`
+	At metav1.MicroTime `json:"at"`
 }
 
 // NodeRolloutList is a list of NodeRollouts.
