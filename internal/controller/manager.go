@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -191,7 +192,9 @@ func nodeAddresses(object client.Object) []string {
 // shrinkNode removes from a Node what the controllers do not read, which is most of it.
 func shrinkNode(object any) (any, error) {
 	if node, isNode := object.(*corev1.Node); isNode {
-		node.ManagedFields, node.Status.Images = nil, nil
+		node.ManagedFields = slices.DeleteFunc(node.ManagedFields,
+			func(entry metav1.ManagedFieldsEntry) bool { return !isLabelEntry(entry) })
+		node.Status.Images = nil
 		node.Status.VolumesInUse, node.Status.VolumesAttached = nil, nil
 		node.Status.Config = nil
 	}

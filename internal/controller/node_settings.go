@@ -5,11 +5,12 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,11 +23,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// nodeSettingsReconciler sets the labels and taints of NodeEnrollments on their Nodes.
+// nodeSettingsReconciler sets the labels and taints of a NodeEnrollment on its Node, and removes those that it has set
+// and that the NodeEnrollment no longer contains. Labels and taints of others remain.
+//
+// The API server records by field owner which labels were applied. The taints of a Node are one field, so the status of
+// the NodeEnrollment contains those that were set.
 type nodeSettingsReconciler struct {
 	client client.Client
 	events events.EventRecorder
 }
+
+// labelOwner is the field owner of the labels.
+const labelOwner = "hcp-node-admin-labels"
 
 func addNodeSettingsController(m manager.Manager) error {
 	return builder.ControllerManagedBy(m).Named("node-settings").
@@ -35,8 +43,9 @@ func addNodeSettingsController(m manager.Manager) error {
 		Complete(&nodeSettingsReconciler{client: m.GetClient(), events: m.GetEventRecorder(EventSource)})
 }
 
-// Reconcile sets the labels and taints of one Node. A change of the taints by others at the same time is a conflict,
-// after which the taints are set again.
+// Reconcile sets the taints and labels of one Node. The taints come first, in a write of their own: what the API server
+// rejects of the labels must not open the node to pods. A change by others at the same time is a conflict, after which
+// they are set again.
 func (r *nodeSettingsReconciler) Reconcile(
 	ctx context.Context, request reconcile.Request,
 ) (reconcile.Result, error) {
@@ -47,16 +56,9 @@ func (r *nodeSettingsReconciler) Reconcile(
 	if err := r.client.Get(ctx, request.NamespacedName, node); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	// The taints come first, in a write of their own: what the API server rejects of the labels must not open the node
-	// to pods.
 	var rejected error
-	for _, add := range []func(*corev1.Node, v1alpha1.NodeEnrollmentSpec){addTaints, addLabels} {
-		desired := node.DeepCopy()
-		add(desired, record.Spec)
-		if equality.Semantic.DeepEqual(node, desired) {
-			continue
-		}
-		err := r.client.Patch(ctx, desired, client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{}))
+	for _, set := range []func(context.Context, *v1alpha1.NodeEnrollment, *corev1.Node) error{r.setTaints, r.setLabels} {
+		err := set(ctx, record, node)
 		switch {
 		case apierrors.IsConflict(err):
 			return reconcile.Result{RequeueAfter: recheckDelay}, nil
@@ -64,34 +66,58 @@ func (r *nodeSettingsReconciler) Reconcile(
 			r.events.Eventf(record, node, corev1.EventTypeWarning, "SettingsRejected", "Label", "%s",
 				report.Shorten("the labels and taints are not set: "+err.Error(), maxNoteLength))
 			rejected = reconcile.TerminalError(err)
-			continue
 		case client.IgnoreNotFound(err) != nil:
 			return reconcile.Result{}, fmt.Errorf("setting the labels and taints of Node %s: %w", node.Name, err)
 		}
-		node = desired
 	}
 	return reconcile.Result{}, rejected
 }
 
-// addLabels adds the labels of an enrollment to a Node.
-func addLabels(node *corev1.Node, spec v1alpha1.NodeEnrollmentSpec) {
-	for key, value := range spec.Labels {
-		metav1.SetMetaDataLabel(&node.ObjectMeta, key, value)
+// setLabels applies the labels of an enrollment to its Node.
+func (r *nodeSettingsReconciler) setLabels(
+	ctx context.Context, record *v1alpha1.NodeEnrollment, node *corev1.Node,
+) error {
+	current := map[string]string{}
+	for key := range appliedLabels(node) {
+		current[key] = node.Labels[key]
 	}
+	if maps.Equal(current, record.Spec.Labels) {
+		return nil
+	}
+	// Without the UID, the API server would create a Node that was deleted meanwhile.
+	desired := corev1apply.Node(node.Name).WithUID(node.UID).WithLabels(record.Spec.Labels)
+	return r.client.Apply(ctx, desired, client.FieldOwner(labelOwner), client.ForceOwnership)
 }
 
-// addTaints adds the taints of an enrollment to a Node.
-func addTaints(node *corev1.Node, spec v1alpha1.NodeEnrollmentSpec) {
-	for _, taint := range spec.Taints {
-		wanted := corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect}
-		isSet := false
-		for i := range node.Spec.Taints {
-			if one := &node.Spec.Taints[i]; one.MatchTaint(&wanted) {
-				one.Value, isSet = wanted.Value, true
-			}
-		}
-		if !isSet {
-			node.Spec.Taints = append(node.Spec.Taints, wanted)
+// setTaints sets the taints of an enrollment on its Node. What it is about to set is recorded first: a controller that
+// is stopped in between removes it later all the same.
+func (r *nodeSettingsReconciler) setTaints(
+	ctx context.Context, record *v1alpha1.NodeEnrollment, node *corev1.Node,
+) error {
+	desired := node.DeepCopy()
+	var applied, removed []v1alpha1.NodeTaint
+	desired.Spec.Taints, applied, removed = withTaints(node.Spec.Taints, record.Spec.Taints, record.Status.AppliedTaints)
+	if err := r.recordTaints(ctx, record, append(applied, removed...)); err != nil {
+		return err
+	}
+	if !equality.Semantic.DeepEqual(node, desired) {
+		patch := client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{})
+		if err := r.client.Patch(ctx, desired, patch); err != nil {
+			return err
 		}
 	}
+	return r.recordTaints(ctx, record, applied)
+}
+
+// recordTaints writes the taints that are set, or about to be set, to the status of an enrollment.
+func (r *nodeSettingsReconciler) recordTaints(
+	ctx context.Context, record *v1alpha1.NodeEnrollment, taints []v1alpha1.NodeTaint,
+) error {
+	if equality.Semantic.DeepEqual(record.Status.AppliedTaints, taints) {
+		return nil
+	}
+	before := record.DeepCopy()
+	record.Status.AppliedTaints = taints
+	return r.client.Status().Patch(ctx, record,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
