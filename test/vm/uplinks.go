@@ -78,13 +78,15 @@ func (h hardware) controlPort() []string {
 	return []string{"-device", fmt.Sprintf("pcie-root-port,id=socket-%s,chassis=%d", controlBackend, len(h.NICs)+1)}
 }
 
-// BootWithout is like [Machine.Boot], but without the network card of one of several uplinks.
-func (m *Machine) BootWithout(ctx context.Context, nic int) error {
-	m.missing[nic] = true
+// BootWithout is like [Machine.Boot], but without the network cards of some of several uplinks.
+func (m *Machine) BootWithout(ctx context.Context, nics ...int) error {
+	for _, nic := range nics {
+		m.missing[nic] = true
+	}
 	return m.Boot(ctx)
 }
 
-// InsertNIC hot-plugs the network card that BootWithout omitted.
+// InsertNIC hot-plugs a network card that BootWithout omitted.
 func (m *Machine) InsertNIC(ctx context.Context, nic int) error {
 	if err := m.runQuietCommand(ctx, "device_add "+m.cfg.uplink(nic, m.cfg.NICs[nic])); err != nil {
 		return err

@@ -149,13 +149,16 @@ const isLate = `systemctl is-active NetworkManager ovs-vswitchd &&
 	read up rest </proc/uptime &&
 	[ "${up%.*}" -ge $(($(systemctl show -P ActiveEnterTimestampMonotonic NetworkManager) / 1000000 + 30)) ]`
 
-// bootWithLateNIC boots without the network card and plugs it in half a minute after NetworkManager has started.
+// bootWithLateNIC boots without network cards and plugs them in half a minute after NetworkManager has started. They get
+// the names that they had.
 func bootWithLateNIC(ctx context.Context, t *testing.T, h host) {
 	must(t, machine.PowerOff(ctx))
-	must(t, machine.BootWithout(ctx, 0))
+	must(t, machine.BootWithout(ctx, 0, 1))
 	must(t, machine.WaitSSH(ctx))
 	must(t, machine.Await(ctx, isLate))
-	must(t, machine.InsertNIC(ctx, 0))
+	for nic := range 2 {
+		must(t, machine.InsertNIC(ctx, nic))
+	}
 	must(t, h.Await(ctx, machine))
 }
 
