@@ -119,6 +119,7 @@ func TestDecide(t *testing.T) {
 	enrollments := []*enrollment.Enrollment{one.enrollment}
 	withoutAddresses := *one.enrollment
 	withoutAddresses.Addresses = nil
+	unlimited := []*enrollment.Enrollment{&withoutAddresses}
 	for name, test := range map[string]struct {
 		csr         *kube.CSR
 		enrollments []*enrollment.Enrollment
@@ -166,8 +167,7 @@ func TestDecide(t *testing.T) {
 			serving, enrollments, good, Ignored, "no join token of worker-1 was used",
 		},
 		"serving, no addresses enrolled": {
-			serving, []*enrollment.Enrollment{&withoutAddresses}, used(mine), Ignored,
-			"contains no addresses, so an administrator must check those of the CSR",
+			serving, unlimited, used(mine), Ignored, "contains no addresses, so an administrator must check those of the CSR",
 		},
 		"serving, another cluster": {
 			serving, enrollments, func() Facts { f := used(mine); f.CAHashes = foreign; return f }(), Ignored,

@@ -171,7 +171,6 @@ func TestControlPlaneRecordedUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	//nolint:staticcheck // what kubectl apply --server-side and GitOps send
 	applied := client.RawPatch(types.ApplyPatchType, content)
 	if err := adminClient(t).Patch(t.Context(), manifest.DeepCopy(), applied, client.FieldOwner("gitops"),
 		client.ForceOwnership); err != nil {

@@ -102,8 +102,8 @@ func TestControlPlaneAcceptedObjectsAreDecodable(t *testing.T) {
 	}
 }
 
-// The API server refuses what is not five fields of cron, and nothing that is a valid schedule. What is wrong in a field
-// is in the conditions of the NodeRollout.
+// The API server refuses what is not five fields of cron, and no valid schedule. A problem in a field is in the
+// conditions of the NodeRollout.
 func TestControlPlaneSchedules(t *testing.T) {
 	for schedule, want := range map[string]struct{ isAccepted, isValid bool }{
 		"0 1 * * SAT": {true, true}, "*/15 * * * *": {true, true}, "0 0-4/2,22 1,15 1-3 mon-fri": {true, true},

@@ -89,8 +89,8 @@ func (r *nodeSettingsReconciler) setLabels(
 	return r.client.Apply(ctx, desired, client.FieldOwner(labelOwner), client.ForceOwnership)
 }
 
-// setTaints sets the taints of an enrollment on its Node. What it is about to set is recorded first: a controller that
-// is stopped in between removes it later all the same.
+// setTaints sets the taints of an enrollment on its Node. Those that it adds are recorded before: otherwise a
+// controller that is stopped between both writes could not remove them later.
 func (r *nodeSettingsReconciler) setTaints(
 	ctx context.Context, record *v1alpha1.NodeEnrollment, node *corev1.Node,
 ) error {

@@ -44,8 +44,8 @@ func isLabelEntry(entry metav1.ManagedFieldsEntry) bool {
 }
 
 // withTaints returns the taints of a Node after those of an enrollment were set, those of them that the controller has
-// set, and those that were applied before and are removed. One that exists already is not the controller's, and one that
-// was changed by others is no longer.
+// set, and those that were applied before and are removed. A taint that existed before, or that others have changed, is
+// not the controller's.
 func withTaints(
 	existing []corev1.Taint, wanted, applied []v1alpha1.NodeTaint,
 ) (taints []corev1.Taint, set, removed []v1alpha1.NodeTaint) {
@@ -61,7 +61,9 @@ func withTaints(
 		taints = append(taints, taint)
 	}
 	for _, one := range wanted {
-		at := slices.IndexFunc(taints, func(taint corev1.Taint) bool { return taint.Key == one.Key && taint.Effect == one.Effect })
+		at := slices.IndexFunc(taints, func(taint corev1.Taint) bool {
+			return taint.Key == one.Key && taint.Effect == one.Effect
+		})
 		switch {
 		case at < 0:
 			taints = append(taints, corev1.Taint{Key: one.Key, Value: one.Value, Effect: one.Effect})

@@ -57,7 +57,10 @@ func newSettings(
 	return &nodeSettingsReconciler{client: hooked, events: &events.FakeRecorder{}}, api
 }
 
-func taintText(taint corev1.Taint) string { return taint.ToString() }
+func settingsText(node *corev1.Node) string {
+	taints := lists.Map(node.Spec.Taints, func(taint corev1.Taint) string { return taint.ToString() })
+	return fmt.Sprint(node.Labels, taints)
+}
 
 func taintsOf(t *testing.T, api client.Client) []string {
 	t.Helper()
@@ -150,11 +153,12 @@ func TestRemovedSettings(t *testing.T) {
 	get(node)
 	node.Labels = map[string]string{"other": "a"}
 	node.Spec.Taints = []corev1.Taint{
-		{Key: "other", Effect: corev1.TaintEffectNoExecute}, {Key: "theirs", Value: "a", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "other", Effect: corev1.TaintEffectNoExecute},
+		{Key: "theirs", Value: "a", Effect: corev1.TaintEffectNoSchedule},
 	}
 	update(node)
 	reconcile()
-	if got := fmt.Sprint(node.Labels, lists.Map(node.Spec.Taints, taintText)); got != "map[kept:a other:a removed:a taken:a] "+
+	if got := settingsText(node); got != "map[kept:a other:a removed:a taken:a] "+
 		"[other:NoExecute theirs=a:NoSchedule kept=a:NoSchedule removed=a:NoSchedule taken=a:NoSchedule]" {
 		t.Errorf("set: %s", got)
 	}
@@ -169,7 +173,7 @@ func TestRemovedSettings(t *testing.T) {
 	node.Labels["taken"], node.Spec.Taints[4].Value = "b", "b"
 	update(node)
 	reconcile()
-	if got := fmt.Sprint(node.Labels, lists.Map(node.Spec.Taints, taintText)); got != "map[kept:a other:a taken:b] "+
+	if got := settingsText(node); got != "map[kept:a other:a taken:b] "+
 		"[other:NoExecute theirs=a:NoSchedule kept=a:NoSchedule taken=b:NoSchedule]" {
 		t.Errorf("removed: %s", got)
 	}

@@ -11,8 +11,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
@@ -133,4 +135,9 @@ func setReady(t *testing.T, node string, status corev1.ConditionStatus, reason, 
 	if err := admin.Status().Patch(t.Context(), object, client.StrategicMergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// requestFor returns the request to reconcile the object with a name.
+func requestFor(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
 }

@@ -12,9 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
@@ -197,10 +195,6 @@ func startReconciler(t *testing.T) (*testController, *csrReconciler, *hookedClie
 		t.Fatal("the cache is not synchronized")
 	}
 	return c, r, hooked
-}
-
-func requestFor(csr string) reconcile.Request {
-	return reconcile.Request{NamespacedName: types.NamespacedName{Name: csr}}
 }
 
 // Two replicas that both work, for example because one has not noticed the loss of its Lease, decide on two keys for

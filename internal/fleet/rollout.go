@@ -131,7 +131,7 @@ func (c Client) Release(ctx context.Context, nodePool string, retried, ended []s
 	})
 }
 
-// dropFormer removes from a specification the retries of failures, and the ends of slots, that the status no longer has.
+// dropFormer removes from a specification the retries of failures and the ends of slots that the status no longer has.
 func dropFormer(object *v1alpha1.NodeRollout) {
 	spec, status := &object.Spec, object.Status
 	spec.Retries = slices.DeleteFunc(spec.Retries, func(one v1alpha1.UpgradeRetry) bool {

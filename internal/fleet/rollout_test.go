@@ -119,7 +119,9 @@ func TestRelease(t *testing.T) {
 			for _, one := range after.Spec.EndedSlots {
 				ended = append(ended, one.Node+" "+one.Given.UTC().String())
 			}
-			at := lists.Map(slices.Concat(test.retried, test.ended), func(node string) string { return node + " " + now.UTC().String() })
+			at := lists.Map(slices.Concat(test.retried, test.ended), func(node string) string {
+				return node + " " + now.UTC().String()
+			})
 			if diff := cmp.Diff(at, slices.Concat(retried, ended)); diff != "" {
 				t.Errorf("of the specification (-want +got):\n%s", diff)
 			}

@@ -16,7 +16,7 @@ type Pool struct {
 	Config         string // hash of the configuration, which includes the release; "" if unknown
 	Release        string // for people
 	MaxUnavailable intstr.IntOrString
-	IsPaused       bool          // Blocked is what an administrator wants
+	IsPaused       bool          // by an administrator; Blocked names it
 	Blocked        string        // why no node gets a slot, "" if nothing prevents it
 	Window         *Window       // nil: at any time
 	MaxFailures    int           // nodes that may fail before the rollout stops; 0 stops at the first one

@@ -4,6 +4,7 @@ package compatibility
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,7 +28,7 @@ func TestFormatOfTheAPI(t *testing.T) {
 	fields := apiFields(t)
 	if IsUpdate() {
 		content := strings.Join(fields, "\n") + "\n"
-		flowtest.NoError(t, os.WriteFile(filepath.Join(Next(t), apiFile), []byte(content), 0o644))
+		flowtest.NoError(t, os.WriteFile(filepath.Join(Next(t), apiFile), []byte(content), 0o600))
 	}
 	releases := Releases(t)
 	for i, release := range releases {
@@ -63,7 +64,7 @@ func apiFields(t *testing.T) []string {
 			}
 		}
 		err := decoder.Decode(&definition)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			slices.Sort(fields)
 			return fields
 		}

@@ -209,7 +209,7 @@ type NodeRolloutStatus struct {
 const (
 	ConditionCompleted   = "Completed"   // all nodes have the configuration of the NodePool
 	ConditionProgressing = "Progressing" // nodes are being upgraded
-	ConditionPaused      = "Paused"      // no upgrade begins, because an administrator wants it so
+	ConditionPaused      = "Paused"      // an administrator has stopped the rollout: no upgrade begins
 	ConditionDegraded    = "Degraded"    // upgrades have failed, or no upgrade can begin until an administrator acts
 )
 
