@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -116,7 +118,7 @@ func deviceOf(mount []string) string {
 	tag, value, _ := strings.Cut(mount[0], "=")
 	switch tag {
 	case "UUID", "LABEL", "PARTUUID", "PARTLABEL":
-		return path.Join("/dev/disk/by-"+strings.ToLower(tag), strings.Trim(value, `"`))
+		return hostinfo.DiskLink(strings.ToLower(tag), hostfs.UnescapeMount(strings.Trim(value, `"`)))
 	}
 	if strings.HasPrefix(mount[0], "/dev/") {
 		return mount[0]

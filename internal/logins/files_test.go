@@ -37,12 +37,15 @@ func TestCheckFiles(t *testing.T) {
 			files{"/etc/fstab": rhel["/etc/fstab"] + "LABEL=data /data xfs defaults 0 0\n"}, "requires LABEL=data",
 		},
 		"present device":          {files{"/etc/fstab": rhel["/etc/fstab"] + "/dev/vdb /data xfs defaults 0 0\n"}, ""},
+		"present device whose label has a space": {
+			files{"/etc/fstab": rhel["/etc/fstab"] + "LABEL=my\\040data /data xfs defaults 0 0\n"}, "",
+		},
 		"absent optional device":  {files{"/etc/fstab": rhel["/etc/fstab"] + "LABEL=data /data xfs nofail 0 0\n"}, ""},
 		"file system of a server": {files{"/etc/fstab": rhel["/etc/fstab"] + "nas:/x /data nfs defaults 0 0\n"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Input{Before: rhel, After: rhel.with(test.files), Changed: slices.Collect(maps.Keys(test.files))}
-			in.Exists = func(p string) bool { return p == "/dev/vdb" }
+			in.Exists = func(p string) bool { return p == "/dev/vdb" || p == `/dev/disk/by-label/my\x20data` }
 			findings := in.checkFiles()
 			if test.want == "" {
 				if len(findings) > 0 {

@@ -4,7 +4,6 @@ package preflight
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -25,27 +24,17 @@ type FileSystem struct {
 
 // FindFileSystem returns the file system of a path without links, which does not have to exist.
 func FindFileSystem(path string) (FileSystem, error) {
-	content, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return FileSystem{}, fmt.Errorf("reading the mounted file systems: %w", err)
-	}
-	return findInMountinfo(string(content), path), nil
+	mounts, err := hostfs.ReadMounts()
+	return fileSystemOf(mounts, path), err
 }
 
-// findInMountinfo parses proc_pid_mountinfo(5). Of the mounts that contain the path, the
-// deepest is used; of several at the same mount point, the last.
-func findInMountinfo(mountinfo, path string) FileSystem {
+// fileSystemOf returns the file system of a path. Of the mounts that contain it, the deepest is used; of several at the
+// same mount point, the last.
+func fileSystemOf(mounts []hostfs.Mount, path string) FileSystem {
 	var found FileSystem
-	for line := range strings.Lines(mountinfo) {
-		mount, system, separated := strings.Cut(line, " - ")
-		fields, kind := strings.Fields(mount), strings.Fields(system)
-		if !separated || len(fields) < 6 || len(kind) < 3 {
-			continue
-		}
-		point := strings.ReplaceAll(fields[4], `\040`, " ")
-		if hostfs.IsWithin(path, point) && len(point) >= len(found.MountPoint) {
-			options := append(strings.Split(fields[5], ","), strings.Split(kind[2], ",")...)
-			found = FileSystem{MountPoint: point, Type: kind[0], Options: options}
+	for _, mount := range mounts {
+		if hostfs.IsWithin(path, mount.Point) && len(mount.Point) >= len(found.MountPoint) {
+			found = FileSystem{MountPoint: mount.Point, Type: mount.Type, Options: mount.Options}
 		}
 	}
 	return found

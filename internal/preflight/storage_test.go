@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -23,17 +24,17 @@ func TestFindInMountinfo(t *testing.T) {
 		"/var/lib/containers": "/var xfs", "/etc": "/ xfs", "/home/user": "/home ext4", "/homes": "/ xfs",
 		"/var/lib/containers old/x": "/var/lib/containers old ext4",
 	} {
-		got := findInMountinfo(mounts, path)
+		got := fileSystemOf(hostfs.ParseMounts(mounts), path)
 		if got.MountPoint+" "+got.Type != want {
 			t.Errorf("%s: %+v, want %s", path, got, want)
 		}
 	}
-	if got := findInMountinfo(mounts, "/var/lib"); !slices.Contains(got.Options, "prjquota") ||
+	if got := fileSystemOf(hostfs.ParseMounts(mounts), "/var/lib"); !slices.Contains(got.Options, "prjquota") ||
 		!slices.Contains(got.Options, "relatime") {
 		t.Errorf("options %v", got.Options)
 	}
 	later := mounts + "40 30 253:9 / /var rw - btrfs /dev/sdd rw\n"
-	if got := findInMountinfo(later, "/var/lib"); got.Type != "btrfs" {
+	if got := fileSystemOf(hostfs.ParseMounts(later), "/var/lib"); got.Type != "btrfs" {
 		t.Errorf("%+v, want what was mounted last", got)
 	}
 }

@@ -5,10 +5,10 @@ package deployment
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 )
 
@@ -64,9 +64,9 @@ func (b backend) read(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the output of %s: %w", b.status[0], err)
 	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	mounts, err := hostfs.ReadMounts()
 	if err != nil {
-		return nil, fmt.Errorf("reading the mounts of this host: %w", err)
+		return nil, err
 	}
 	status.Unlocked, status.TransientEtc = hasOverlay(mounts, "/usr"), hasOverlay(mounts, "/etc")
 	return &status, nil

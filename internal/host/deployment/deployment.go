@@ -10,7 +10,10 @@ package deployment
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // Status contains the deployments of a host.
@@ -92,16 +95,10 @@ func (s Status) Next() *Deployment {
 	return nil
 }
 
-// hasOverlay reports whether an overlay is mounted on a directory, according to mountinfo in the format of
-// proc_pid_mountinfo(5). ostree admin unlock mounts one on /usr, and ostree-prepare-root a temporary one on /etc if its
-// configuration has etc.transient.
-func hasOverlay(mountinfo []byte, directory string) bool {
-	for line := range strings.Lines(string(mountinfo)) {
-		mount, source, _ := strings.Cut(line, " - ")
-		fields := strings.Fields(mount)
-		if len(fields) > 4 && fields[4] == directory && strings.HasPrefix(source, "overlay ") {
-			return true
-		}
-	}
-	return false
+// hasOverlay reports whether an overlay is mounted on a directory. ostree admin unlock mounts one on /usr, and
+// ostree-prepare-root a temporary one on /etc if its configuration has etc.transient.
+func hasOverlay(mounts []hostfs.Mount, directory string) bool {
+	return slices.ContainsFunc(mounts, func(mount hostfs.Mount) bool {
+		return mount.Point == directory && mount.Type == "overlay"
+	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 )
 
@@ -158,7 +159,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestHasOverlay(t *testing.T) {
-	mounts := []byte(`23 1 252:2 /ostree/deploy/default/deploy/aaaa.0 / rw,relatime shared:1 - ext4 /dev/vda rw
+	mounts := hostfs.ParseMounts(`23 1 252:2 /ostree/deploy/default/deploy/aaaa.0 / rw,relatime shared:1 - ext4 /dev/vda rw
 24 23 252:2 /ostree/deploy/default/deploy/aaaa.0/etc /etc rw,relatime shared:2 - ext4 /dev/vda rw
 25 23 0:40 / /usr ro,relatime shared:3 - overlay overlay rw,lowerdir=usr,upperdir=/var/tmp/ostree-unlock-ovl.1/upper
 `)

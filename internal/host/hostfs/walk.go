@@ -134,8 +134,8 @@ func (t *Tree) Mounts(p string) ([]string, error) {
 
 // mountsOf is Mounts for a real path.
 func mountsOf(real string) ([]string, error) {
-	table, err := os.ReadFile("/proc/self/mountinfo")
-	return mountsBelow(string(table), real), wrap.Errorf(err, "reading mount table")
+	table, err := ReadMounts()
+	return mountsBelow(table, real), err
 }
 
 // RealPath returns the path of p on the running host without symbolic links. All links are followed to directories,
@@ -155,15 +155,11 @@ func (t *Tree) RealPath(p string) (string, error) {
 	return real, wrap.Errorf(err, "resolving %s", p)
 }
 
-func mountsBelow(table, dir string) []string {
+func mountsBelow(table []Mount, dir string) []string {
 	var mounts []string
-	for line := range strings.Lines(table) {
-		fields := strings.Fields(line)
-		if len(fields) < 5 {
-			continue
-		}
-		if point := mountEscapes.Replace(fields[4]); IsWithin(point, dir) {
-			mounts = append(mounts, point)
+	for _, mount := range table {
+		if IsWithin(mount.Point, dir) {
+			mounts = append(mounts, mount.Point)
 		}
 	}
 	// Newest first, and then by depth: the entry of a moved mount can precede that
@@ -172,6 +168,3 @@ func mountsBelow(table, dir string) []string {
 	slices.SortStableFunc(mounts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	return mounts
 }
-
-// mountEscapes decodes the escapes of mountinfo: space, tab, newline, backslash and number sign.
-var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`, `\043`, "#")

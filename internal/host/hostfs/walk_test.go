@@ -36,11 +36,11 @@ func TestMountsBelow(t *testing.T) {
 		"/proc": {"/proc"},
 		"/etc":  nil,
 	} {
-		if diff := cmp.Diff(want, mountsBelow(mountTable, dir)); diff != "" {
+		if diff := cmp.Diff(want, mountsBelow(ParseMounts(mountTable), dir)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", dir, diff)
 		}
 	}
-	if all := mountsBelow(mountTable, "/"); len(all) != 8 || all[7] != "/" {
+	if all := mountsBelow(ParseMounts(mountTable), "/"); len(all) != 8 || all[7] != "/" {
 		t.Errorf("all: %q", all)
 	}
 }
@@ -48,7 +48,7 @@ func TestMountsBelow(t *testing.T) {
 // The entry of a moved mount precedes that of its current parent.
 func TestMountsBelowAreDeepestFirst(t *testing.T) {
 	table := "50 61 0:60 / /run/x/moved rw - tmpfs tmpfs rw\n61 22 0:61 / /run/x rw - tmpfs tmpfs rw\n"
-	if diff := cmp.Diff([]string{"/run/x/moved", "/run/x"}, mountsBelow(table, "/run")); diff != "" {
+	if diff := cmp.Diff([]string{"/run/x/moved", "/run/x"}, mountsBelow(ParseMounts(table), "/run")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -3,26 +3,29 @@
 package hostinfo
 
 import (
-	"os"
+	"slices"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // HasDevice reports whether a device of this host exists, such as /dev/disk/by-label/root.
 func HasDevice(path string) bool { return fileExists(path) }
 
+// DiskLink returns the link of udev to the block device with an identifier. The kind is label, uuid, partlabel or
+// partuuid.
+func DiskLink(kind, identifier string) string { return "/dev/disk/by-" + kind + "/" + udevName.Replace(identifier) }
+
+// udevName encodes a label as udev does in the names of its links.
+var udevName = strings.NewReplacer(" ", `\x20`, "/", `\x2f`)
+
 // HasFileSystem reports whether a whole file system is mounted at a path of this host. On a host in image mode, /var is
 // a bind mount of a directory of the root file system.
 func HasFileSystem(path string) bool {
-	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
-	return err == nil && isMounted(string(mountinfo), path)
+	mounts, err := hostfs.ReadMounts()
+	return err == nil && isMounted(mounts, path)
 }
 
-// isMounted parses proc_pid_mountinfo(5).
-func isMounted(mountinfo, path string) bool {
-	for line := range strings.Lines(mountinfo) {
-		if fields := strings.Fields(line); len(fields) > 4 && fields[3] == "/" && fields[4] == path {
-			return true
-		}
-	}
-	return false
+func isMounted(mounts []hostfs.Mount, path string) bool {
+	return slices.ContainsFunc(mounts, func(mount hostfs.Mount) bool { return mount.Root == "/" && mount.Point == path })
 }

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -20,7 +21,7 @@ func (p *planner) noteDisks() {
 	for _, disk := range storage.Disks {
 		for _, partition := range disk.Partitions {
 			label := ptr.Deref(partition.Label, "")
-			exists := p.hasDevice("/dev/disk/by-partlabel/" + udevName.Replace(label))
+			exists := p.hasDevice(hostinfo.DiskLink("partlabel", label))
 			p.noteDisk("partition "+label+" of "+disk.Device, label != "", exists)
 		}
 	}
@@ -36,7 +37,7 @@ func (p *planner) noteDisks() {
 		case at != "" && at != "/":
 			p.noteDisk("file system "+at, true, p.in.HasFileSystem != nil && p.in.HasFileSystem(at))
 		case label != "":
-			p.noteDisk("file system "+label, true, p.hasDevice("/dev/disk/by-label/"+udevName.Replace(label)))
+			p.noteDisk("file system "+label, true, p.hasDevice(hostinfo.DiskLink("label", label)))
 		default:
 			p.noteDisk("file system of "+fileSystem.Device, true, p.hasDevice(fileSystem.Device))
 		}
@@ -46,9 +47,6 @@ func (p *planner) noteDisks() {
 func (p *planner) hasDevice(device string) bool {
 	return p.in.HasDevice != nil && p.in.HasDevice(device)
 }
-
-// udevName encodes a label as udev does in the names of its links.
-var udevName = strings.NewReplacer(" ", `\x20`, "/", `\x2f`)
 
 func (p *planner) noteDisk(subject string, isComparable, exists bool) {
 	note := Note{Subject: subject, Action: Skip, Rule: "first-boot-disk"}
