@@ -36,7 +36,7 @@ func TestCheckFiles(t *testing.T) {
 		"absent device": {
 			files{"/etc/fstab": rhel["/etc/fstab"] + "LABEL=data /data xfs defaults 0 0\n"}, "requires LABEL=data",
 		},
-		"present device":          {files{"/etc/fstab": rhel["/etc/fstab"] + "/dev/vdb /data xfs defaults 0 0\n"}, ""},
+		"present device": {files{"/etc/fstab": rhel["/etc/fstab"] + "/dev/vdb /data xfs defaults 0 0\n"}, ""},
 		"present device whose label has a space": {
 			files{"/etc/fstab": rhel["/etc/fstab"] + "LABEL=my\\040data /data xfs defaults 0 0\n"}, "",
 		},

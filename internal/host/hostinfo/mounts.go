@@ -14,7 +14,9 @@ func HasDevice(path string) bool { return fileExists(path) }
 
 // DiskLink returns the link of udev to the block device with an identifier. The kind is label, uuid, partlabel or
 // partuuid.
-func DiskLink(kind, identifier string) string { return "/dev/disk/by-" + kind + "/" + udevName.Replace(identifier) }
+func DiskLink(kind, identifier string) string {
+	return "/dev/disk/by-" + kind + "/" + udevName.Replace(identifier)
+}
 
 // udevName encodes a label as udev does in the names of its links.
 var udevName = strings.NewReplacer(" ", `\x20`, "/", `\x2f`)
