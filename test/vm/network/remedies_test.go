@@ -44,10 +44,6 @@ func TestRemediesKeepTheNetwork(t *testing.T) {
 			systemctl restart NetworkManager` + outsideAddresses, "NetworkManager does not manage the uplink eth0",
 		},
 		{
-			"disconnected", outsideScript + outsideAddresses + "\nnmcli device set eth0 managed yes",
-			"the uplink eth0 has no active NetworkManager profile",
-		},
-		{
 			"external", outsideScript + outsideAddresses + "\nsystemctl restart NetworkManager\nnm-online -s -q -t 60",
 			"only monitored by NetworkManager",
 		},
