@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
@@ -59,9 +61,19 @@ type Info struct {
 	Starting bool   `json:"starting,omitempty"` // it still activates the profiles of the boot
 }
 
-// Info returns NetworkManager's version and capabilities.
+// startTimeout limits the time from the start of NetworkManager's unit, when it has its name on the bus, to its first
+// response.
+const startTimeout = 30 * time.Second
+
+// Info returns NetworkManager's version and capabilities. It waits for a NetworkManager that has just been started and
+// does not have its objects yet.
 func (c *Client) Info(ctx context.Context) (Info, error) {
+	started, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	properties, err := c.properties(ctx, managerPath, "")
+	for isGone(err) && wait.Sleep(started, 100*time.Millisecond) == nil {
+		properties, err = c.properties(ctx, managerPath, "")
+	}
 	if err != nil {
 		return Info{}, err
 	}
