@@ -111,9 +111,10 @@ func keepRemedy(facts Facts, link hostnet.Link, device networkmanager.Device, pr
 	check := fmt.Sprintf("nmcli connection load %s && nmcli -g %s.addresses connection show uuid %s | tr -d '\\\\' | "+
 		"grep -F %s", file, section, uuid, first.Addr())
 	if !device.Managed {
-		// At the next boot, too: the exception precedes what excludes the interface by name, MAC or ifcfg file.
+		// At the next boot, too: the exception precedes what excludes the interface by name, MAC or ifcfg file. In a list
+		// of exceptions only, NetworkManager would exclude all other interfaces, so the interface itself is before it.
 		remedy += writeFile("/etc/NetworkManager/conf.d/zz-"+name+".conf", "644", []string{
-			"[keyfile]", "unmanaged-devices+=except:interface-name:" + link.Name,
+			"[keyfile]", "unmanaged-devices+=interface-name:" + link.Name + ";except:interface-name:" + link.Name,
 			"[device-" + name + "]", "match-device=interface-name:" + link.Name, "managed=1",
 		}) + "\n"
 		check += " && nmcli general reload conf && nmcli device set " + link.Name + " managed yes"

@@ -90,7 +90,7 @@ dns=2001:db8:1::53;
 dns-search=lab.example;corp;
 `
 	const exception = `[keyfile]
-unmanaged-devices+=except:interface-name:eth0
+unmanaged-devices+=interface-name:eth0;except:interface-name:eth0
 [device-static-eth0]
 match-device=interface-name:eth0
 managed=1

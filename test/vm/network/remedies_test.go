@@ -33,6 +33,12 @@ const staticProfile = outsideScript + `
 const upStatic = `
 	nmcli -w 60 connection up uplink`
 
+// untilDevice returns a command that waits until the state of eth0 in NetworkManager contains a text.
+func untilDevice(state string) string {
+	return "\ntimeout 90 sh -c \"until nmcli -g GENERAL.STATE device show eth0 | grep -q '" + state +
+		"'; do sleep 0.2; done\""
+}
+
 // TestRemediesKeepTheNetwork runs each remedy about the uplink in the state that prints it. The host keeps its
 // address, and can then join and reboot.
 func TestRemediesKeepTheNetwork(t *testing.T) {
@@ -44,7 +50,8 @@ func TestRemediesKeepTheNetwork(t *testing.T) {
 			systemctl restart NetworkManager` + outsideAddresses, "NetworkManager does not manage the uplink eth0",
 		},
 		{
-			"external", outsideScript + outsideAddresses + "\nsystemctl restart NetworkManager\nnm-online -s -q -t 60",
+			"external", outsideScript + "\nnmcli device set eth0 managed yes" + untilDevice("(disconnected)") +
+				outsideAddresses + untilDevice("externally"),
 			"only monitored by NetworkManager",
 		},
 		{"no NetworkManager", outsideScript + outsideAddresses + "\nsystemctl stop NetworkManager", "NetworkManager is not running"},
@@ -77,6 +84,7 @@ func TestRemediesKeepTheNetwork(t *testing.T) {
 				output, err := machine.Output(ctx, remedy)
 				must(t, err)
 				t.Logf("%s\n%s", remedy, output)
+				must(t, machine.Await(ctx, "! ip address show eth0 | grep -q tentative")) // else it does not answer yet
 			})
 			if gaps.Unanswered {
 				t.Fatalf("the remedy cut the host off: %v\n%s", gaps, remedy)
