@@ -35,6 +35,8 @@ func TestRulesOfUplinkOnly(t *testing.T) {
 	ctx, h := newHost(t, found[0])
 	mustRun(ctx, t, "cat >/etc/nftables.conf <<'E'\n"+siteRules+"E\nnft -f /etc/nftables.conf")
 	h.connectFromOutside(ctx, t)
+	h.fullState, err = h.FullState(ctx, machine) // with the rules of the site
+	must(t, err)
 
 	const changes = "nft --stateless list ruleset; systemctl is-active openvswitch-switch openvswitch; " +
 		"nmcli -g UUID,DEVICE,STATE connection; find /var/lib/hcp-node-agent -name 'ledger*'; true"
