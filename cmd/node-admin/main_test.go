@@ -70,7 +70,7 @@ func TestInvalidCommandLines(t *testing.T) {
 		"user-data a --format kickstart --repository-url /a": "hcp-node-admin user-data: --repository-url: the scheme is " +
 			"\"\"; https and http are supported\nsee: hcp-node-admin user-data --help\n",
 		"nodes --phase Ready,None": "hcp-node-admin nodes: --phase: \"None\" is none of Pending, Enrolled, Joined, Ready, " +
-			"Upgrading, Drifted, Failed, Lost\nsee: hcp-node-admin nodes --help\n",
+			"Upgrading, Degraded, Drifted, Failed, Lost\nsee: hcp-node-admin nodes --help\n",
 		"nodes ../a": "hcp-node-admin nodes: \"../a\" is not a valid node name (at most 63 lowercase letters, digits, " +
 			"- and .)\nsee: hcp-node-admin nodes --help\n",
 		"nodes -o jason": "hcp-node-admin nodes: --output: invalid value \"jason\": must be one of text, wide, json, yaml, " +

@@ -115,7 +115,7 @@ func upgradePermissions() []permission {
 			purpose: "for a new NodePool",
 		},
 		{verbs: "create", resource: resource, purpose: "for --start"},
-		{verbs: "update", resource: resource, purpose: "for settings, --retry and --end-slot"},
+		{verbs: "update", resource: resource, purpose: "for the other flags"},
 		{verbs: "delete", resource: resource, purpose: "for --stop"},
 	}
 }

@@ -42,7 +42,7 @@ func TestBridgeDocumentListsSettings(t *testing.T) {
 		}
 		file := filepath.Join(t.TempDir(), "config.yaml")
 		value := map[string]string{"verifyReach": "[a:1]", "networkTimeout": "60s", "skip": "[network]"}[row[2]]
-		text := "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n" + row[2] + ": " + value + "\n"
+		text := "apiVersion: hcp-node-agent.io/v1alpha1\nkind: JoinConfig\n" + row[2] + ": " + value + "\n"
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -249,7 +249,7 @@ func TestDetailedExitCode(t *testing.T) {
 func TestPlanRefusesOtherInputs(t *testing.T) {
 	dir := writeTempFiles(t, map[string]string{
 		"user-data.ign": unreachableUserData(t),
-		"facts.json":    `{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"HostFacts"}`,
+		"facts.json":    `{"apiVersion":"hcp-node-agent.io/v1alpha1","kind":"HostFacts"}`,
 		"remote.ign": `{"ignition":{"version":"3.2.0"},
 			"storage":{"files":[{"path":"/a","contents":{"source":"https://example.com/a"}}]}}`,
 	})

@@ -130,7 +130,7 @@ func TestFileProblemsHavePositions(t *testing.T) {
 				"joinToken:\nuntil:\nnetworkTimeout:\nendpoint: ''\nverifyReach: &peers [a:1]\n", nil,
 		},
 		"JSON": {
-			`{"apiVersion": "node.hcp-agent.io/v1alpha1", "kind": "JoinConfig", "skip": ["network"], "keepBootstrap": false}`,
+			`{"apiVersion": "hcp-node-agent.io/v1alpha1", "kind": "JoinConfig", "skip": ["network"], "keepBootstrap": false}`,
 			nil,
 		},
 		"unknown keys": {fileHeader + "endpiont: a\nuser-data: b\npayload:\n    dorp: [c]\nsecretToken: hunter2\n", []string{
@@ -163,23 +163,23 @@ func TestFileProblemsHavePositions(t *testing.T) {
 		}},
 		"version": {
 			"kind: JoinConfig\napiVersion: v2\n", []string{
-				`:2:13: apiVersion: invalid value "v2": must be node.hcp-agent.io/v1alpha1`,
+				`:2:13: apiVersion: invalid value "v2": must be hcp-node-agent.io/v1alpha1`,
 			},
 		},
 		"no version": {
 			"endpiont: a\napiVersion:\n", []string{
-				`: apiVersion is missing; it must be node.hcp-agent.io/v1alpha1`, `: kind is missing; it must be JoinConfig`,
+				`: apiVersion is missing; it must be hcp-node-agent.io/v1alpha1`, `: kind is missing; it must be JoinConfig`,
 				`:1:1: endpiont: unknown setting; did you mean endpoint?`,
 			},
 		},
 		"empty": {
 			"# nothing\n", []string{
-				`: apiVersion is missing; it must be node.hcp-agent.io/v1alpha1`, `: kind is missing; it must be JoinConfig`,
+				`: apiVersion is missing; it must be hcp-node-agent.io/v1alpha1`, `: kind is missing; it must be JoinConfig`,
 			},
 		},
 		"not a mapping": {
 			"- a\n", []string{
-				`: apiVersion is missing; it must be node.hcp-agent.io/v1alpha1`, `: kind is missing; it must be JoinConfig`,
+				`: apiVersion is missing; it must be hcp-node-agent.io/v1alpha1`, `: kind is missing; it must be JoinConfig`,
 				":1:1: must be a mapping of settings to values",
 			},
 		},

@@ -15,7 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const fileHeader = "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n"
+const fileHeader = "apiVersion: hcp-node-agent.io/v1alpha1\nkind: JoinConfig\n"
 
 func write(t *testing.T, file, content string) {
 	t.Helper()

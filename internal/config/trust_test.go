@@ -37,7 +37,7 @@ func TestCheckOwnership(t *testing.T) {
 
 // No part of the configuration is used if others can write to any of its files.
 func TestLoadRefusesFilesThatOthersCanWrite(t *testing.T) {
-	const head = "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n"
+	const head = "apiVersion: hcp-node-agent.io/v1alpha1\nkind: JoinConfig\n"
 	write := func(t *testing.T, path, content string, mode os.FileMode) string {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -92,7 +92,7 @@ func foreignRequests(node, csr string) []request {
 		raw("POST", "/api/v1/namespaces/"+v1alpha1.Namespace+"/serviceaccounts/"+v1alpha1.ServiceAccount(node)+"/token",
 			"{}"),
 		raw("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/"+v1alpha1.Namespace+"/rolebindings", "{}"),
-		patchNode("parties-other", `{"metadata": {"annotations": {"node.hcp-agent.io/desired-config": "x"}}}`),
+		patchNode("parties-other", `{"metadata": {"annotations": {"hcp-node-agent.io/desired-config": "x"}}}`),
 		approve,
 	}
 }
@@ -118,7 +118,7 @@ func TestControlPlaneNodeIsLimited(t *testing.T) {
 		patchNode("parties-node", `{"metadata": {"labels": {"a.node-restriction.kubernetes.io/b": ""}}}`),
 		patchNode("parties-node", `{"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}}`),
 		raw("DELETE", "/api/v1/nodes/parties-node", ""))
-	own := patchNode("parties-node", `{"metadata": {"annotations": {"node.hcp-agent.io/state": "Healthy"}}}`)
+	own := patchNode("parties-node", `{"metadata": {"annotations": {"hcp-node-agent.io/state": "Healthy"}}}`)
 	if err := own.send(node); err != nil {
 		t.Errorf("the node cannot report about itself: %v", err)
 	}

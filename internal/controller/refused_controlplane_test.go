@@ -26,8 +26,8 @@ import (
 
 // Annotations of a CSR with a join token.
 const (
-	annotationID    = "node.hcp-agent.io/join-token-id"
-	annotationProof = "node.hcp-agent.io/join-token-proof"
+	annotationID    = "hcp-node-agent.io/join-token-id"
+	annotationProof = "hcp-node-agent.io/join-token-proof"
 )
 
 const nodeBootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"

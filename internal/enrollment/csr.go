@@ -19,7 +19,7 @@ import (
 
 // annotationNameSignature is the annotation with which a node proves that it has chosen the name of
 // its CSR: a signature by the key of the CSR. A copy of the CSR has another name.
-const annotationNameSignature = "node.hcp-agent.io/csr-name-signature"
+const annotationNameSignature = "hcp-node-agent.io/csr-name-signature"
 
 const (
 	// nameDomain separates this signature from signatures for other purposes. A change of the signed data
@@ -96,7 +96,7 @@ func nameDigest(name string) [sha256.Size]byte {
 // AnnotationCertificate is the annotation of a CSR with the node's previous client certificate
 // (base64 of DER), which has the same key. It identifies a node that has joined with a token and
 // whose client certificate has expired. Certificates are public, so the annotation is no secret.
-const AnnotationCertificate = "node.hcp-agent.io/expired-client-certificate"
+const AnnotationCertificate = "hcp-node-agent.io/expired-client-certificate"
 
 // maxCertificateText is the maximum length of the annotation in bytes. Certificates of kubelets
 // have about a thousand bytes.

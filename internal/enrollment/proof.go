@@ -18,8 +18,8 @@ import (
 
 // Annotations of a CSR that identify and prove the join token.
 const (
-	AnnotationID        = "node.hcp-agent.io/join-token-id"
-	annotationSignature = "node.hcp-agent.io/join-token-proof"
+	AnnotationID        = "hcp-node-agent.io/join-token-id"
+	annotationSignature = "hcp-node-agent.io/join-token-proof"
 )
 
 // signatureDomain separates this signature from signatures for other purposes. A change of the signed data

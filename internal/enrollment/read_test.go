@@ -58,7 +58,7 @@ func TestParsersRejectInvalidDocuments(t *testing.T) {
 		},
 		"no kind":         {"a: b\n", false, "the file is not of kind JoinToken: it has neither kind nor"},
 		"a list":          {"- a\n", false, "the file is not a YAML document with kind and apiVersion"},
-		"another version": {change(tokenText, "v1alpha1", "v9"), false, `in version "node.hcp-agent.io/v9"`},
+		"another version": {change(tokenText, "v1alpha1", "v9"), false, `in version "hcp-node-agent.io/v9"`},
 		"unknown field":   {tokenText + "nodename2: x\n", false, `does not know the field "nodename2"`},
 		"another kind of manifest": {
 			change(enrollmentText, "NodeEnrollment", "NodeRollout"), true, "not of kind NodeEnrollment",

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	stateHeader      = `"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"JoinState"`
-	generationHeader = `"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"Generation"`
+	stateHeader      = `"apiVersion":"hcp-node-agent.io/v1alpha1","kind":"JoinState"`
+	generationHeader = `"apiVersion":"hcp-node-agent.io/v1alpha1","kind":"Generation"`
 )
 
 // A record of another version of the agent must be refused: the next write would drop what it does not
@@ -25,8 +25,8 @@ func TestRecordsOfOtherVersionsAreRefused(t *testing.T) {
 	}{
 		"state": {StateFile, `{` + stateHeader + `,"started":"2026-01-01T00:00:00Z"}`, ""},
 		"state of another version": {
-			StateFile, `{"apiVersion":"node.hcp-agent.io/v9","kind":"JoinState"}`,
-			`of kind "JoinState" in version "node.hcp-agent.io/v9"`,
+			StateFile, `{"apiVersion":"hcp-node-agent.io/v9","kind":"JoinState"}`,
+			`of kind "JoinState" in version "hcp-node-agent.io/v9"`,
 		},
 		"state of another kind":   {StateFile, `{` + generationHeader + `}`, `of kind "Generation"`},
 		"state without a version": {StateFile, `{"started":"2026-01-01T00:00:00Z"}`, `of kind ""`},
@@ -41,7 +41,7 @@ func TestRecordsOfOtherVersionsAreRefused(t *testing.T) {
 		"setting that is unknown": {
 			StateFile, `{` + stateHeader + `,"config":{"future":1}}`, `does not know the field "future"`,
 		},
-		"generation of another version": {NextFile, `{"apiVersion":"node.hcp-agent.io/v9","kind":"Generation"}`, "v9"},
+		"generation of another version": {NextFile, `{"apiVersion":"hcp-node-agent.io/v9","kind":"Generation"}`, "v9"},
 		"generation without a version":  {NextFile, `{}`, `of kind ""`},
 		"generation null":               {PreviousFile, `null`, `of kind ""`},
 		"generation with an unknown field": {

@@ -24,7 +24,7 @@ func TestGenerationIsInstalledAndRolledBack(t *testing.T) {
 		}
 	}
 	save(PayloadFile, "payload A")
-	const overridesA = `{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"IgnitionOverrides","overrides":[]}`
+	const overridesA = `{"apiVersion":"hcp-node-agent.io/v1alpha1","kind":"IgnitionOverrides","overrides":[]}`
 	save(OverridesFile, overridesA)
 	state := State{
 		NodeName:      "worker-0",

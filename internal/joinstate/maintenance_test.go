@@ -49,9 +49,9 @@ func TestMaintenanceRoundTrip(t *testing.T) {
 // A record of another version must not be ignored or be read in part: the node would remain cordoned.
 func TestMaintenanceOfAnotherVersionIsRefused(t *testing.T) {
 	for name, content := range map[string]string{
-		"version": `{"apiVersion":"node.hcp-agent.io/v2","kind":"MaintenanceState"}`,
-		"kind":    `{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"JoinState"}`,
-		"field":   `{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"MaintenanceState","next":true}`,
+		"version": `{"apiVersion":"hcp-node-agent.io/v2","kind":"MaintenanceState"}`,
+		"kind":    `{"apiVersion":"hcp-node-agent.io/v1alpha1","kind":"JoinState"}`,
+		"field":   `{"apiVersion":"hcp-node-agent.io/v1alpha1","kind":"MaintenanceState","next":true}`,
 		"damaged": `{`,
 		"empty":   ``,
 	} {

@@ -22,7 +22,7 @@ func goldenRecords() []record {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	mode, root := uint32(0o640), 0
 	return []record{
-		{Type: header, Seq: 0, Time: at, Meta: metaOf("node.hcp-agent.io/v1alpha1")},
+		{Type: header, Seq: 0, Time: at, Meta: metaOf("hcp-node-agent.io/v1alpha1")},
 		{Type: intent, Seq: 1, Time: at, Step: "files", Entries: []entry{
 			{
 				Change: Change{
@@ -106,7 +106,7 @@ func TestParseDistinguishesTruncationFromDamage(t *testing.T) {
 	}
 	lines := strings.SplitAfter(strings.TrimSuffix(string(content), "\n"), "\n")
 	whole := string(content)
-	newer, err := record{Type: header, Meta: metaOf("node.hcp-agent.io/v9")}.line()
+	newer, err := record{Type: header, Meta: metaOf("hcp-node-agent.io/v9")}.line()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,13 +158,13 @@ func TestParseDistinguishesTruncationFromDamage(t *testing.T) {
 		"damage before the end":       {strings.Replace(whole, "/etc/b", "/etc/c", 1), 0, "checksum mismatch"},
 		"a line is missing":           {head + strings.Join(lines[2:], ""), 0, "found record 2 instead of 1"},
 		"a line occurs twice":         {head + head + intended, 0, "found record 0 instead of 1"},
-		"written by a newer version":  {string(newer), 0, "node.hcp-agent.io/v9 Kind:Ledger} is not supported"},
+		"written by a newer version":  {string(newer), 0, "hcp-node-agent.io/v9 Kind:Ledger} is not supported"},
 		"a record of an unknown type": {whole + next(record{Type: "moved"}, 4), 0, `record type "moved" is not supported`},
 		"a record with an unknown field": {
 			whole + unknownField(t, `{"type":"done","seq":4,"intent":1,"future":true}`), 0,
 			`unknown field "future"`,
 		},
-		"newer, and cut short": {string(newer) + "12345", 0, "node.hcp-agent.io/v9 Kind:Ledger} is not supported"},
+		"newer, and cut short": {string(newer) + "12345", 0, "hcp-node-agent.io/v9 Kind:Ledger} is not supported"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			records, good, err := parse([]byte(test.log))
@@ -194,7 +194,7 @@ func unknownField(t *testing.T, body string) string {
 func TestForeignLedgerIsRefused(t *testing.T) {
 	own, err := goldenRecords()[0].line()
 	must(t, err)
-	newer, err := record{Type: header, Meta: metaOf("node.hcp-agent.io/v9")}.line()
+	newer, err := record{Type: header, Meta: metaOf("hcp-node-agent.io/v9")}.line()
 	must(t, err)
 	for name, content := range map[string]string{
 		"version": string(newer),

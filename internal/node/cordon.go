@@ -21,9 +21,9 @@ type CordonReason string
 
 // The reasons of a cordon.
 const (
-	ForLeave       CordonReason = "node.hcp-agent.io/cordoned-by-leave"
-	ForUpgrade     CordonReason = "node.hcp-agent.io/cordoned-by-upgrade"
-	ForMaintenance CordonReason = "node.hcp-agent.io/cordoned-by-maintenance"
+	ForLeave       CordonReason = "hcp-node-agent.io/cordoned-by-leave"
+	ForUpgrade     CordonReason = "hcp-node-agent.io/cordoned-by-upgrade"
+	ForMaintenance CordonReason = "hcp-node-agent.io/cordoned-by-maintenance"
 )
 
 // cordonReasons returns all reasons, the most important first: a Node can have the annotation of an earlier cordon.

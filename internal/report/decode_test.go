@@ -8,14 +8,14 @@ import (
 )
 
 func TestDecode(t *testing.T) {
-	const header = `"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"Example"`
+	const header = `"apiVersion":"hcp-node-agent.io/v1alpha1","kind":"Example"`
 	for content, test := range map[string]struct {
 		message string // "" if the document is read
 		code    Code
 	}{
 		`{` + header + `,"name":"x"}`:                               {"", Success},
-		`{"apiVersion":"node.hcp-agent.io/v9","kind":"Example"}`:    {`in version "node.hcp-agent.io/v9"`, Refused},
-		`{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"Else"}`: {`of kind "Else"`, Refused},
+		`{"apiVersion":"hcp-node-agent.io/v9","kind":"Example"}`:    {`in version "hcp-node-agent.io/v9"`, Refused},
+		`{"apiVersion":"hcp-node-agent.io/v1alpha1","kind":"Else"}`: {`of kind "Else"`, Refused},
 		`{"name":"x"}`:                 {`of kind ""`, Refused},
 		`{` + header + `,"future":1}`:  {`does not know the field "future"`, Refused},
 		`{` + header + `,"name":1}`:    {"cannot unmarshal number", Failed},

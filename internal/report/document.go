@@ -12,7 +12,7 @@ import (
 )
 
 // APIVersion is the API version of every JSON document and of the configuration file.
-const APIVersion = "node.hcp-agent.io/v1alpha1"
+const APIVersion = "hcp-node-agent.io/v1alpha1"
 
 // TypeMeta is the beginning of every JSON document.
 type TypeMeta struct {

@@ -45,11 +45,11 @@ func TestUnreadableRepairHistory(t *testing.T) {
 		content  string
 		replaced bool
 	}{
-		"damaged":         {`{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"RepairHis`, true},
-		"another version": {`{"apiVersion":"node.hcp-agent.io/v9","kind":"RepairHistory","repairs":{}}`, false},
-		"another kind":    {`{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"JoinState"}`, false},
+		"damaged":         {`{"apiVersion":"hcp-node-agent.io/v1alpha1","kind":"RepairHis`, true},
+		"another version": {`{"apiVersion":"hcp-node-agent.io/v9","kind":"RepairHistory","repairs":{}}`, false},
+		"another kind":    {`{"apiVersion":"hcp-node-agent.io/v1alpha1","kind":"JoinState"}`, false},
 		"unknown field": {
-			`{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"RepairHistory","repairs":[],"limits":1}`,
+			`{"apiVersion":"hcp-node-agent.io/v1alpha1","kind":"RepairHistory","repairs":[],"limits":1}`,
 			false,
 		},
 		"null": {`null`, false},
