@@ -162,5 +162,5 @@ func TestStopRollout(t *testing.T) {
 	}
 	h.Before = apitest.Reject(http.MethodPost, "/noderollouts", apitest.Forbidden())
 	_, err := h.client.ChangeRollout(t.Context(), "workers", true, func(*v1alpha1.NodeRolloutSpec) {})
-	reporttest.CheckFailure(t, err, report.CredentialRefused, "creating noderollouts.hcp-node-agent.io of ")
+	reporttest.CheckFailure(t, err, report.CredentialRefused, "creating NodeRollout workers on the hosted cluster ")
 }
