@@ -28,9 +28,9 @@ var layers = []layer{
 	{"flows", "bootstrap cli controller doctor enroll image leave maintenance publisher status"},
 	{"plan", "plan"},
 	{"parts of several flows", "autojoin fleet nodecheck nodepool payload"},
-	{"inputs of a command, and the opened host", "inputs machine"},
+	{"inputs of a command, and the opened host; CSRs for an administrator", "inputs machine admin/approve"},
 	{"state of a join, kinds of changes", "joinstate kinds"},
-	{"domains", "approver crio identity ignition/... kubelet logins networkplugin node/... nodeip ovs/... " +
+	{"domains", "admin/cluster approver crio identity ignition/... kubelet logins networkplugin node/... nodeip ovs/... " +
 		"preflight rollout software/..."},
 	{"kinds of resources", "ledger/resource"},
 	{"effects", "effects"},
@@ -51,6 +51,7 @@ var exceptions = []exception{
 // restrictions lists packages that others must not import although they are in a lower layer.
 var restrictions = []restriction{
 	{from: "cmd/node-agent", not: "host/... ledger/...", reason: "commands call flows, which change the host"},
+	{from: "cmd/node-agent", not: "admin/...", indirect: true, reason: "the client of the agent is package kube"},
 	{
 		from: "cmd/node-admin", not: "host/... ledger/... ovs/... crio", indirect: true,
 		reason: "hcp-node-admin runs on no node",

@@ -6,15 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/approve"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/fleet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -23,9 +23,12 @@ import (
 type approveOptions struct {
 	cluster                clusterFlags
 	name, fingerprint      string
-	addresses              []string
 	allowManagementCluster bool
-	timeout                time.Duration
+}
+
+type reviewDocument struct {
+	report.TypeMeta
+	approver.Review
 }
 
 func newApproveCommand(p *cli.Printer) *cobra.Command {
@@ -40,9 +43,10 @@ enrolled nodes; this command is for the others.
 With NODE, or the name of one of its CSRs, it prints the pending CSRs of the
 node, with the reasons for and against their approval, and the commands that
 approve them; exit code 5 means that nothing was approved. With NODE and
---fingerprint it approves the client CSR with the key that join prints on the
-node; with --address also the serving CSR of the node when it is created. Any
-node can choose the name of a CSR, so that it does not select what is approved.
+--fingerprint it approves the CSRs with this key: the client CSR with the key
+that join prints on the host, and later the serving CSR, if the host has its
+addresses. A CSR that breaks a rule is not approved. Any node can choose the
+name of a CSR, so that it does not select what is approved.
 
 Nothing is ever denied.` + describePermissions(approvePermissions()),
 		Example: `  hcp-node-admin approve worker-7.example.com
@@ -59,11 +63,7 @@ Nothing is ever denied.` + describePermissions(approvePermissions()),
 	flags.SortFlags = false
 	o.cluster.add(flags, ", or - for standard input")
 	flags.StringVar(&o.fingerprint, "fingerprint", "",
-		"fingerprint of the node's key, as printed by join: `SHA256:HEX`")
-	flags.StringSliceVar(&o.addresses, "address", nil,
-		"`IP` that the serving certificate of the node may contain; can be repeated")
-	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute,
-		"timeout of the wait for the CSRs of the node, as a `DURATION`; 0 means no limit")
+		"approve the CSRs with the key of this fingerprint: `SHA256:HEX`")
 	flags.BoolVar(&o.allowManagementCluster, "allow-management-cluster", false,
 		"approve a node of a cluster that serves HostedClusters itself")
 	c.ValidArgsFunction = completeOne(completeFrom(&o.cluster, fleet.Client.PendingNames))
@@ -74,75 +74,112 @@ Nothing is ever denied.` + describePermissions(approvePermissions()),
 	return c
 }
 
+// approvePermissions returns the rights with which NODE or CSR is reviewed and approved.
+func approvePermissions() []permission {
+	const csrs, group = "certificatesigningrequests", ".certificates.k8s.io"
+	return []permission{
+		{verbs: "get,list", resource: csrs + group},
+		{verbs: "update", resource: csrs + "/approval" + group, purpose: "to approve"},
+		{verbs: "approve", resource: "signers" + group, purpose: "to approve"},
+		{verbs: "get,list", resource: "nodes"},
+		{verbs: "get", resource: enrollmentResource, purpose: "optional"},
+	}
+}
+
 func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
-	p.OneLine = true // every decision is a document on one line
-	addresses, err := parseAddresses(o.addresses)
-	if err != nil {
-		return usageError("--address: %w", err)
-	}
-	kubeconfig, err := o.cluster.read(p.In)
+	p.OneLine = true // every CSR is a document on one line
+	hosted, _, err := o.cluster.open(cluster.Hosted, p.In)
 	if err != nil {
 		return err
 	}
-	a, err := approver.Open(approver.Options{
-		Kubeconfig:             kubeconfig,
-		AllowManagementCluster: o.allowManagementCluster,
-		OnEvent:                func(recorded approver.Event) { printEvent(p, recorded) },
-	})
+	if _, err := hosted.CAHashes(); err != nil { // also identifies the cluster in enrollments
+		return err
+	}
+	if o.fingerprint != "" {
+		if err := checkNodeNames([]string{o.name}); err != nil {
+			return err
+		}
+	}
+	if !o.allowManagementCluster {
+		if err := hosted.CheckHosted(ctx, allowManagementNote); err != nil {
+			return err
+		}
+	}
+	if o.fingerprint == "" {
+		return reviewCSRs(ctx, p, hosted, o.name)
+	}
+	approved, err := approve.Approve(ctx, hosted, o.name, o.fingerprint)
 	if err != nil {
 		return err
 	}
-	if o.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.timeout)
-		defer cancel()
-	}
-	if o.fingerprint == "" && len(addresses) == 0 {
-		return reviewCSRs(ctx, p, a, o.name)
-	}
-	if err := checkNodeNames([]string{o.name}); err != nil {
+	return printReviews(p, approved)
+}
+
+// reviewCSRs prints the pending CSRs of a node, or of the node of a CSR, with the reasons for and against their
+// approval. Its error has the commands that approve them, because nothing is approved.
+func reviewCSRs(ctx context.Context, p *cli.Printer, hosted *cluster.Cluster, name string) error {
+	node, err := approve.NodeOf(ctx, hosted, name)
+	if err != nil {
 		return err
 	}
-	return a.ApproveManually(ctx, approver.ManualApproval{
-		NodeName:    o.name,
-		Fingerprint: o.fingerprint,
-		Addresses:   addresses,
-		Log:         report.Log{Sink: p.Sink, Step: "approve"},
-	})
+	if err := checkNodeNames([]string{node}); err != nil {
+		return err
+	}
+	reviews, err := approve.Review(ctx, hosted, node, "")
+	if err == nil {
+		err = printReviews(p, reviews)
+	}
+	if err != nil {
+		return err
+	}
+	var commands []string
+	for _, one := range reviews {
+		if command := one.Command(); command != "" {
+			commands = append(commands, string(command))
+		}
+	}
+	p.Printed = false // the failure follows as another document
+	switch {
+	case len(reviews) == 0:
+		return report.Fail(report.ApprovalMissing, report.Remedy("hcp-node-admin describe "+node), "no CSR of %s is "+
+			"pending", node)
+	case len(commands) == 0:
+		return report.Fail(report.ApprovalMissing, "", "none of the pending CSRs of %s must be approved", node)
+	case len(reviews) == 1:
+		return report.Fail(report.ApprovalMissing, report.Remedy(commands[0]), "the CSR of %s was not approved", node)
+	}
+	return report.Fail(report.ApprovalMissing, report.Remedy(strings.Join(commands, "\n")),
+		"%d CSRs of %s were not approved", len(reviews), node)
 }
 
-type eventDocument struct {
-	report.TypeMeta
-	approver.Event
+// printReviews prints CSRs, each as a document.
+func printReviews(p *cli.Printer, reviews []approver.Review) error {
+	for _, one := range reviews {
+		document := reviewDocument{report.Meta("CSRReview"), one}
+		if err := p.Document(document, func(w *report.Page) { printReview(w, one) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// printEvent prints one line for each event.
-func printEvent(p *cli.Printer, recorded approver.Event) {
-	// An event that cannot be printed does not stop the approval.
-	_ = p.Event(eventDocument{report.Meta("ApproverEvent"), recorded}, eventText(recorded))
-}
-
-func eventText(recorded approver.Event) string {
+// printReview prints a CSR and the findings about it.
+func printReview(w *report.Page, one approver.Review) {
 	kind := "client"
-	if strings.HasSuffix(recorded.Signer, "kubelet-serving") {
+	if one.IsServing() {
 		kind = "serving"
 	}
-	text := fmt.Sprintf("%-8s %-12s %s CSR %s (key %s)", recorded.Outcome, recorded.Node, kind,
-		approver.DisplayName(recorded.CSR), recorded.Key)
-	if recorded.Reason != "" {
-		text += ": " + recorded.Reason
+	state := ""
+	if one.State != approver.CSRPending {
+		state = strings.ToLower(string(one.State)) + ": "
 	}
-	return strings.ReplaceAll(text, "\n", " ")
-}
-
-func parseAddresses(texts []string) ([]netip.Prefix, error) {
-	var addresses []netip.Prefix
-	for _, text := range texts {
-		address, err := enrollment.ParseAddress(text)
-		if err != nil {
-			return nil, err
-		}
-		addresses = append(addresses, address)
+	w.Item("", fmt.Sprintf("%s%s CSR %s of %s, age %s, submitted by %s", state, kind, approver.DisplayName(one.Name),
+		one.Node, report.FormatAge(time.Since(one.Created)), one.Requestor))
+	if one.Key != "" {
+		w.Item("  key ", one.Key)
 	}
-	return addresses, nil
+	if len(one.Addresses) > 0 {
+		w.Item("  addresses ", strings.Join(one.Addresses, ", "))
+	}
+	w.Findings(one.Findings)
 }

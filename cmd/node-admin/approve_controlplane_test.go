@@ -14,15 +14,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 func (h *hostedCluster) testApproveWithoutAPI(t *testing.T) {
 	key := certtest.NewKey(t)
 	csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: key, Node: "no-api"}.Submit(t)
 	got := h.exec(t, "approve", "no-api")
-	if got.Code != report.ApprovalMissing || !strings.Contains(got.Out, "NodeEnrollments cannot be read: the "+
-		"cluster does not serve them") ||
+	if got.Code != report.ApprovalMissing || !strings.Contains(got.Out, "NodeEnrollments cannot be read: https://") ||
 		!strings.Contains(got.Err, "\nhcp-node-admin approve no-api --fingerprint SHA256:") {
 		t.Errorf("%+v", got)
 	}
@@ -87,16 +85,22 @@ func (h *hostedCluster) testApprove(t *testing.T) {
 // A node that names its CSR like another node gets no certificate for the address of that node.
 func (h *hostedCluster) checkApproveName(t *testing.T) {
 	t.Helper()
-	serving := csrtest.ServingRequest{Node: "hostile", Addresses: []string{"192.0.2.99"}}.Submit(t)
-	got := admin().ExecUntil(t, "waiting for the serving CSR of "+serving, "approve", serving, "--address", "192.0.2.99",
-		"--kubeconfig", kubetest.Plane.Kubeconfig)
+	key := certtest.NewKey(t)
+	serving := csrtest.ServingRequest{Node: "hostile", Key: key, Addresses: []string{"192.0.2.99"}}.Submit(t)
+	fingerprint := enrollment.Fingerprint(&key.PublicKey)
+	got := h.exec(t, "approve", serving, "--fingerprint", fingerprint)
 	if got.Code != report.ApprovalMissing || csrtest.Conditions(t, serving) != "" {
-		t.Errorf("the name of a CSR with --address: %+v", got)
+		t.Errorf("the name of a CSR with --fingerprint: %+v", got)
 	}
 	got = h.exec(t, "approve", serving)
 	if !strings.Contains(got.Out, "serving CSR "+serving+" of hostile") ||
-		!strings.Contains(got.Err, "\nhcp-node-admin approve hostile --address 192.0.2.99\n") {
+		!strings.Contains(got.Err, "\nhcp-node-admin approve hostile --fingerprint "+fingerprint+"\n") {
 		t.Errorf("the name of a serving CSR: %+v", got)
+	}
+	got = h.exec(t, "approve", "hostile", "--fingerprint", fingerprint)
+	if got.Code != report.Success || !strings.Contains(got.Out, "approved: serving CSR "+serving+" of hostile") ||
+		!strings.Contains(got.Out, "\n  addresses 192.0.2.99\n") || csrtest.Conditions(t, serving) == "" {
+		t.Errorf("the serving CSR: %+v", got)
 	}
 }
 

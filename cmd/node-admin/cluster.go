@@ -6,10 +6,8 @@ import (
 	"io"
 
 	"github.com/spf13/pflag"
-	"k8s.io/client-go/rest"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 )
 
 // clusterFlags select a cluster as kubectl does.
@@ -19,9 +17,9 @@ type clusterFlags struct{ kubeconfig, context string }
 func (c *clusterFlags) add(flags *pflag.FlagSet, purpose string) { c.addFor(flags, "hosted", purpose) }
 
 // addFor adds the flags for the hosted or the management cluster.
-func (c *clusterFlags) addFor(flags *pflag.FlagSet, cluster, purpose string) {
+func (c *clusterFlags) addFor(flags *pflag.FlagSet, place, purpose string) {
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "",
-		"kubeconfig `FILE` of the "+cluster+" cluster"+purpose+" (default $KUBECONFIG, else ~/.kube/config)")
+		"kubeconfig `FILE` of the "+place+" cluster"+purpose+" (default $KUBECONFIG, else ~/.kube/config)")
 	flags.StringVar(&c.context, "context", "", "`NAME` of the context of the kubeconfig (default the current context)")
 }
 
@@ -30,18 +28,23 @@ func (c *clusterFlags) isSet() bool { return c.kubeconfig != "" || c.context != 
 
 // read returns the kubeconfig of the selected context.
 func (c *clusterFlags) read(stdin io.Reader) ([]byte, error) {
-	content, err := approver.SelectKubeconfig(c.kubeconfig, c.context, stdin)
+	content, err := cluster.SelectKubeconfig(c.kubeconfig, c.context, stdin)
 	if err != nil {
 		return nil, usageError("%w", err)
 	}
 	return content, nil
 }
 
-// config returns the client configuration of the selected context, and its namespace or "default".
-func (c *clusterFlags) config(stdin io.Reader) (config *rest.Config, namespace string, err error) {
+// open prepares the connection to a cluster with the selected context. It returns its namespace, or "default".
+func (c *clusterFlags) open(place cluster.Place, stdin io.Reader) (*cluster.Cluster, string, error) {
 	kubeconfig, err := c.read(stdin)
 	if err != nil {
 		return nil, "", err
 	}
-	return kube.ParseContext(kubeconfig)
+	config, namespace, err := cluster.ParseContext(kubeconfig)
+	if err != nil {
+		return nil, "", err
+	}
+	opened, err := cluster.Open(place, config)
+	return opened, namespace, err
 }

@@ -16,12 +16,11 @@ import (
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/controller"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -124,22 +123,25 @@ func (o controllerOptions) connect(stdin io.Reader) (*rest.Config, []enrollment.
 	if err != nil {
 		return nil, nil, err
 	}
-	return approver.ParseKubeconfig(kubeconfig)
+	return cluster.ParseKubeconfig(kubeconfig)
 }
 
 // checkCluster checks that the cluster is a hosted cluster with the API of the controllers.
 func (o controllerOptions) checkCluster(ctx context.Context, config *rest.Config) error {
-	client, err := kube.NewClient(config)
+	hosted, err := cluster.Open(cluster.Hosted, config)
 	if err != nil {
 		return err
 	}
 	if !o.allowManagementCluster {
-		if err := approver.CheckHostedCluster(ctx, client, config.Host); err != nil {
+		if err := hosted.CheckHosted(ctx, allowManagementNote); err != nil {
 			return err
 		}
 	}
-	return approver.CheckEnrollmentAPI(ctx, client, config.Host)
+	return hosted.CheckEnrollmentAPI(ctx)
 }
+
+// allowManagementNote is the note about a management cluster of commands with the flag.
+const allowManagementNote = " (--allow-management-cluster approves nodes of the management cluster itself)"
 
 // newLogger returns a logger for a program that runs until it is stopped.
 func newLogger(p *cli.Printer) logr.Logger {

@@ -17,10 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/install"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -115,7 +115,7 @@ nodepools there, and get secrets of the hosted control plane.`,
 	flags := c.Flags()
 	o.add(flags)
 	o.in = cli.EnumFlag(c, "in", "", "`CLUSTER` in which the controller runs: management or hosted",
-		install.Place("").Enum()...)
+		cluster.Place("").Enum()...)
 	flags.StringVar(&o.image, "image", "",
 		"`IMAGE` of hcp-node-admin in a registry of the site, as NAME@DIGEST: a tag can be replaced; with --output yaml, "+
 			"the default is that of the manifests")
@@ -127,7 +127,7 @@ nodepools there, and get secrets of the hosted control plane.`,
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "timeout of each wait, as a `DURATION`")
 	flags.StringVar(&o.manifests, "cluster", "",
 		"with --output yaml and --in management: print the manifests for this `CLUSTER`, management or hosted")
-	cli.CompleteFlag(c, "cluster", cli.CompleteValue(install.Place("").Enum()))
+	cli.CompleteFlag(c, "cluster", cli.CompleteValue(cluster.Place("").Enum()))
 	o.format = p.BindOutput(c, "output `FORMAT`: text, json, or yaml for the manifests", "text", "json", "yaml")
 	c.ValidArgsFunction = o.management.complete(nodepool.HostedClusters)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -145,10 +145,10 @@ func (o *controllerInstallOptions) check() error {
 		return usageError("--replicas must be at least 1")
 	case o.manifests != "" && *o.format != "yaml":
 		return usageError("--cluster requires --output yaml")
-	case *o.in == string(install.Hosted) && o.publish:
+	case *o.in == string(cluster.Hosted) && o.publish:
 		return usageError("--publish requires --in management: a controller in the hosted cluster has no credential of the " +
 			"management cluster")
-	case *o.in == string(install.Hosted) && o.controllerNamespace != v1alpha1.Namespace:
+	case *o.in == string(cluster.Hosted) && o.controllerNamespace != v1alpha1.Namespace:
 		return usageError("--controller-namespace requires --in management")
 	}
 	if o.image != "" {
@@ -167,7 +167,7 @@ func (o *controllerInstallOptions) check() error {
 
 func (o *controllerInstallOptions) settings(hostedCluster string) install.Settings {
 	return install.Settings{
-		In: install.Place(*o.in), Namespace: o.controllerNamespace,
+		In: cluster.Place(*o.in), Namespace: o.controllerNamespace,
 		HostedCluster: types.NamespacedName{Namespace: o.management.namespace, Name: hostedCluster},
 		Publish:       o.publish, Image: o.image, Replicas: o.replicas,
 	}
@@ -181,14 +181,14 @@ func (o *controllerInstallOptions) printManifests(w io.Writer, hostedCluster str
 	if o.publish && hostedCluster != "" && o.management.namespace == "" {
 		return usageError("--publish and --output yaml require --namespace, that of the HostedCluster")
 	}
-	cluster := install.Place(cmp.Or(o.manifests, string(install.Hosted)))
+	place := cluster.Place(cmp.Or(o.manifests, string(cluster.Hosted)))
 	switch {
-	case o.manifests == "" && *o.in == string(install.Management):
+	case o.manifests == "" && *o.in == string(cluster.Management):
 		return usageError("there are manifests for two clusters: select one with --cluster management or hosted")
-	case cluster != install.Hosted && cluster != install.Place(*o.in):
+	case place != cluster.Hosted && place != cluster.Place(*o.in):
 		return usageError("--cluster %s: must be hosted, or management with --in management", o.manifests)
 	}
-	content, err := o.settings(hostedCluster).Manifests(cluster)
+	content, err := o.settings(hostedCluster).Manifests(place)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func printChanges(w *report.Page, document controllerDocument, title string) {
 
 // connect connects to both clusters. It sets the default of the namespace.
 func (o *installFlags) connect(ctx context.Context, p *cli.Printer, hostedCluster string) (*install.Installer, error) {
-	config, err := o.management.config(p.In)
+	management, err := o.management.connect(p.In)
 	if err != nil {
 		return nil, err
 	}
@@ -255,31 +255,29 @@ func (o *installFlags) connect(ctx context.Context, p *cli.Printer, hostedCluste
 		Settings: install.Settings{
 			Namespace: o.controllerNamespace, HostedCluster: types.NamespacedName{Namespace: namespace, Name: hostedCluster},
 		},
-		DryRun: o.dryRun,
-		Log:    report.Log{Sink: p.Sink},
+		Management: management,
+		DryRun:     o.dryRun,
+		Log:        report.Log{Sink: p.Sink},
 	}
-	if installer.Management, err = install.Connect(install.Management, config); err != nil {
-		return nil, err
-	}
-	cluster, err := nodepool.GetHostedCluster(ctx, installer.Management.Conn, namespace, hostedCluster)
+	found, err := nodepool.GetHostedCluster(ctx, management, namespace, hostedCluster)
 	if err != nil {
 		return installer, err
 	}
-	if err := cluster.CheckPlatform(); err != nil {
+	if err := found.CheckPlatform(); err != nil {
 		return nil, err
 	}
 	if o.hostedKubeconfig != "" {
-		hosted := clusterFlags{kubeconfig: o.hostedKubeconfig}
-		installer.HostedKubeconfig, err = hosted.read(p.In)
+		installer.HostedKubeconfig, err = (&clusterFlags{kubeconfig: o.hostedKubeconfig}).read(p.In)
 	} else {
-		installer.HostedKubeconfig, err = cluster.GetKubeconfig(ctx, installer.Management.Conn)
+		installer.HostedKubeconfig, err = found.GetKubeconfig(ctx, management)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if config, _, err = kube.ParseContext(installer.HostedKubeconfig); err != nil {
+	config, _, err := cluster.ParseContext(installer.HostedKubeconfig)
+	if err != nil {
 		return nil, err
 	}
-	installer.Hosted, err = install.Connect(install.Hosted, config)
+	installer.Hosted, err = cluster.Open(cluster.Hosted, config)
 	return installer, err
 }

@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/controller"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/publisher"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -52,12 +52,12 @@ func (o *publishFlags) addPublisher(p *cli.Printer, m manager.Manager, isHostedA
 	if err != nil {
 		return err
 	}
-	conn, err := kube.Connect(config, nil)
+	management, err := cluster.Open(cluster.Management, config)
 	if err != nil {
 		return err
 	}
 	return m.Add(&publisher.Publisher{
-		Management: conn, Namespace: o.namespace, HostedCluster: o.hostedCluster, CredentialRemedy: o.credentialRemedy(),
+		Management: management, Namespace: o.namespace, HostedCluster: o.hostedCluster, CredentialRemedy: o.credentialRemedy(),
 		Hosted: m.GetClient(), Live: m.GetAPIReader(), Events: m.GetEventRecorder(controller.EventSource),
 		Log: m.GetLogger().WithName("publisher"), Record: controller.RecordPublished, Interval: publisher.Interval,
 	})
@@ -66,8 +66,11 @@ func (o *publishFlags) addPublisher(p *cli.Printer, m manager.Manager, isHostedA
 // config returns the client configuration for the management cluster.
 func (o *publishFlags) config(p *cli.Printer, isHostedAccount bool) (*rest.Config, error) {
 	if o.kubeconfig != "" {
-		selected := clusterFlags{kubeconfig: o.kubeconfig}
-		config, _, err := selected.config(p.In)
+		kubeconfig, err := (&clusterFlags{kubeconfig: o.kubeconfig}).read(p.In)
+		if err != nil {
+			return nil, err
+		}
+		config, _, err := cluster.ParseContext(kubeconfig)
 		return config, err
 	}
 	config, err := rest.InClusterConfig() // client-go reads the token again when kubelet renews it

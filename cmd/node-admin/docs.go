@@ -64,7 +64,6 @@ func documentKinds() []cli.DocumentKind {
 		cli.NewDocumentKind(programName, "NodeDescription", "describe", descriptionDocument{}),
 		cli.NewDocumentKind(programName, "RevokeResult", "token revoke", revokeDocument{}),
 		cli.NewDocumentKind(programName, "RemoveResult", "remove", removeDocument{}),
-		cli.NewDocumentKind(programName, "CSRReview", "approve NODE", reviewDocument{}),
-		cli.NewDocumentKind(programName, "ApproverEvent", "approve", eventDocument{}),
+		cli.NewDocumentKind(programName, "CSRReview", "approve", reviewDocument{}),
 	)
 }

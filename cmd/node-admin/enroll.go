@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enroll"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
@@ -267,5 +267,5 @@ func (o *enrollOptions) offlineCA(stdin io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return approver.ClusterCA(kubeconfig)
+	return cluster.CAOf(kubeconfig)
 }

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enroll"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
@@ -17,10 +18,14 @@ import (
 )
 
 // connectEnroll prepares the connection to the hosted cluster with the rights of an administrator of enrollments.
-func connectEnroll(ctx context.Context, cluster *clusterFlags, stdin io.Reader) (*enroll.Cluster, error) {
-	config, _, err := cluster.config(stdin)
+func connectEnroll(ctx context.Context, flags *clusterFlags, stdin io.Reader) (enroll.Cluster, error) {
+	kubeconfig, err := flags.read(stdin)
 	if err != nil {
-		return nil, err
+		return enroll.Cluster{}, err
+	}
+	config, _, err := cluster.ParseContext(kubeconfig)
+	if err != nil {
+		return enroll.Cluster{}, err
 	}
 	return enroll.Connect(ctx, config)
 }
@@ -37,13 +42,13 @@ func (o *enrollOptions) enrollInCluster(
 	if err != nil {
 		return err
 	}
-	cluster, err := enroll.Connect(ctx, config)
+	hosted, err := enroll.Connect(ctx, config)
 	if err != nil {
 		return err
 	}
-	findings, err := o.addUserData(ctx, cluster, management, facts, &options)
+	findings, err := o.addUserData(ctx, hosted, management, facts, &options)
 	if err == nil {
-		*result, err = cluster.Enroll(ctx, options)
+		*result, err = hosted.Enroll(ctx, options)
 	}
 	result.Findings = append(findings, result.Findings...)
 	return err
@@ -53,24 +58,24 @@ func (o *enrollOptions) enrollInCluster(
 // cluster is to be used.
 func (o *enrollOptions) nodePool(
 	ctx context.Context, stdin io.Reader, name string,
-) (*kube.Conn, *nodepool.Facts, error) {
+) (*cluster.Cluster, *nodepool.Facts, error) {
 	if o.hostedKubeconfig != "" && !o.management.isSet() && o.management.namespace == "" {
 		return nil, nil, nil
 	}
-	conn, err := o.management.connect(stdin)
+	management, err := o.management.connect(stdin)
 	if err != nil {
 		return nil, nil, err
 	}
-	facts, err := nodepool.GetObjects(ctx, conn, o.management.namespace, name)
+	facts, err := nodepool.GetObjects(ctx, management, o.management.namespace, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	return conn, facts, facts.CheckEnrollable()
+	return management, facts, facts.CheckEnrollable()
 }
 
 // hostedConfig returns the client configuration for the hosted cluster.
 func (o *enrollOptions) hostedConfig(
-	ctx context.Context, stdin io.Reader, management *kube.Conn, facts *nodepool.Facts,
+	ctx context.Context, stdin io.Reader, management *cluster.Cluster, facts *nodepool.Facts,
 ) (*rest.Config, error) {
 	var kubeconfig []byte
 	var err error
@@ -82,7 +87,7 @@ func (o *enrollOptions) hostedConfig(
 	if err != nil {
 		return nil, err
 	}
-	config, _, err := kube.ParseContext(kubeconfig)
+	config, _, err := cluster.ParseContext(kubeconfig)
 	if err != nil || o.hostedKubeconfig == "" || facts == nil {
 		return config, err
 	}
@@ -91,12 +96,12 @@ func (o *enrollOptions) hostedConfig(
 
 // checkSameCluster fails if a kubeconfig is not that of the NodePool's hosted cluster. It permits the kubeconfig if
 // that in the status of the HostedCluster cannot be read: the NodePool is then not compared.
-func checkSameCluster(ctx context.Context, config *rest.Config, management *kube.Conn, facts *nodepool.Facts) error {
+func checkSameCluster(ctx context.Context, config *rest.Config, management *cluster.Cluster, facts *nodepool.Facts) error {
 	kubeconfig, err := facts.HostedCluster.GetKubeconfig(ctx, management)
 	if err != nil {
 		return nil //nolint:nilerr // the credential may not read Secrets
 	}
-	expected, _, err := kube.ParseContext(kubeconfig)
+	expected, _, err := cluster.ParseContext(kubeconfig)
 	if err != nil {
 		return nil //nolint:nilerr // the given kubeconfig is used, not this one
 	}
@@ -117,12 +122,12 @@ func checkSameCluster(ctx context.Context, config *rest.Config, management *kube
 // addUserData adds the current user data of the NodePool to the options if the hosts need it: for Ignition always, and
 // for other inputs at the first boot if the hosted cluster does not have it. It returns findings about the user data.
 func (o *enrollOptions) addUserData(
-	ctx context.Context, cluster *enroll.Cluster, management *kube.Conn, facts *nodepool.Facts, options *enroll.Options,
+	ctx context.Context, hosted enroll.Cluster, management *cluster.Cluster, facts *nodepool.Facts, options *enroll.Options,
 ) ([]report.Finding, error) {
 	if options.UserData != nil {
 		return nil, nil
 	}
-	isPublished, err := cluster.IsPublished(ctx, options.NodePool)
+	isPublished, err := hosted.IsPublished(ctx, options.NodePool)
 	if err != nil || (isPublished && options.Input.Format != enroll.Ignition) {
 		return nil, err
 	}
@@ -139,7 +144,7 @@ func (o *enrollOptions) addUserData(
 			"--kubeconfig management.kubeconfig "+
 			"# then run this command again with --embed-user-data user-data.ign", options.NodePool),
 			"--format %s requires the user data of the NodePool, which %s does not contain", options.Input.Format,
-			cluster.Server)
+			hosted.Server)
 	}
 	if err := facts.GetSecrets(ctx, management); err != nil {
 		return nil, err

@@ -256,7 +256,7 @@ func (e *enrollTest) checkFirstBoot(t *testing.T) {
 	e.unpublish(t)
 	got = e.enroll(t, "workers", "boot-7", "--format", "kickstart")
 	if got.Code != report.CredentialRefused ||
-		!strings.Contains(got.Err, "getting secrets in namespace clusters-hosted-a") {
+		!strings.Contains(got.Err, "getting Secret clusters-hosted-a/user-data-workers-844282c1 on the management cluster ") {
 		t.Errorf("embedding without the permission: %+v", got)
 	}
 	if exists(filepath.Join(e.dir, "tokens/boot-7.token")) {

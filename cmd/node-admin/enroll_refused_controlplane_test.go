@@ -50,7 +50,7 @@ func (e *enrollTest) checkConflicts(t *testing.T) {
 	}
 	e.hosted.run(t, "", "-n", "hcp-node-admin", "create", "serviceaccount", "node-conflict-10")
 	got = e.enroll(t, "workers", "conflict-10")
-	if got.Code != report.Refused || !strings.Contains(got.Err, "it exists, and is not that of this NodeEnrollment") {
+	if got.Code != report.Refused || !strings.Contains(got.Err, " exists, and is not that of this NodeEnrollment") {
 		t.Errorf("a foreign ServiceAccount: %+v", got)
 	}
 	e.hosted.run(t, "", "-n", "hcp-node-admin", "delete", "serviceaccount", "node-conflict-10")
@@ -90,11 +90,11 @@ func (e *enrollTest) checkInterrupted(t *testing.T) {
 		want          string
 		creates, file bool
 	}{
-		"none":     {nil, "getting Secret user-data-workers in namespace hcp-node-admin", false, false},
-		"no-lists": {[]string{"get secrets"}, "listing the NodeEnrollments of ", false, false},
+		"none":     {nil, "getting Secret hcp-node-admin/user-data-workers on the hosted cluster ", false, false},
+		"no-lists": {[]string{"get secrets"}, "listing NodeEnrollments on ", false, false},
 		"reader":   {[]string{reads}, "creating NodeEnrollment ", false, true},
 		"creator":  {[]string{reads, creates}, "creating ServiceAccount ", true, true},
-		"accounts": {[]string{reads, creates, "create serviceaccounts"}, "requesting a token of ServiceAccount ", true, true},
+		"accounts": {[]string{reads, creates, "create serviceaccounts"}, "creating the token of ServiceAccount ", true, true},
 	} {
 		node := "interrupted-" + name
 		kubeconfig := e.account(t, name, test.rights...)
@@ -147,7 +147,7 @@ func (e *enrollTest) checkRefusals(t *testing.T) {
 		},
 		"no permission": {
 			"workers x --kubeconfig " + e.kubeconfig(t, "lister", nil), report.CredentialRefused,
-			"getting secrets in namespace clusters",
+			"getting Secret clusters/hosted.a-admin-kubeconfig on the management cluster ",
 		},
 		"lifetime": {"workers x --expires 721h", report.Usage, "1 minute to 30 days"},
 	} {
@@ -160,7 +160,7 @@ func (e *enrollTest) checkRefusals(t *testing.T) {
 	}
 	t.Run("management only", func(t *testing.T) {
 		got := runCommandLine(t, "enroll", "workers", "x", "--hosted-kubeconfig", management, "--output-dir", e.dir)
-		if got.Code != report.Refused || !strings.Contains(got.Err, "is a management cluster, not the hosted cluster") {
+		if got.Code != report.Refused || !strings.Contains(got.Err, "is a management cluster, which serves ") {
 			t.Errorf("%+v", got)
 		}
 		got = runCommandLine(t, "enroll", "workers", "x", "--hosted-kubeconfig", insecure, "--output-dir", e.dir)

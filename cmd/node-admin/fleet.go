@@ -11,19 +11,15 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/fleet"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
 // connectFleet prepares the connection to the hosted cluster.
-func connectFleet(cluster *clusterFlags, stdin io.Reader) (fleet.Client, error) {
-	config, _, err := cluster.config(stdin)
-	if err != nil {
-		return fleet.Client{}, err
-	}
-	conn, err := kube.Connect(config, nil)
-	return fleet.Client{Conn: conn}, err
+func connectFleet(flags *clusterFlags, stdin io.Reader) (fleet.Client, error) {
+	hosted, _, err := flags.open(cluster.Hosted, stdin)
+	return fleet.Client{Cluster: hosted}, err
 }
 
 // objectPrinter returns a printer of objects in a format of kubectl: json, yaml or name.
@@ -48,10 +44,10 @@ const completionTimeout = 2 * time.Second
 
 // completeFrom completes arguments with names of the hosted cluster, each once, if the cluster responds quickly.
 func completeFrom(
-	cluster *clusterFlags, list func(fleet.Client, context.Context) ([]string, error),
+	flags *clusterFlags, list func(fleet.Client, context.Context) ([]string, error),
 ) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		client, err := connectFleet(cluster, c.InOrStdin())
+		client, err := connectFleet(flags, c.InOrStdin())
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

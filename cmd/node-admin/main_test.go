@@ -78,8 +78,12 @@ func TestInvalidCommandLines(t *testing.T) {
 		"nodes a -l b=c": "hcp-node-admin nodes: NODE and --selector exclude each other\nsee: hcp-node-admin nodes --help\n",
 		"describe":       "hcp-node-admin describe: the name of one node is required\nsee: hcp-node-admin describe --help\n",
 		"remove":         "hcp-node-admin remove: the name of a node is required\nsee: hcp-node-admin remove --help\n",
-		"approve --timeout x": "hcp-node-admin approve: --timeout: invalid value \"x\": must be a duration such as 90s or " +
-			"1h30m\nsee: hcp-node-admin approve --help\n",
+		"nodes --timeout x": "hcp-node-admin nodes: --timeout: invalid value \"x\": must be a duration such as 90s or " +
+			"1h30m\nsee: hcp-node-admin nodes --help\n",
+		"nodes --wait Redy": "hcp-node-admin nodes: --wait: \"Redy\" is none of Pending, Enrolled, Joined, Ready, " +
+			"Upgrading, Degraded, Drifted, Failed, Lost\nsee: hcp-node-admin nodes --help\n",
+		"nodes -w --wait Ready": "hcp-node-admin nodes: --wait and --watch exclude each other\nsee: hcp-node-admin nodes " +
+			"--help\n",
 	})
 }
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -29,37 +29,28 @@ func (m *managementFlags) add(flags *pflag.FlagSet, kind string) {
 	m.addFor(flags, "management", ", or - for standard input")
 }
 
-// config returns the client configuration for the management cluster, and sets the default of the namespace.
-func (m *managementFlags) config(stdin io.Reader) (*rest.Config, error) {
-	config, namespace, err := m.clusterFlags.config(stdin)
-	m.namespace = cmp.Or(m.namespace, namespace)
-	return config, err
-}
-
 // connect prepares the connection to the management cluster, and sets the default of the namespace.
-func (m *managementFlags) connect(stdin io.Reader) (*kube.Conn, error) {
-	config, err := m.config(stdin)
-	if err != nil {
-		return nil, err
-	}
-	return kube.Connect(config, nil)
+func (m *managementFlags) connect(stdin io.Reader) (*cluster.Cluster, error) {
+	management, namespace, err := m.open(cluster.Management, stdin)
+	m.namespace = cmp.Or(m.namespace, namespace)
+	return management, err
 }
 
 // complete completes the first argument with the names of a list, if the management cluster responds quickly.
 func (m *managementFlags) complete(
-	list func(ctx context.Context, conn *kube.Conn, namespace string) ([]string, error),
+	list func(ctx context.Context, management client.Reader, namespace string) ([]string, error),
 ) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		conn, err := m.connect(c.InOrStdin())
+		management, err := m.connect(c.InOrStdin())
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), completionTimeout)
 		defer cancel()
-		names, _ := list(ctx, conn, m.namespace) // without a list, the name is not completed
+		names, _ := list(ctx, management, m.namespace) // without a list, the name is not completed
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -27,6 +27,8 @@ type nodesOptions struct {
 	output   *string
 	selected fleet.Selection
 	watch    bool
+	awaited  string // phase
+	timeout  time.Duration
 }
 
 func newNodesCommand(p *cli.Printer) *cobra.Command {
@@ -48,16 +50,19 @@ oc get nodeenrollments has. Each shows the state of a node:
     Failed      the join token has expired, or the Node is not Ready
     Lost        kubelet reports nothing, or the Node was deleted
 
-CERTIFICATE is the time until the first certificate of the node expires,
+CERTIFICATE is the time at which the first certificate of the node expires,
 REPORTED the age of the last report of its agent. With --output wide, TOKEN is
-the time until the join token expires. With --watch, changed nodes are printed
-until the command is stopped.
+the time at which the join token expires.
 
-After the table it prints the Nodes that have no NodeEnrollment, on standard
-error, if list nodes is permitted.` + describePermissions(nodesPermissions()),
+With --watch, changed nodes are printed until the command is stopped. With
+--wait, it waits until all selected nodes are in the phase; after --timeout, it
+fails with exit code 1.
+
+After the table it prints, on standard error, the number of nodes in each phase
+and, if list nodes is permitted, the Nodes that have no NodeEnrollment.` + describePermissions(nodesPermissions()),
 		Example: "  hcp-node-admin nodes --output wide\n" +
 			"  hcp-node-admin nodes --phase Failed,Lost\n" +
-			"  hcp-node-admin nodes --nodepool workers --watch",
+			"  hcp-node-admin nodes --nodepool workers --wait Ready --timeout 30m",
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
@@ -68,6 +73,9 @@ error, if list nodes is permitted.` + describePermissions(nodesPermissions()),
 	flags.StringSliceVar(&o.selected.Phases, "phase", nil, "only nodes in this `PHASE`; can be repeated")
 	flags.StringVar(&o.selected.NodePool, "nodepool", "", "only nodes of the NodePool `NAME`")
 	flags.BoolVarP(&o.watch, "watch", "w", false, "print changes until stopped")
+	flags.StringVar(&o.awaited, "wait", "", "wait until all selected nodes are in this `PHASE`, such as Ready")
+	flags.DurationVar(&o.timeout, "timeout", 30*time.Minute, "timeout of --wait, as a `DURATION`")
+	cli.CompleteFlag(c, "wait", cli.CompleteValue(fleet.Phases()))
 	cli.CompleteFlag(c, "phase", cli.CompleteList(fleet.Phases()))
 	cli.CompleteFlag(c, "nodepool", completeFrom(&o.cluster, fleet.Client.NodePools))
 	c.ValidArgsFunction = completeFrom(&o.cluster, fleet.Client.NodeNames)
@@ -83,24 +91,24 @@ const enrollmentResource = "nodeenrollments.hcp-node-agent.io"
 func nodesPermissions() []permission {
 	return []permission{
 		{verbs: "list", resource: enrollmentResource},
-		{verbs: "get", resource: enrollmentResource, purpose: "for NODE"},
-		{verbs: "watch", resource: enrollmentResource, purpose: "for --watch"},
 		{verbs: "list", resource: "nodes", purpose: "optional"},
 	}
 }
 
 func (o *nodesOptions) check() error {
+	var err error
 	for i, phase := range o.selected.Phases {
-		known := ""
-		for _, one := range fleet.Phases() {
-			if strings.EqualFold(one, phase) {
-				known = one
-			}
+		if o.selected.Phases[i], err = parsePhase("--phase", phase); err != nil {
+			return err
 		}
-		if known == "" {
-			return usageError("--phase: %q is none of %s", phase, strings.Join(fleet.Phases(), ", "))
+	}
+	if o.awaited != "" {
+		if o.awaited, err = parsePhase("--wait", o.awaited); err != nil {
+			return err
 		}
-		o.selected.Phases[i] = known
+		if o.watch {
+			return usageError("--wait and --watch exclude each other")
+		}
 	}
 	if _, err := labels.Parse(o.selected.Labels); err != nil {
 		return usageError("--selector: %w", err)
@@ -109,6 +117,16 @@ func (o *nodesOptions) check() error {
 		return usageError("NODE and --selector exclude each other")
 	}
 	return checkNodeNames(o.selected.Names)
+}
+
+// parsePhase returns the phase that a flag names in upper or lower case.
+func parsePhase(flag, text string) (string, error) {
+	for _, phase := range fleet.Phases() {
+		if strings.EqualFold(phase, text) {
+			return phase, nil
+		}
+	}
+	return "", usageError("%s: %q is none of %s", flag, text, strings.Join(fleet.Phases(), ", "))
 }
 
 func (o *nodesOptions) run(ctx context.Context, p *cli.Printer) error {
@@ -122,43 +140,51 @@ func (o *nodesOptions) run(ctx context.Context, p *cli.Printer) error {
 	print := o.printer(p.Out)
 	if o.watch {
 		log := report.Log{Sink: &report.Lines{W: p.Err}, Step: "nodes"}
-		return interrupted(ctx, client.Watch(ctx, log, o.selected, print))
+		return interrupted(ctx, client.Watch(ctx, log, o.selected, fleet.PollInterval, print))
 	}
-	table, missing, err := client.List(ctx, o.selected)
-	if err == nil && len(missing) > 0 {
-		err = report.Fail(report.Usage, "hcp-node-admin nodes # lists all", "no NodeEnrollment exists for %s",
-			report.AbbreviateList(missing))
-	}
-	if err != nil && (o.isForPrograms() || len(table.Rows) == 0) {
+	nodes, err := o.list(ctx, p, client)
+	if nodes == nil || err != nil && (o.isForPrograms() || len(nodes.Objects) == 0) {
 		return err
 	}
-	if len(table.Rows) > 0 || o.isForPrograms() {
-		if err := print(table); err != nil {
+	if len(nodes.Objects) > 0 || o.isForPrograms() {
+		if err := print(nodes); err != nil {
 			return err
 		}
 	}
-	if err == nil && !o.isForPrograms() {
-		o.printNotes(ctx, p, client, table)
+	if !o.isForPrograms() {
+		o.printNotes(ctx, p, client, nodes)
 	}
 	return err
+}
+
+// list returns the selected nodes, with --wait when all of them have the phase.
+func (o *nodesOptions) list(ctx context.Context, p *cli.Printer, client fleet.Client) (*fleet.Nodes, error) {
+	if o.awaited == "" {
+		return client.ListNodes(ctx, o.selected)
+	}
+	limited, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	return client.Wait(limited, report.Log{Sink: p.Sink, Step: "nodes"}, o.selected, fleet.PollInterval, o.awaited)
 }
 
 // isForPrograms reports whether the output is no table.
 func (o *nodesOptions) isForPrograms() bool { return *o.output != "text" && *o.output != "wide" }
 
-// printNotes prints that there are no NodeEnrollments, and the Nodes without one.
-func (o *nodesOptions) printNotes(ctx context.Context, p *cli.Printer, client fleet.Client, table fleet.Table) {
+// printNotes prints the number of nodes in each phase, and the Nodes without a NodeEnrollment.
+func (o *nodesOptions) printNotes(ctx context.Context, p *cli.Printer, client fleet.Client, nodes *fleet.Nodes) {
 	page, isPage := p.Err.(*report.Page)
 	if !isPage {
 		return
 	}
-	if len(table.Rows) == 0 {
+	if len(nodes.Objects) == 0 {
 		page.Printf("no NodeEnrollment was found\n")
+	} else {
+		page.Printf("%s\n", nodes.Count())
 	}
 	if !o.selected.IsAll() {
 		return
 	}
-	others, err := client.WithoutEnrollment(ctx, table.Rows)
+	others, err := client.WithoutEnrollment(ctx, nodes.Objects)
 	switch {
 	case err != nil || len(others) == 0: // usually without the permission
 	case len(others) == 1:
@@ -168,26 +194,25 @@ func (o *nodesOptions) printNotes(ctx context.Context, p *cli.Printer, client fl
 	}
 }
 
-// printer returns a function that prints a table in the requested format.
-func (o *nodesOptions) printer(w io.Writer) func(fleet.Table) error {
+// printer returns a function that prints nodes in the requested format.
+func (o *nodesOptions) printer(w io.Writer) func(*fleet.Nodes) error {
 	if !o.isForPrograms() {
-		isWide := *o.output == "wide"
-		table := printers.NewTablePrinter(printers.PrintOptions{Wide: isWide})
-		return func(t fleet.Table) error { return table.PrintObj(t.Printable(time.Now(), isWide), w) }
+		table := printers.NewTablePrinter(printers.PrintOptions{Wide: *o.output == "wide"})
+		return func(nodes *fleet.Nodes) error { return table.PrintObj(nodes.Table, w) }
 	}
 	objects := objectPrinter(*o.output)
 	// As kubectl does, one object that was requested by name is no list, and those of a watch are not either.
 	isList := !o.watch && len(o.selected.Names) != 1 && *o.output != "name"
-	return func(t fleet.Table) error {
+	return func(nodes *fleet.Nodes) error {
 		list := &metav1.List{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: []runtime.RawExtension{}}
-		for _, row := range t.Rows {
-			row.ManagedFields = nil
+		for _, object := range nodes.Objects {
+			object.ManagedFields = nil
 			if !isList {
-				if err := objects.PrintObj(row.NodeEnrollment, w); err != nil {
-					return fmt.Errorf("printing NodeEnrollment %s: %w", row.Name, err)
+				if err := objects.PrintObj(object, w); err != nil {
+					return fmt.Errorf("printing NodeEnrollment %s: %w", object.Name, err)
 				}
 			}
-			list.Items = append(list.Items, runtime.RawExtension{Object: row.NodeEnrollment})
+			list.Items = append(list.Items, runtime.RawExtension{Object: object})
 		}
 		if !isList {
 			return nil

@@ -131,13 +131,14 @@ func TestControlPlaneNodes(t *testing.T) {
 	if got.Code != report.Success || got.Out != "" || got.Err != "no NodeEnrollment was found\n" {
 		t.Errorf("no NodeEnrollments: %+v", got)
 	}
+	expires := at(87 * 24 * time.Hour)
 	h.enroll(t, "worker-2", func(object *v1alpha1.NodeEnrollment) {
 		object.Labels = map[string]string{"site": "a"}
 		object.Spec.Addresses = []string{"192.0.2.2", "2001:db8::/64"}
 		object.Status = v1alpha1.NodeEnrollmentStatus{
 			Phase: v1alpha1.PhaseFailed, Reason: "kubelet \x1b[2Jis down: " + strings.Repeat("a", 60), Release: "4.20.3",
 			ConfigHash: "844282c1", HostClass: "rhcos", MachineID: "0123456789abcdef0123456789abcdef",
-			CertificateExpires: at(87*24*time.Hour + time.Hour), LastReport: at(-15 * time.Minute),
+			CertificateExpires: expires, LastReport: at(-15 * time.Minute),
 		}
 	})
 	h.enroll(t, "worker-1", func(object *v1alpha1.NodeEnrollment) {
@@ -146,24 +147,25 @@ func TestControlPlaneNodes(t *testing.T) {
 	})
 	csrtest.CreateNode(t, "worker-2")
 	csrtest.CreateNode(t, "alone")
-	h.checkTables(t)
+	h.checkTables(t, expires.UTC().Format(time.RFC3339))
+	h.checkWait(t)
 	h.checkObjects(t)
 	h.checkWatch(t)
 
 	h.grant(t, "lister", nodesPermissions())
 	h.await(t, "lister", "nodes", "worker-1")
-	h.awaitOutput(t, "lister", "1 Node has no NodeEnrollment: alone\n", "nodes")
+	h.awaitOutput(t, "lister", "1 Failed, 1 Pending\n1 Node has no NodeEnrollment: alone\n", "nodes")
 	h.grant(t, "enrollments-only", nodesPermissions()[:1])
-	if got := h.await(t, "enrollments-only", "nodes"); got.Err != "" {
+	if got := h.await(t, "enrollments-only", "nodes"); got.Err != "1 Failed, 1 Pending\n" {
 		t.Errorf("without the permission for Nodes: %+v", got)
 	}
 }
 
-func (h *hostedCluster) checkTables(t *testing.T) {
+func (h *hostedCluster) checkTables(t *testing.T, expiry string) {
 	t.Helper()
-	cause := "kubelet [2Jis down: " + strings.Repeat("a", 40) + "…"
+	cause := "kubelet ^[[2Jis down: " + strings.Repeat("a", 60)
 	first := []string{"worker-1", "Pending", "gpu"}
-	second := []string{"worker-2", "Failed", "4.20.3", "workers", "87d", "15m", cause}
+	second := []string{"worker-2", "Failed", "4.20.3", "workers", expiry, "15m", cause}
 	head := []string{"NAME", "PHASE", "RELEASE", "NODEPOOL", "CERTIFICATE", "REPORTED", "REASON"}
 	for line, want := range map[string][][]string{
 		"":                                 {head, first, second},
@@ -186,7 +188,7 @@ func (h *hostedCluster) checkTables(t *testing.T) {
 	}
 	wide := h.exec(t, "nodes", "worker-2", "-o", "wide")
 	if want := []string{
-		"844282c1", "rhcos", "192.0.2.2,2001:db8::/64", "0123456789abcdef0123456789abcdef", "23h",
+		"844282c1", "rhcos", `["192.0.2.2","2001:db8::/64"]`, "0123456789abcdef0123456789abcdef",
 	}; !strings.Contains(strings.Join(strings.Fields(wide.Out), " "), strings.Join(want, " ")) {
 		t.Errorf("%+v", wide)
 	}
@@ -196,9 +198,8 @@ func (h *hostedCluster) checkTables(t *testing.T) {
 		t.Errorf("a name that does not exist: %+v", missing)
 	}
 	// The table is that of oc get.
-	get := regexp.MustCompile(`(?m)^worker-1 +Pending +gpu`)
-	if got := kubectl(t, "get", "hne"); !get.MatchString(got) {
-		t.Errorf("kubectl get: %s", got)
+	if diff := cmp.Diff(table(kubectl(t, "get", "hne")), table(h.exec(t, "nodes").Out)); diff != "" {
+		t.Errorf("nodes differs from kubectl get (-kubectl +nodes):\n%s", diff)
 	}
 }
 
@@ -233,6 +234,22 @@ func (h *hostedCluster) checkObjects(t *testing.T) {
 	failure := clitest.DecodeDocument(t, h.exec(t, "nodes", "worker-9", "-o", "json").Out)
 	if failure["kind"] != "Failure" || failure["exitCode"] != float64(report.Usage) {
 		t.Errorf("the failure is %v", failure)
+	}
+}
+
+func (h *hostedCluster) checkWait(t *testing.T) {
+	t.Helper()
+	got := h.exec(t, "nodes", "-l", "site=a", "--wait", "failed")
+	if got.Code != report.Success || len(table(got.Out)) != 2 || got.Err != "1 Failed\n" {
+		t.Errorf("all nodes have the phase: %+v", got)
+	}
+	got = h.exec(t, "nodes", "--wait", "Failed", "--timeout", "1ms")
+	if got.Code != report.Failed || !strings.Contains(got.Err, "timed out waiting") {
+		t.Errorf("the timeout: %+v", got)
+	}
+	got = h.exec(t, "nodes", "-l", "site=b", "--wait", "Ready")
+	if got.Code != report.Usage || !strings.Contains(got.Err, "no NodeEnrollment was found") {
+		t.Errorf("no nodes: %+v", got)
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/fleet"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
@@ -145,7 +145,7 @@ func (h *hostedCluster) checkRemovePermissions(t *testing.T) {
 	var got clitest.Result
 	waittest.Until(t, "waiting for the permission to read", func() (any, bool) {
 		got = runCommandLine(t, "remove", "permitted", "--kubeconfig", h.as(t, "reader"))
-		return got, strings.Contains(got.Err, "deleting nodeenrollments.hcp-node-agent.io")
+		return got, strings.Contains(got.Err, "deleting NodeEnrollment permitted on ")
 	})
 	if got.Code != report.CredentialRefused || h.remains(t, "permitted") != allKinds {
 		t.Errorf("without the permission to delete: %+v; remain %s", got, h.remains(t, "permitted"))
@@ -182,11 +182,11 @@ func (*hostedCluster) removeWith(t *testing.T, node, path string, do func()) ([]
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return &atDeletion{RoundTripper: next, path: path, do: do}
 	})
-	conn, err := kube.Connect(config, kubetest.NoProxy)
+	hosted, err := cluster.Open(cluster.Hosted, config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fleet.Client{Conn: conn}.Remove(t.Context(), []string{node}, false, func(string, string) {})
+	return fleet.Client{Cluster: hosted}.Remove(t.Context(), []string{node}, false, func(string, string) {})
 }
 
 func (h *hostedCluster) checkReplaced(t *testing.T) {

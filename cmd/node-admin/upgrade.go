@@ -214,6 +214,7 @@ func (o *upgradeOptions) run(ctx context.Context, p *cli.Printer, nodePool strin
 	case object == nil && *o.output != "text":
 		return fleet.WithoutRollout(nodePool)
 	case *o.output != "text":
+		object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("NodeRollout")) // a typed client decodes without it
 		return objectPrinter(*o.output).PrintObj(object, p.Out)
 	}
 	return p.Document(nil, func(w *report.Page) {

@@ -104,11 +104,11 @@ func (o *userDataOptions) run(ctx context.Context, p *cli.Printer, name string) 
 			return err
 		}
 	}
-	conn, err := o.management.connect(p.In)
+	management, err := o.management.connect(p.In)
 	if err != nil {
 		return err
 	}
-	facts, err := nodepool.Get(ctx, conn, o.management.namespace, name)
+	facts, err := nodepool.Get(ctx, management, o.management.namespace, name)
 	if err != nil {
 		return err
 	}

@@ -154,9 +154,9 @@ func (m *managementCluster) checkFailures(t *testing.T, reader, lister string) {
 		"no NodePools": {m.kubeconfig(t, "", nil), "workers -n default", report.Usage, "NodePool workers does not exist: " +
 			"namespace default has no NodePools\n"},
 		"no right for NodePools": {reader, "workers -n default", report.CredentialRefused, "getting " +
-			"nodepools.hypershift.openshift.io in namespace default of https://ADDRESS: no permission: "},
+			"NodePool default/workers on the management cluster https://ADDRESS: no permission: "},
 		"no right for Secrets": {lister, "workers", report.CredentialRefused, "\noc --kubeconfig FILE -n clusters-hosted-a " +
-			"create role hcp-node-user-data --verb=get --resource=secrets\noc --kubeconfig FILE -n clusters-hosted-a create "},
+			"create role hcp-node-get-secrets --verb=get --resource=secrets\noc --kubeconfig FILE -n clusters-hosted-a create "},
 		"rejected credential": {rejected, "workers", report.CredentialRefused, "the credential of the kubeconfig is " +
 			"rejected (HTTP 401)\n# remedy: log in to the management cluster again"},
 		"unreachable": {unreachable, "workers", report.Failed, "ADDRESS refused the connection"},

@@ -26,7 +26,6 @@ func TestSpecialNamesAreQuoted(t *testing.T) {
 			t.Errorf("%q is shown as %s", name, shown)
 		}
 		for _, err := range []error{
-			notApprovable(csr, errors.New("bad")),
 			explainOwn(errors.New("broken"), "https://api", name), explainOwn(&Refusal{Rule: "key"}, "https://api", name),
 		} {
 			if report.RemedyOf(err) != "" || strings.ContainsAny(err.Error(), "\x1b\r") {

@@ -4,7 +4,6 @@ package approver
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -18,6 +17,8 @@ type Review struct {
 	CSRSummary
 	Node     string           `json:"node" doc:"name of the node in the CSR"`
 	Findings []report.Finding `json:"findings" doc:"reasons for the approval (ok) and against it; a problem cannot be overridden"`
+
+	CSR *kube.CSR `json:"-"`
 }
 
 // Names of the checks of a review.
@@ -29,19 +30,20 @@ const (
 	reviewKey        = "key"
 )
 
-// errNotServed is the error of a cluster without the API of NodeEnrollments.
-var errNotServed = errors.New("the cluster does not serve them")
-
-// enrollmentFacts are the enrollments that a review considers.
-type enrollmentFacts struct {
+// EnrollmentFacts are the enrollments that a review considers.
+type EnrollmentFacts struct {
 	Enrollments
-	invalid    map[string]error // why a NodeEnrollment admits no host, by the name of the node
-	unreadable error            // why NodeEnrollments cannot be read
+	Invalid    map[string]error // why a NodeEnrollment admits no host, by the name of the node
+	Unreadable error            // why NodeEnrollments cannot be read
 }
 
-// review returns the reasons for and against the approval of a pending CSR. It depends only on its arguments.
-func review(csr *kube.CSR, node string, enrolled enrollmentFacts, facts Facts) Review {
-	r := Review{CSRSummary: summarize(csr), Node: node}
+// NewReview returns the reasons for and against the approval of a pending CSR. For a decided one it returns none. It
+// depends only on its arguments.
+func NewReview(csr *kube.CSR, node string, enrolled EnrollmentFacts, facts Facts) Review {
+	r := Review{CSRSummary: Summarize(csr), Node: node, CSR: csr}
+	if IsDecided(csr) {
+		return r
+	}
 	request := parseCSR(csr)
 	add := func(check string, severity report.Severity, remedy report.Remedy, message string) {
 		r.Findings = append(r.Findings, report.Finding{
@@ -83,14 +85,14 @@ func review(csr *kube.CSR, node string, enrolled enrollmentFacts, facts Facts) R
 }
 
 // evaluate returns the decision that the controller makes with the enrollments.
-func (e enrollmentFacts) evaluate(csr *kube.CSR, node string, facts Facts) (
+func (e EnrollmentFacts) evaluate(csr *kube.CSR, node string, facts Facts) (
 	severity report.Severity, message string, remedy report.Remedy,
 ) {
 	switch {
-	case e.unreadable != nil:
-		return report.SeverityNote, "NodeEnrollments cannot be read: " + e.unreadable.Error(), ""
-	case e.invalid[node] != nil:
-		return report.SeverityWarning, fmt.Sprintf("the NodeEnrollment of %s is invalid: %v", node, e.invalid[node]), ""
+	case e.Unreadable != nil:
+		return report.SeverityNote, "NodeEnrollments cannot be read: " + e.Unreadable.Error(), ""
+	case e.Invalid[node] != nil:
+		return report.SeverityWarning, fmt.Sprintf("the NodeEnrollment of %s is invalid: %v", node, e.Invalid[node]), ""
 	}
 	decision := Decide(csr, e.Enrollments, facts)
 	switch decision.Outcome {
@@ -109,17 +111,24 @@ func (e enrollmentFacts) evaluate(csr *kube.CSR, node string, facts Facts) (
 	return report.SeverityNote, cmp.Or(decision.Reason, "no NodeEnrollment applies"), decision.Remedy
 }
 
-// Command returns the command that approves the CSR after the checks, "" if it must not be approved.
-func (r Review) Command() report.Remedy {
+// Problem returns why the CSR must not be approved, "" if a person can approve it.
+func (r Review) Problem() string {
 	for _, finding := range r.Findings {
 		if finding.Severity == report.SeverityProblem {
-			return ""
+			return finding.Message
 		}
 	}
-	if r.IsServing() {
-		return report.Remedy("hcp-node-admin approve " + r.Node + " --address " + strings.Join(r.Addresses, ",") +
-			" # if the host has these addresses")
+	return ""
+}
+
+// Command returns the command that approves the CSR after the checks, "" if it must not be approved.
+func (r Review) Command() report.Remedy {
+	if r.Problem() != "" {
+		return ""
 	}
-	return report.Remedy("hcp-node-admin approve " + r.Node + " --fingerprint " + r.Key +
-		" # if join on the host prints this key")
+	check := " # if join on the host prints this key"
+	if r.IsServing() {
+		check = " # if the host has the addresses"
+	}
+	return report.Remedy("hcp-node-admin approve " + r.Node + " --fingerprint " + r.Key + check)
 }

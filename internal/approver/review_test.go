@@ -24,9 +24,9 @@ func TestReview(t *testing.T) {
 	key := certtest.NewKey(t)
 	mine := enrollment.Fingerprint(&key.PublicKey)
 	token := issue(t, "worker-1", ca, now, "192.0.2.7", "2001:db8::7")
-	enrolled := enrollmentFacts{Enrollments: byNode(token.enrollment)}
-	none, notServed := enrollmentFacts{}, enrollmentFacts{unreadable: errNotServed}
-	invalid := enrollmentFacts{invalid: map[string]error{"worker-1": errors.New("wrong")}}
+	enrolled := EnrollmentFacts{Enrollments: byNode(token.enrollment)}
+	none, notServed := EnrollmentFacts{}, EnrollmentFacts{Unreadable: errors.New("not served")}
+	invalid := EnrollmentFacts{Invalid: map[string]error{"worker-1": errors.New("wrong")}}
 	client, serving := validClientCSR(key).csr(t), validServingCSR(key).csr(t)
 	signed := validClientCSR(key).csr(t)
 	signed.Annotations = token.sign(t, cluster, key)
@@ -38,47 +38,47 @@ func TestReview(t *testing.T) {
 	exists.Node, isReady.Node, unknown.Node = &NodeState{Exists: true}, &NodeState{Exists: true, IsReady: true}, nil
 	shared.NodesByAddress = map[netip.Addr][]string{netip.MustParseAddr("192.0.2.7"): {"worker-2"}}
 	approveClient := "hcp-node-admin approve worker-1 --fingerprint " + mine
-	const approveServing = "hcp-node-admin approve worker-1 --address 192.0.2.7,2001:db8::7"
+	approveServing := approveClient
 	for name, test := range map[string]struct {
 		got     Review
 		want    []string // severity, check and a part of the message
 		command string
 	}{
-		"client, no enrollment": {review(client, "worker-1", none, facts), []string{
+		"client, no enrollment": {NewReview(client, "worker-1", none, facts), []string{
 			"ok rules it is as the kubelet of worker-1 submits it", "note enrollment it contains no join token, and no",
 			"ok node Node worker-1 does not exist yet", "note key compare the key",
 		}, approveClient},
-		"client with the join token": {review(signed, "worker-1", enrolled, facts), []string{
+		"client with the join token": {NewReview(signed, "worker-1", enrolled, facts), []string{
 			"ok rules ", "ok enrollment the NodeEnrollment of worker-1 permits it", "ok node ", "note key ",
 		}, approveClient},
-		"client without its join token": {review(client, "worker-1", enrolled, facts), []string{
+		"client without its join token": {NewReview(client, "worker-1", enrolled, facts), []string{
 			"ok rules ", "warning enrollment it contains no join token, but node worker-1 has one", "ok node ", "note key ",
 		}, approveClient},
-		"invalid enrollment": {review(client, "worker-1", invalid, unknown), []string{
+		"invalid enrollment": {NewReview(client, "worker-1", invalid, unknown), []string{
 			"ok rules ", "warning enrollment the NodeEnrollment of worker-1 is invalid: wrong", "note node ", "note key ",
 		}, approveClient},
-		"no API": {review(client, "worker-1", notServed, facts), []string{
-			"ok rules ", "note enrollment NodeEnrollments cannot be read: the cluster does not", "ok node ", "note key ",
+		"no API": {NewReview(client, "worker-1", notServed, facts), []string{
+			"ok rules ", "note enrollment NodeEnrollments cannot be read: not served", "ok node ", "note key ",
 		}, approveClient},
-		"other usages": {review(misused, "worker-1", none, facts), []string{
+		"other usages": {NewReview(misused, "worker-1", none, facts), []string{
 			"problem rules invalid usages", "note enrollment ", "ok node ", "note key ",
 		}, ""},
-		"of another node": {review(client, "worker-2", none, facts), []string{
+		"of another node": {NewReview(client, "worker-2", none, facts), []string{
 			"problem rules invalid subject", "note enrollment ", "ok node ", "note key ",
 		}, ""},
-		"Node exists": {review(client, "worker-1", none, exists), []string{
+		"Node exists": {NewReview(client, "worker-1", none, exists), []string{
 			"ok rules ", "note enrollment ", "problem node Node worker-1 already exists", "note key ",
 		}, ""},
-		"Node is Ready": {review(client, "worker-1", none, isReady), []string{
+		"Node is Ready": {NewReview(client, "worker-1", none, isReady), []string{
 			"ok rules ", "note enrollment ", "problem node Node worker-1 is Ready", "note key ",
 		}, ""},
-		"serving": {review(serving, "worker-1", enrolled, used), []string{
+		"serving": {NewReview(serving, "worker-1", enrolled, used), []string{
 			"ok rules ", "ok enrollment ", "note addresses check on the host that it has the addresses: 192.0.2.7, 2001:db8::7",
 		}, approveServing},
-		"serving, token not used": {review(serving, "worker-1", enrolled, facts), []string{
+		"serving, token not used": {NewReview(serving, "worker-1", enrolled, facts), []string{
 			"ok rules ", "note enrollment no join token of worker-1 was used", "note addresses ",
 		}, approveServing},
-		"serving, shared address": {review(serving, "worker-1", none, shared), []string{
+		"serving, shared address": {NewReview(serving, "worker-1", none, shared), []string{
 			"ok rules ", "note enrollment ", "warning addresses Node worker-2 has the same address 192.0.2.7",
 			"note addresses ",
 		}, approveServing},
@@ -96,7 +96,7 @@ func TestReview(t *testing.T) {
 			}
 		})
 	}
-	if got := review(client, "worker-1", none, exists).Findings[2]; got.Severity != report.SeverityProblem ||
+	if got := NewReview(client, "worker-1", none, exists).Findings[2]; got.Severity != report.SeverityProblem ||
 		!strings.HasPrefix(string(got.Remedy), "oc delete node worker-1 #") {
 		t.Errorf("the finding about the Node is %+v", got)
 	}

@@ -3,13 +3,10 @@
 package approver
 
 import (
-	"cmp"
-	"context"
 	"slices"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
@@ -47,48 +44,14 @@ type CSRSummary struct {
 // IsServing reports whether the CSR is for a serving certificate.
 func (s CSRSummary) IsServing() bool { return s.Signer == certificatesv1.KubeletServingSignerName }
 
-// maxSummaries limits the CSRs of one node that are kept. Any user of a bootstrap kubeconfig can create any number.
-const maxSummaries = 50
+// Maximum lengths of reported texts, parts of which are chosen by the requestor.
+const (
+	maxNodeNameLength = 253 // of a Node name
+	maxReasonLength   = 1000
+)
 
-// SummarizeCSRs returns the newest CSRs that concern a node: those with its name, those that it has submitted, and
-// those with the ID of its join token. They are sorted by time, the oldest first.
-func SummarizeCSRs(ctx context.Context, client *kube.Client, node, tokenID string) ([]CSRSummary, error) {
-	var all []CSRSummary
-	err := connection{client: client}.eachKubeletPage(ctx, func(page []kube.CSR) {
-		for n := range page {
-			concerns := ConcernsOf(&page[n])
-			if concerns.Node == node || concerns.Requestor == node || tokenID != "" && concerns.TokenID == tokenID {
-				all = append(all, summarize(&page[n]))
-			}
-		}
-		all = newest(all)
-	})
-	return all, err
-}
-
-// PendingNames returns the names of the pending CSRs that can be pasted into a shell, and of their nodes, sorted.
-func PendingNames(ctx context.Context, client *kube.Client) ([]string, error) {
-	names := sets.New[string]()
-	err := connection{client: client}.eachKubeletPage(ctx, func(page []kube.CSR) {
-		for n := range page {
-			if csr := &page[n]; !IsDecided(csr) && plainName.MatchString(csr.Name) {
-				names.Insert(csr.Name)
-				names.Insert(ConcernsOf(csr).EnrolledNodes()...)
-			}
-		}
-	})
-	return sets.List(names), err
-}
-
-// newest returns the newest CSRs of a list, sorted by time.
-func newest(all []CSRSummary) []CSRSummary {
-	slices.SortFunc(all, func(a, b CSRSummary) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
-	})
-	return all[max(0, len(all)-maxSummaries):]
-}
-
-func summarize(csr *kube.CSR) CSRSummary {
+// Summarize returns the summary of a CSR.
+func Summarize(csr *kube.CSR) CSRSummary {
 	request := parseCSR(csr)
 	summary := CSRSummary{
 		Name: truncateTo(maxNodeNameLength, csr.Name), Signer: csr.Spec.SignerName,

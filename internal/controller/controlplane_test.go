@@ -23,6 +23,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
@@ -115,7 +116,7 @@ func (c *testController) newManager(kubeconfig []byte) manager.Manager {
 
 func (c *testController) options(kubeconfig []byte) Options {
 	c.t.Helper()
-	config, hashes, err := approver.ParseKubeconfig(kubeconfig)
+	config, hashes, err := cluster.ParseKubeconfig(kubeconfig)
 	if err != nil {
 		c.t.Fatal(err)
 	}

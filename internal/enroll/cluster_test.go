@@ -32,10 +32,10 @@ func TestConnectRefuses(t *testing.T) {
 			"reading the files of the kubeconfig: ",
 		},
 		"a management cluster": {
-			apitest.HyperShift, nil, nil, report.Refused, " is a management cluster, not the hosted cluster",
+			apitest.HyperShift, nil, nil, report.Refused, " is a management cluster, which serves hypershift.openshift.io; ",
 		},
 		"without the API": {
-			"", nil, nil, report.Refused, " does not serve hcp-node-agent.io/v1alpha1, the API of NodeEnrollment",
+			"", nil, nil, report.Refused, " does not serve hcp-node-agent.io/v1alpha1: the API of NodeEnrollments is not installed",
 		},
 		"rejected credential": {
 			apitest.Enrollments, apierrors.NewUnauthorized(""), nil, report.CredentialRefused, "is rejected (HTTP 401)",

@@ -60,7 +60,7 @@ func TestEnrollRefuses(t *testing.T) {
 					Namespace: v1alpha1.Namespace, Name: v1alpha1.ServiceAccount("worker-1"),
 					OwnerReferences: []metav1.OwnerReference{{Kind: "NodeEnrollment", Name: "worker-1", UID: "former"}},
 				}})
-			}, nil, "it exists, and is not that of this NodeEnrollment", "delete serviceaccount node-worker-1",
+			}, nil, " exists, and is not that of this NodeEnrollment", "delete serviceaccount node-worker-1",
 		},
 		"a join token without user data": {
 			func(*testing.T, *hostedCluster) {}, func(o *Options) { o.Input.Format = CloudInit },

@@ -40,9 +40,8 @@ func (r *run) addCredential(
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		ExpirationSeconds: ptr.To(int64(max(remaining, minCredentialLifetime).Seconds())),
 	}}
-	err = r.client.SubResource("token").Create(ctx, account, request)
-	if err != nil {
-		return r.explain(ctx, err, fmt.Sprintf("requesting a token of ServiceAccount %s on %s", account.Name, r.Server))
+	if err := r.CreateSub(ctx, "token", account, request); err != nil {
+		return err
 	}
 	expires := request.Status.ExpirationTimestamp.UTC()
 	enrolled.CredentialExpires = &expires
@@ -77,13 +76,12 @@ func (r *run) createAccount(ctx context.Context, object *v1alpha1.NodeEnrollment
 		},
 		AutomountServiceAccountToken: ptr.To(false),
 	}
-	doing := fmt.Sprintf("creating ServiceAccount %s in namespace %s of %s", account.Name, account.Namespace, r.Server)
-	err := r.client.Create(ctx, account)
+	err := r.Create(ctx, account)
 	if !apierrors.IsAlreadyExists(err) {
-		return account, r.explain(ctx, err, doing)
+		return account, err
 	}
-	if err := r.client.Get(ctx, client.ObjectKeyFromObject(account), account); err != nil {
-		return nil, r.explain(ctx, err, doing)
+	if err := r.Get(ctx, client.ObjectKeyFromObject(account), account); err != nil {
+		return nil, err
 	}
 	for _, owner := range account.OwnerReferences {
 		if owner.UID == object.UID {
@@ -92,5 +90,6 @@ func (r *run) createAccount(ctx context.Context, object *v1alpha1.NodeEnrollment
 	}
 	return nil, report.Fail(report.Refused, report.Remedyf("oc --kubeconfig hosted.kubeconfig -n %s delete "+
 		"serviceaccount %s # then run the same command again", account.Namespace, account.Name),
-		"%s: it exists, and is not that of this NodeEnrollment", doing)
+		"ServiceAccount %s in namespace %s of %s exists, and is not that of this NodeEnrollment", account.Name,
+		account.Namespace, r.Server)
 }

@@ -20,7 +20,8 @@ import (
 
 // run is one run of Enroll.
 type run struct {
-	*Cluster
+	Cluster
+
 	options Options
 	found   content
 	result  *Result
@@ -28,7 +29,7 @@ type run struct {
 
 // Enroll enrolls nodes. Existing enrollments and files are kept, and what an interrupted run has not created is added.
 // After an error, the result contains the nodes that were enrolled.
-func (c *Cluster) Enroll(ctx context.Context, options Options) (Result, error) {
+func (c Cluster) Enroll(ctx context.Context, options Options) (Result, error) {
 	result := Result{Server: c.Server}
 	found, err := c.read(ctx, options)
 	if err != nil {
@@ -141,11 +142,11 @@ func (r *run) createObject(ctx context.Context, file *tokenFile, node Node) (*v1
 	if err != nil {
 		return nil, err
 	}
-	err = r.client.Create(ctx, object)
+	err = r.Create(ctx, object)
 	if apierrors.IsAlreadyExists(err) {
-		err = r.client.Get(ctx, client.ObjectKeyFromObject(object), object)
+		err = r.Get(ctx, client.ObjectKeyFromObject(object), object)
 	}
-	return object, r.explain(ctx, err, fmt.Sprintf("creating NodeEnrollment %s on %s", node.Name, r.Server))
+	return object, err
 }
 
 // checkSameToken fails if a NodeEnrollment is not that of the join token.

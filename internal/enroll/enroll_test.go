@@ -24,7 +24,7 @@ import (
 type hostedCluster struct {
 	*apitest.Server
 
-	cluster *Cluster
+	cluster Cluster
 	dir     string
 }
 
@@ -155,10 +155,10 @@ func TestEnrollResumes(t *testing.T) {
 		hasFile      bool
 		hasObject    bool
 	}{
-		"reading":        {http.MethodGet, "/nodeenrollments", "listing the NodeEnrollments of ", false, false},
+		"reading":        {http.MethodGet, "/nodeenrollments", "listing NodeEnrollments on the hosted cluster ", false, false},
 		"NodeEnrollment": {http.MethodPost, "/nodeenrollments", "creating NodeEnrollment worker-1 on ", true, false},
-		"ServiceAccount": {http.MethodPost, "/serviceaccounts", "creating ServiceAccount node-worker-1 ", true, true},
-		"token":          {http.MethodPost, "/token", "requesting a token of ServiceAccount node-worker-1 ", true, true},
+		"ServiceAccount": {http.MethodPost, "/serviceaccounts", "creating ServiceAccount hcp-node-admin/node-worker-1 ", true, true},
+		"token":          {http.MethodPost, "/token", "creating the token of ServiceAccount hcp-node-admin/node-worker-1 ", true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := startHostedCluster(t)

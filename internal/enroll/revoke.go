@@ -4,10 +4,8 @@ package enroll
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,26 +21,20 @@ type Revoked struct {
 
 // Revoke deletes the NodeEnrollment and the ServiceAccount of a node, if they exist. A host can then neither join with
 // the join token nor get user data with it. A node that has joined remains.
-func (c *Cluster) Revoke(ctx context.Context, node string) (Revoked, error) {
+func (c Cluster) Revoke(ctx context.Context, node string) (Revoked, error) {
 	revoked := Revoked{NodeName: node}
-	object := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Name: node}}
-	err := c.client.Delete(ctx, object)
+	err := c.Delete(ctx, &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Name: node}})
 	revoked.WasDeleted = err == nil
 	if client.IgnoreNotFound(err) != nil {
-		return revoked, c.explain(ctx, err, fmt.Sprintf("deleting NodeEnrollment %s on %s", node, c.Server))
+		return revoked, err
 	}
 	// The cluster's garbage collector deletes the ServiceAccount too, but later.
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
 		Name: v1alpha1.ServiceAccount(node), Namespace: v1alpha1.Namespace,
 	}}
-	if err := c.client.Delete(ctx, account); client.IgnoreNotFound(err) != nil {
-		return revoked, c.explain(ctx, err, fmt.Sprintf("deleting ServiceAccount %s in namespace %s of %s", account.Name,
-			account.Namespace, c.Server))
+	if err := c.Delete(ctx, account); client.IgnoreNotFound(err) != nil {
+		return revoked, err
 	}
-	err = c.client.Get(ctx, client.ObjectKey{Name: node}, &corev1.Node{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return revoked, c.explain(ctx, err, fmt.Sprintf("getting Node %s of %s", node, c.Server))
-	}
-	revoked.NodeExists = err == nil
-	return revoked, nil
+	revoked.NodeExists, err = c.Find(ctx, client.ObjectKey{Name: node}, &corev1.Node{})
+	return revoked, err
 }

@@ -8,9 +8,13 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -19,17 +23,15 @@ func (d *Description) Print(w *report.Page, now time.Time) {
 	p := descriptionPage{Page: w, now: now}
 	p.field("Name", d.Name)
 	if d.Enrollment != nil {
-		p.enrollment(d.Enrollment)
+		p.enrollment(d)
 	} else {
 		p.field("Enrollment", "none")
 	}
 	if d.Node != nil {
 		p.node(d.Node)
+		p.agent(d)
 	} else if !d.isUnreadable("nodes") {
 		p.field("Node", "does not exist")
-	}
-	if d.Agent != nil {
-		p.agent(d.Agent)
 	}
 	p.csrs(d.CSRs)
 	p.events(d.Events)
@@ -52,79 +54,100 @@ type descriptionPage struct {
 	now time.Time
 }
 
-// field prints a field unless it is empty.
+// field prints a field without control characters, unless it is empty.
 func (p descriptionPage) field(name, value string) {
 	const width = 20
 	if value != "" {
 		label := fmt.Sprintf("%-*s", width, name+":")
-		p.Hanging(label, strings.Repeat(" ", width), value)
+		p.Hanging(label, strings.Repeat(" ", width), text(value))
 	}
 }
 
 // section prints the heading of a section. Its fields are indented.
 func (p descriptionPage) section(name string) { p.Printf("\n%s\n", p.Title(name+":")) }
 
-func (p descriptionPage) enrollment(e *Enrollment) {
-	p.field("Phase", string(e.Phase))
-	p.field("Reason", e.Reason)
-	p.field("NodePool", e.NodePool)
-	p.field("Release", e.Release)
-	p.field("Config", e.Config)
-	p.field("Host class", e.HostClass)
-	p.field("Certificate", p.until(e.CertificateExpires))
-	p.field("Reported", p.ago(e.LastReport))
+func (p descriptionPage) enrollment(d *Description) {
+	object := d.Enrollment
+	spec, status := object.Spec, object.Status
+	p.field("Phase", string(status.Phase))
+	p.field("Reason", status.Reason)
+	p.field("NodePool", spec.NodePool)
+	p.field("Release", status.Release)
+	p.field("Config", status.ConfigHash)
+	p.field("Host class", status.HostClass)
+	p.field("Certificate", p.until(status.CertificateExpires))
+	p.field("Reported", p.ago(status.LastReport))
 	p.section("Enrollment")
-	p.field("  Created", p.ago(&e.Created))
-	if e.IsDeleted {
+	p.field("  Created", p.ago(&object.CreationTimestamp))
+	if object.DeletionTimestamp != nil {
 		p.field("  Deleted", "in progress")
 	}
-	p.field("  Invalid", e.Invalid)
-	p.field("  Join token", e.TokenID)
-	p.field("  Token expires", p.until(&e.TokenExpires))
-	p.field("  Addresses", strings.Join(e.Addresses, ", "))
-	p.field("  Reinstall", string(e.Reinstall))
-	p.field("  Used key", e.UsedKey)
-	p.field("  Used", p.ago(e.UsedAt))
-	p.field("  Client CSR", e.ClientCSR)
-	p.field("  Serving CSR", e.ServingCSR)
-	p.conditions(e.Conditions)
+	p.field("  Invalid", d.Invalid)
+	p.field("  Join token", spec.TokenID)
+	p.field("  Token expires", p.until(&spec.Expires))
+	p.field("  Addresses", strings.Join(spec.Addresses, ", "))
+	p.field("  Reinstall", string(spec.Reinstall))
+	if used := spec.UsedBy; used != nil {
+		p.field("  Used key", used.Key)
+		p.field("  Used", p.ago(&used.At))
+	}
+	p.field("  Client CSR", status.ClientCSR)
+	p.field("  Serving CSR", status.ServingCSR)
+	for _, one := range status.Conditions {
+		p.condition(one.Type, string(one.Status), one.LastTransitionTime, one.Reason, one.Message)
+	}
 }
 
-func (p descriptionPage) node(n *Node) {
+func (p descriptionPage) node(node *corev1.Node) {
+	const maxItems = 100 // a node writes its own addresses and conditions
+	info, status := node.Status.NodeInfo, node.Status
 	p.section("Node")
-	p.field("  Created", p.ago(&n.Created))
-	p.field("  Kubelet", n.KubeletVersion)
-	p.field("  OS", n.OSImage)
-	p.field("  Machine ID", n.MachineID)
-	p.field("  Addresses", strings.Join(n.Addresses, ", "))
-	p.field("  Taints", strings.Join(n.Taints, ", "))
-	if n.IsUnschedulable {
+	p.field("  Created", p.ago(&node.CreationTimestamp))
+	p.field("  Kubelet", info.KubeletVersion)
+	p.field("  OS", info.OSImage)
+	p.field("  Machine ID", info.MachineID)
+	addresses := lists.Map(status.Addresses[:min(len(status.Addresses), maxItems)], func(one corev1.NodeAddress) string {
+		return string(one.Type) + "=" + one.Address
+	})
+	p.field("  Addresses", strings.Join(addresses, ", "))
+	taints := lists.Map(node.Spec.Taints, func(one corev1.Taint) string { return one.ToString() })
+	p.field("  Taints", strings.Join(taints, ", "))
+	if node.Spec.Unschedulable {
 		p.field("  Cordoned", "yes")
 	}
-	p.conditions(n.Conditions)
-}
-
-func (p descriptionPage) agent(a *Agent) {
-	p.section("Agent, as the node itself reports")
-	p.field("  Reported", a.Reported)
-	p.field("  State", a.State)
-	p.field("  Reason", a.Reason)
-	p.field("  Release", a.Release)
-	p.field("  Config", a.Config)
-	p.field("  Host class", a.HostClass)
-	p.field("  Certificate", a.CertificateExpires)
-}
-
-func (p descriptionPage) conditions(conditions []Condition) {
-	for _, condition := range conditions {
-		value := fmt.Sprintf("%s since %s", condition.Status, p.age(condition.Since))
-		for _, detail := range []string{condition.Reason, condition.Message} {
-			if detail != "" {
-				value += ": " + detail
-			}
-		}
-		p.field("  "+condition.Type, value)
+	for _, one := range status.Conditions[:min(len(status.Conditions), maxItems)] {
+		p.condition(string(one.Type), string(one.Status), one.LastTransitionTime, one.Reason, one.Message)
 	}
+}
+
+func (p descriptionPage) agent(d *Description) {
+	title := "Agent, as the node itself reports"
+	for _, field := range []struct{ name, annotation string }{
+		{"  Reported", v1alpha1.AnnotationReported},
+		{"  State", v1alpha1.AnnotationState},
+		{"  Reason", v1alpha1.AnnotationReason},
+		{"  Release", v1alpha1.AnnotationRelease},
+		{"  Config", v1alpha1.AnnotationCurrentConfig},
+		{"  Host class", v1alpha1.AnnotationHostClass},
+		{"  Certificate", v1alpha1.AnnotationCertificateExpires},
+	} {
+		value := d.agent(field.annotation)
+		if value != "" && title != "" {
+			p.section(title)
+			title = ""
+		}
+		p.field(field.name, value)
+	}
+}
+
+func (p descriptionPage) condition(kind, status string, since metav1.Time, details ...string) {
+	value := fmt.Sprintf("%s since %s", status, p.age(since.Time))
+	for _, detail := range details {
+		if detail != "" {
+			value += ": " + detail
+		}
+	}
+	p.field("  "+text(kind), value)
 }
 
 func (p descriptionPage) csrs(all []approver.CSRSummary) {
@@ -173,20 +196,20 @@ func (p descriptionPage) age(at time.Time) string {
 }
 
 // ago returns a time in the past with its age.
-func (p descriptionPage) ago(at *time.Time) string {
+func (p descriptionPage) ago(at *metav1.Time) string {
 	if at == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s ago)", report.Timestamp(*at), p.age(*at))
+	return fmt.Sprintf("%s (%s ago)", report.Timestamp(at.Time), p.age(at.Time))
 }
 
 // until returns the time of an expiry with the time that is left.
-func (p descriptionPage) until(at *time.Time) string {
+func (p descriptionPage) until(at *metav1.Time) string {
 	switch {
 	case at == nil:
 		return ""
-	case !p.now.Before(*at):
-		return report.Timestamp(*at) + " (expired)"
+	case !p.now.Before(at.Time):
+		return report.Timestamp(at.Time) + " (expired)"
 	}
-	return fmt.Sprintf("%s (in %s)", report.Timestamp(*at), duration.HumanDuration(at.Sub(p.now)))
+	return fmt.Sprintf("%s (in %s)", report.Timestamp(at.Time), duration.HumanDuration(at.Sub(p.now)))
 }

@@ -4,7 +4,6 @@ package fleet
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -19,8 +19,8 @@ import (
 // next returns what the node waits for.
 func (d *Description) next(now time.Time) []report.Problem {
 	var all []report.Problem
-	if e := d.Enrollment; e != nil {
-		all = append(all, e.next(now, d.Node != nil || d.isUnreadable("nodes"))...)
+	if d.Enrollment != nil {
+		all = append(all, d.nextEnrollment(now, d.Node != nil || d.isUnreadable("nodes"))...)
 	} else {
 		all = append(all, report.Problem{
 			Message: "the Node has no NodeEnrollment, so that the controller does not approve its CSRs",
@@ -36,7 +36,7 @@ func (d *Description) next(now time.Time) []report.Problem {
 			Message: "the agent upgrades the node: it has cordoned the Node, and uncordons it at the end",
 			Remedy:  "journalctl -u hcp-node-agent # on the host: the progress; wait until it has ended",
 		})
-	case d.Node.IsUnschedulable:
+	case d.Node.Spec.Unschedulable:
 		all = append(all, report.Problem{
 			Message: "the Node is cordoned: no pods are scheduled on it",
 			Remedy:  report.Remedy("oc adm uncordon " + d.Name + " # after its maintenance"),
@@ -47,8 +47,7 @@ func (d *Description) next(now time.Time) []report.Problem {
 
 // isUpgrading reports whether an upgrade is in progress, by the report of the agent or by the controller.
 func (d *Description) isUpgrading() bool {
-	return d.Agent != nil && d.Agent.State == string(v1alpha1.AgentUpgrading) ||
-		d.Enrollment != nil && v1alpha1.Phase(d.Enrollment.Phase) == v1alpha1.PhaseUpgrading
+	return d.agent(v1alpha1.AnnotationState) == string(v1alpha1.AgentUpgrading) || d.phase() == v1alpha1.PhaseUpgrading
 }
 
 // nextHealth returns why an existing Node is not healthy: what the agent has found on the host, before what kubelet and
@@ -58,46 +57,42 @@ func (d *Description) nextHealth() []report.Problem {
 		return nil
 	}
 	var causes []string
-	if a := d.Agent; a != nil && a.Reason != "" &&
-		(a.State == string(v1alpha1.AgentDegraded) || a.State == string(v1alpha1.AgentDrifted)) {
-		causes = append(causes, "the agent reports: "+a.Reason)
+	state, reason := v1alpha1.AgentState(d.agent(v1alpha1.AnnotationState)), d.agent(v1alpha1.AnnotationReason)
+	if reason != "" && (state == v1alpha1.AgentDegraded || state == v1alpha1.AgentDrifted) {
+		causes = append(causes, "the agent reports: "+reason)
 	}
-	var phase v1alpha1.Phase
-	if d.Enrollment != nil {
-		phase = v1alpha1.Phase(d.Enrollment.Phase)
-	}
-	ready := slices.IndexFunc(d.Node.Conditions, func(c Condition) bool { return c.Type == string(corev1.NodeReady) })
+	phase, ready := d.phase(), kube.NodeCondition(d.Node, corev1.NodeReady)
 	switch {
 	case phase == v1alpha1.PhaseFailed, phase == v1alpha1.PhaseLost, phase == v1alpha1.PhaseDrifted:
-		causes = append(causes, fmt.Sprintf("the node is %s: %s", phase, d.Enrollment.Reason))
+		causes = append(causes, fmt.Sprintf("the node is %s: %s", phase, text(d.Enrollment.Status.Reason)))
 	case d.isUpgrading():
-	case ready < 0 && phase == v1alpha1.PhaseJoined:
+	case ready == nil && phase == v1alpha1.PhaseJoined:
 		causes = append(causes, "the Node has not reported yet whether it is Ready")
-	case ready >= 0 && d.Node.Conditions[ready].Status != string(corev1.ConditionTrue):
-		causes = append(causes, "the Node is not Ready: "+d.Node.Conditions[ready].Message)
+	case ready != nil && ready.Status != corev1.ConditionTrue:
+		causes = append(causes, "the Node is not Ready: "+text(ready.Message))
 	}
 	return lists.Map(causes, func(cause string) report.Problem {
 		return report.Problem{Message: cause, Remedy: "hcp-node-agent doctor # on the host"}
 	})
 }
 
-// next returns what an enrollment waits for.
-func (e *Enrollment) next(now time.Time, exists bool) []report.Problem {
-	isUsed := e.UsedKey != ""
+// nextEnrollment returns what the enrollment waits for.
+func (d *Description) nextEnrollment(now time.Time, exists bool) []report.Problem {
+	isUsed, expires := d.Enrollment.Spec.UsedBy != nil, d.Enrollment.Spec.Expires.Time
 	switch {
-	case e.IsDeleted:
+	case d.Enrollment.DeletionTimestamp != nil:
 		return []report.Problem{{Message: "the NodeEnrollment is being deleted", Remedy: "# retried automatically"}}
-	case e.Invalid != "":
+	case d.Invalid != "":
 		return []report.Problem{{
-			Message: "the NodeEnrollment is invalid: " + e.Invalid, Remedy: "# correct the object, or enroll the node again",
+			Message: "the NodeEnrollment is invalid: " + d.Invalid, Remedy: "# correct the object, or enroll the node again",
 		}}
-	case !isUsed && !exists && !now.Before(e.TokenExpires):
+	case !isUsed && !exists && !now.Before(expires):
 		return []report.Problem{{
 			Message: "the join token has expired, and no host has used it", Remedy: "# enroll the node again",
 		}}
 	case !isUsed && !exists:
 		return []report.Problem{{
-			Message: "no host has used the join token, which is valid until " + report.Timestamp(e.TokenExpires),
+			Message: "no host has used the join token, which is valid until " + report.Timestamp(expires),
 			Remedy: "# copy the join token to the host, which joins with it; if the host has booted with a file that contains " +
 				"it, on the host:\njournalctl -b -u cloud-init -u cloud-final -u hcp-node-agent",
 		}}

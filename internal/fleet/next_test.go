@@ -8,7 +8,10 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -23,34 +26,53 @@ func TestNext(t *testing.T) {
 		Signer: certificatesv1.KubeletServingSignerName, Addresses: []string{"192.0.2.1"},
 	}
 	issued := approver.CSRSummary{Name: "csr-3", State: approver.CSRIssued, Key: "SHA256:00"}
-	node := &Node{}
-	notReady := &Node{Conditions: []Condition{{Type: "Ready", Status: "False", Message: "no network"}}}
+	enrolled := func(phase v1alpha1.Phase, usedKey, reason string, expires time.Time) *v1alpha1.NodeEnrollment {
+		object := &v1alpha1.NodeEnrollment{}
+		object.Spec.Expires = metav1.NewTime(expires)
+		object.Status = v1alpha1.NodeEnrollmentStatus{Phase: phase, Reason: reason}
+		if usedKey != "" {
+			object.Spec.UsedBy = &v1alpha1.TokenUse{Key: usedKey}
+		}
+		return object
+	}
+	node := &corev1.Node{}
+	notReady := &corev1.Node{Status: corev1.NodeStatus{
+		Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "False", Message: "no network"}},
+	}}
+	cordoned := &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}
+	reporting := func(node *corev1.Node, state, reason string) *corev1.Node {
+		node = node.DeepCopy()
+		node.Annotations = map[string]string{v1alpha1.AnnotationState: state, v1alpha1.AnnotationReason: reason}
+		return node
+	}
+	deleted := enrolled("", "", "", later)
+	deleted.DeletionTimestamp = &metav1.Time{Time: now}
 	for name, test := range map[string]struct {
 		in   Description
 		want []string
 	}{
-		"ready":          {Description{Enrollment: &Enrollment{Phase: "Ready", UsedKey: "a"}, Node: node}, nil},
-		"token not used": {Description{Enrollment: &Enrollment{TokenExpires: later}}, []string{"no host has used the join token, which is valid until 2026-11-27T13:00:00Z"}},
-		"token expired":  {Description{Enrollment: &Enrollment{TokenExpires: before}}, []string{"the join token has expired, and no host has used it"}},
+		"ready":          {Description{Enrollment: enrolled("Ready", "a", "", later), Node: node}, nil},
+		"token not used": {Description{Enrollment: enrolled("", "", "", later)}, []string{"no host has used the join token, which is valid until 2026-11-27T13:00:00Z"}},
+		"token expired":  {Description{Enrollment: enrolled("", "", "", before)}, []string{"the join token has expired, and no host has used it"}},
 		"expired, approved by hand": {
-			Description{Enrollment: &Enrollment{TokenExpires: before, Phase: "Ready"}, Node: node}, nil,
+			Description{Enrollment: enrolled("Ready", "", "", before), Node: node}, nil,
 		},
 		"no Node": {
-			Description{Enrollment: &Enrollment{TokenExpires: before, UsedKey: "a"}},
+			Description{Enrollment: enrolled("", "a", "", before)},
 			[]string{"a host has used the join token, but its Node does not exist"},
 		},
 		"lost": {
-			Description{Enrollment: &Enrollment{UsedKey: "a", Phase: "Lost", Reason: "kubelet stopped"}, Node: node},
+			Description{Enrollment: enrolled("Lost", "a", "kubelet stopped", later), Node: node},
 			[]string{"the node is Lost: kubelet stopped"},
 		},
 		"invalid": {
-			Description{Enrollment: &Enrollment{Invalid: "publicKey: wrong"}},
+			Description{Enrollment: enrolled("", "", "", later), Invalid: "publicKey: wrong"},
 			[]string{"the NodeEnrollment is invalid: publicKey: wrong"},
 		},
 		"not Ready, with the agent's diagnosis": {
 			Description{
-				Enrollment: &Enrollment{UsedKey: "a", Phase: "Failed", Reason: "container runtime network not ready"},
-				Node:       notReady, Agent: &Agent{State: "Degraded", Reason: "the network plugin is not running"},
+				Enrollment: enrolled("Failed", "a", "container runtime network not ready", later),
+				Node:       reporting(notReady, "Degraded", "the network plugin is not running"),
 			},
 			[]string{
 				"the agent reports: the network plugin is not running",
@@ -59,40 +81,38 @@ func TestNext(t *testing.T) {
 		},
 		"Ready, with a problem on the host": {
 			Description{
-				Enrollment: &Enrollment{UsedKey: "a", Phase: "Ready"}, Node: node,
-				Agent: &Agent{State: "Degraded", Reason: "registry r rejects the pull secret"},
+				Enrollment: enrolled("Ready", "a", "", later), Node: reporting(node, "Degraded", "registry r rejects the pull secret"),
 			},
 			[]string{"the agent reports: registry r rejects the pull secret"},
 		},
 		"joined, not Ready yet": {
-			Description{Enrollment: &Enrollment{UsedKey: "a", Phase: "Joined"}, Node: notReady},
+			Description{Enrollment: enrolled("Joined", "a", "", later), Node: notReady},
 			[]string{"the Node is not Ready: no network"},
 		},
 		"joined, nothing reported": {
-			Description{Enrollment: &Enrollment{UsedKey: "a", Phase: "Joined"}, Node: node},
+			Description{Enrollment: enrolled("Joined", "a", "", later), Node: node},
 			[]string{"the Node has not reported yet whether it is Ready"},
 		},
 		"healthy": {
 			Description{
-				Enrollment: &Enrollment{UsedKey: "a", Phase: "Ready"}, Node: node, Agent: &Agent{State: "Healthy", Reason: "old"},
+				Enrollment: enrolled("Ready", "a", "", later), Node: reporting(node, "Healthy", "old"),
 			}, nil,
 		},
 		"cordoned in its upgrade": {
 			Description{
-				Enrollment: &Enrollment{UsedKey: "a", Phase: "Joined"}, Node: &Node{IsUnschedulable: true},
-				Agent: &Agent{State: "Upgrading", Reason: "an upgrade is in progress"},
+				Enrollment: enrolled("Joined", "a", "", later), Node: reporting(cordoned, "Upgrading", "an upgrade is in progress"),
 			},
 			[]string{"the agent upgrades the node: it has cordoned the Node, and uncordons it at the end"},
 		},
 		"cordoned in its upgrade, by the phase": {
-			Description{Enrollment: &Enrollment{UsedKey: "a", Phase: "Upgrading"}, Node: &Node{IsUnschedulable: true}},
+			Description{Enrollment: enrolled("Upgrading", "a", "", later), Node: cordoned},
 			[]string{"the agent upgrades the node: it has cordoned the Node, and uncordons it at the end"},
 		},
 		"deleted": {
-			Description{Enrollment: &Enrollment{IsDeleted: true, Invalid: "a"}}, []string{"the NodeEnrollment is being deleted"},
+			Description{Enrollment: deleted, Invalid: "a"}, []string{"the NodeEnrollment is being deleted"},
 		},
 		"cordoned, without an enrollment": {
-			Description{Node: &Node{IsUnschedulable: true}},
+			Description{Node: cordoned},
 			[]string{
 				"the Node has no NodeEnrollment, so that the controller does not approve its CSRs",
 				"the Node is cordoned: no pods are scheduled on it",
@@ -100,7 +120,7 @@ func TestNext(t *testing.T) {
 		},
 		"CSRs": {
 			Description{
-				Enrollment: &Enrollment{Phase: "Ready", UsedKey: "a"}, Node: node,
+				Enrollment: enrolled("Ready", "a", "", later), Node: node,
 				CSRs: []approver.CSRSummary{issued, client, serving, {Name: "unusable", State: approver.CSRPending}},
 			},
 			[]string{"the client CSR csr-1 is pending", `the serving CSR "csr-2\x1b" is pending, for 192.0.2.1`},

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -64,16 +65,13 @@ func (c Client) readRemovable(ctx context.Context, names []string) ([]removable,
 	var all []removable
 	for _, name := range lists.AppendMissing(nil, names...) {
 		one := removable{name: name}
-		for _, object := range []struct {
-			kind kind
-			name string
-			into any
-		}{
-			{nodeEnrollments(), name, &one.enrollment},
-			{serviceAccounts(), v1alpha1.ServiceAccount(name), &one.account},
-			{nodes(), name, &one.node},
+		one.enrollment.SetGroupVersionKind(enrollmentKind())
+		one.account.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceAccount"))
+		account := client.ObjectKey{Namespace: v1alpha1.Namespace, Name: v1alpha1.ServiceAccount(name)}
+		for object, key := range map[client.Object]client.ObjectKey{
+			&one.enrollment: {Name: name}, &one.account: account, &one.node: {Name: name},
 		} {
-			if _, err := c.find(ctx, object.kind, object.name, object.into); err != nil {
+			if _, err := c.Find(ctx, key, object); err != nil {
 				return nil, err
 			}
 		}
@@ -105,26 +103,19 @@ func readyProblem(name string) report.Problem {
 // removeOne deletes the objects of a node. The enrollment is first: without it, the controller approves no CSR of the
 // node, so that the Node is not created again.
 func (c Client) removeOne(ctx context.Context, one removable, force bool, deleted func(kind string)) error {
-	for _, object := range []struct {
-		kind kind
-		name string
-		meta metav1.ObjectMeta
-	}{
-		{nodeEnrollments(), one.name, one.enrollment.ObjectMeta},
-		// the garbage collector deletes it too, later
-		{serviceAccounts(), v1alpha1.ServiceAccount(one.name), one.account.ObjectMeta},
-	} {
-		if object.meta.UID == "" {
+	// the garbage collector deletes the ServiceAccount too, later
+	for _, object := range []*metav1.PartialObjectMetadata{&one.enrollment, &one.account} {
+		if object.UID == "" {
 			continue
 		}
-		_, err := c.delete(ctx, object.kind, object.name, preconditions(object.meta.UID))
+		err := client.IgnoreNotFound(c.Delete(ctx, object, withUID(object.UID)))
 		if apierrors.IsConflict(err) {
-			return replaced(object.kind, one.name)
+			return replaced(object.Kind, one.name)
 		}
 		if err != nil {
 			return err
 		}
-		deleted(object.kind.Name)
+		deleted(object.Kind)
 	}
 	if one.node.UID == "" {
 		return nil
@@ -132,7 +123,7 @@ func (c Client) removeOne(ctx context.Context, one removable, force bool, delete
 	if err := c.removeNode(ctx, one, force); err != nil {
 		return err
 	}
-	deleted(nodes().Name)
+	deleted(nodeKind().Kind)
 	return nil
 }
 
@@ -140,21 +131,21 @@ func (c Client) removeOne(ctx context.Context, one removable, force bool, delete
 func (c Client) removeNode(ctx context.Context, one removable, force bool) error {
 	uid := one.node.UID
 	for {
-		read := preconditions(uid)
+		read := withUID(uid)
 		if !force {
 			read.ResourceVersion = &one.node.ResourceVersion
 		}
-		_, err := c.delete(ctx, nodes(), one.name, read)
+		err := client.IgnoreNotFound(c.Delete(ctx, &one.node, read))
 		if !apierrors.IsConflict(err) {
 			return err
 		}
 		one.node = corev1.Node{}
-		exists, err := c.find(ctx, nodes(), one.name, &one.node)
+		exists, err := c.Find(ctx, client.ObjectKey{Name: one.name}, &one.node)
 		switch {
 		case err != nil || !exists:
 			return err
 		case one.node.UID != uid:
-			return replaced(nodes(), one.name)
+			return replaced(nodeKind().Kind, one.name)
 		}
 		if err := refuseReady([]removable{one}); err != nil {
 			return err
@@ -163,7 +154,7 @@ func (c Client) removeNode(ctx context.Context, one removable, force bool) error
 }
 
 // replaced returns the error for an object of a node that is another one than was read.
-func replaced(k kind, node string) error {
+func replaced(kind, node string) error {
 	return report.Fail(report.Failed, report.Remedy("hcp-node-admin remove "+node+" # if the new object must be removed "+
-		"as well"), "the %s of %s was replaced meanwhile, and is not deleted", k.Name, node)
+		"as well"), "the %s of %s was replaced meanwhile, and is not deleted", kind, node)
 }

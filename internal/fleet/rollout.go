@@ -5,33 +5,24 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-func nodeRollouts() kind {
-	version := v1alpha1.GroupVersion
-	return kind{
-		Name: "NodeRollout", resource: "noderollouts." + version.Group,
-		path: []string{"/apis", version.Group, version.Version, "noderollouts"},
-	}
-}
 
 // Rollout returns the NodeRollout of a NodePool, nil if it does not exist. It fails for an unknown NodePool.
 func (c Client) Rollout(ctx context.Context, nodePool string) (*v1alpha1.NodeRollout, error) {
 	object := &v1alpha1.NodeRollout{}
-	exists, err := c.find(ctx, nodeRollouts(), nodePool, object)
+	exists, err := c.Find(ctx, client.ObjectKey{Name: nodePool}, object)
 	if err != nil || exists {
 		return object, err
 	}
@@ -45,8 +36,11 @@ func (c Client) checkNodePool(ctx context.Context, nodePool string) error {
 		return err
 	}
 	// Only the metadata: the user data is a secret.
-	var published metav1.PartialObjectMetadata
-	exists, err := c.find(ctx, secrets(), v1alpha1.UserDataSecret(nodePool), &published)
+	published := &metav1.PartialObjectMetadata{}
+	published.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	exists, err := c.Find(ctx, client.ObjectKey{
+		Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret(nodePool),
+	}, published)
 	if err != nil || exists {
 		return err
 	}
@@ -72,7 +66,7 @@ func (c Client) ChangeRollout(
 	var object *v1alpha1.NodeRollout
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		object = &v1alpha1.NodeRollout{}
-		exists, err := c.find(ctx, nodeRollouts(), nodePool, object)
+		exists, err := c.Find(ctx, client.ObjectKey{Name: nodePool}, object)
 		if err != nil {
 			return err
 		}
@@ -85,14 +79,14 @@ func (c Client) ChangeRollout(
 			if !start {
 				return WithoutRollout(nodePool)
 			}
-			object.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: nodeRollouts().Name}
+			object.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NodeRollout"}
 			object.Name = nodePool
-			return c.write(ctx, "create", object)
+			return c.Create(ctx, object)
 		}
 		if equality.Semantic.DeepEqual(before.Spec, object.Spec) {
 			return nil
 		}
-		return c.write(ctx, "update", object)
+		return c.Update(ctx, object)
 	})
 	return object, err
 }
@@ -102,7 +96,7 @@ func (c Client) ChangeRollout(
 func (c Client) Release(ctx context.Context, nodePool string, retried, ended []string) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		object := &v1alpha1.NodeRollout{}
-		exists, err := c.find(ctx, nodeRollouts(), nodePool, object)
+		exists, err := c.Find(ctx, client.ObjectKey{Name: nodePool}, object)
 		if err != nil {
 			return err
 		}
@@ -117,6 +111,7 @@ func (c Client) Release(ctx context.Context, nodePool string, retried, ended []s
 				return report.Fail(report.Usage, report.Remedyf("hcp-node-admin upgrade %s # lists the failures", nodePool),
 					"no failed upgrade of node %s is recorded", node)
 			}
+			spec.Retries = slices.DeleteFunc(spec.Retries, func(one v1alpha1.UpgradeRetry) bool { return one.Node == node })
 			spec.Retries = append(spec.Retries, v1alpha1.UpgradeRetry{Node: node, FailedAt: status.Failures[at].At})
 		}
 		for _, node := range ended {
@@ -125,9 +120,10 @@ func (c Client) Release(ctx context.Context, nodePool string, retried, ended []s
 				return report.Fail(report.Usage, report.Remedyf("hcp-node-admin upgrade %s # lists the slots", nodePool),
 					"node %s has no slot", node)
 			}
+			spec.EndedSlots = slices.DeleteFunc(spec.EndedSlots, func(one v1alpha1.EndedSlot) bool { return one.Node == node })
 			spec.EndedSlots = append(spec.EndedSlots, v1alpha1.EndedSlot{Node: node, Given: status.Slots[at].Given})
 		}
-		return c.write(ctx, "update", object)
+		return c.Update(ctx, object)
 	})
 }
 
@@ -149,35 +145,9 @@ func dropFormer(object *v1alpha1.NodeRollout) {
 // StopRollout deletes the NodeRollout of a NodePool. It returns false if it does not exist, and fails for an unknown
 // NodePool.
 func (c Client) StopRollout(ctx context.Context, nodePool string) (existed bool, err error) {
-	existed, err = c.delete(ctx, nodeRollouts(), nodePool, metav1.Preconditions{})
-	if err == nil && !existed {
-		err = c.checkNodePool(ctx, nodePool)
+	err = c.Delete(ctx, &v1alpha1.NodeRollout{ObjectMeta: metav1.ObjectMeta{Name: nodePool}})
+	if apierrors.IsNotFound(err) {
+		return false, c.checkNodePool(ctx, nodePool)
 	}
-	return existed, err
-}
-
-// write creates or updates a NodeRollout. The object gets the response.
-func (c Client) write(ctx context.Context, verb string, object *v1alpha1.NodeRollout) error {
-	content, err := json.Marshal(object)
-	if err != nil {
-		return fmt.Errorf("encoding NodeRollout %s: %w", object.Name, err)
-	}
-	k := nodeRollouts()
-	request := c.Conn.Client.RESTClient().Post().AbsPath(k.path...)
-	if verb == "update" {
-		request = c.Conn.Client.RESTClient().Put().AbsPath(k.objectPath(object.Name)...)
-	}
-	response, err := kube.Send(ctx, request.SetHeader("Content-Type", "application/json").Body(content))
-	switch {
-	case apierrors.IsConflict(err):
-		return err
-	case apierrors.IsInvalid(err):
-		return report.Fail(report.Usage, "", "NodeRollout %s: %w", object.Name, err)
-	case err != nil:
-		return c.explain(ctx, err, verb, k)
-	}
-	if err := json.Unmarshal(response, object); err != nil {
-		return fmt.Errorf("decoding NodeRollout %s: %w", object.Name, err)
-	}
-	return nil
+	return err == nil, err
 }

@@ -81,6 +81,7 @@ func TestRelease(t *testing.T) {
 		remedy         report.Remedy
 	}{
 		"retried":           {retried: []string{"b"}},
+		"retried again":     {retried: []string{"a"}},
 		"ended":             {ended: []string{"c"}},
 		"retried and ended": {retried: []string{"a", "b"}, ended: []string{"c"}},
 		"not failed": {
@@ -96,6 +97,9 @@ func TestRelease(t *testing.T) {
 			h := startHostedCluster(t, apitest.Enrollments)
 			object := &v1alpha1.NodeRollout{ObjectMeta: metav1.ObjectMeta{Name: "workers"}}
 			object.Spec.Retries = []v1alpha1.UpgradeRetry{former}
+			if name == "retried again" {
+				object.Spec.Retries = append(object.Spec.Retries, v1alpha1.UpgradeRetry{Node: "a", FailedAt: failure("a").At})
+			}
 			object.Status.Slots = []v1alpha1.UpgradeSlot{slot}
 			object.Status.Failures = []v1alpha1.UpgradeFailure{failure("a"), failure("b")}
 			h.Set(t, object)
@@ -175,5 +179,5 @@ func TestStopRollout(t *testing.T) {
 	}
 	h.Before = apitest.Reject(http.MethodPost, "/noderollouts", apitest.Forbidden())
 	_, err := h.client.ChangeRollout(t.Context(), "workers", true, func(*v1alpha1.NodeRolloutSpec) {})
-	reporttest.CheckFailure(t, err, report.CredentialRefused, "creating noderollouts.hcp-node-agent.io of ")
+	reporttest.CheckFailure(t, err, report.CredentialRefused, "creating NodeRollout workers on the hosted cluster ")
 }

@@ -3,31 +3,29 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
-// Row is a NodeEnrollment with its cells in the table of the API server.
-type Row struct {
-	*v1alpha1.NodeEnrollment
-	Cells []any
-}
-
-// Table lists NodeEnrollments in the columns that oc get prints.
-type Table struct {
-	Columns []metav1.TableColumnDefinition
-	Rows    []Row // sorted by name
+// Nodes lists NodeEnrollments in the table of the API server, which oc get prints too.
+type Nodes struct {
+	Table   *metav1.Table
+	Objects []*v1alpha1.NodeEnrollment // of the rows of the table
 }
 
 // Selection selects NodeEnrollments. The zero value selects all.
@@ -43,121 +41,183 @@ func (s Selection) IsAll() bool {
 	return len(s.Names) == 0 && s.Labels == "" && s.NodePool == "" && len(s.Phases) == 0
 }
 
-// matches reports whether a NodeEnrollment with the labels of the selection is selected.
-func (s Selection) matches(row Row) bool {
-	return (len(s.Names) == 0 || slices.Contains(s.Names, row.Name)) &&
-		(s.NodePool == "" || s.NodePool == row.Spec.NodePool) &&
-		(len(s.Phases) == 0 || slices.Contains(s.Phases, string(row.Status.Phase)))
+// matches reports whether a NodeEnrollment with the name and the labels of the selection is selected.
+func (s Selection) matches(object *v1alpha1.NodeEnrollment) bool {
+	return (s.NodePool == "" || s.NodePool == object.Spec.NodePool) &&
+		(len(s.Phases) == 0 || slices.Contains(s.Phases, string(object.Status.Phase)))
 }
 
-// List returns the table of the selected NodeEnrollments. Names that do not exist are missing.
-func (c Client) List(ctx context.Context, selected Selection) (table Table, missing []string, err error) {
-	rows := map[string]Row{}
-	l := &lister{Client: c, selected: selected}
-	if len(selected.Names) == 0 {
-		if rows, _, err = l.source().ListAll(ctx); err != nil {
-			return table, nil, c.explain(ctx, err, "list", nodeEnrollments())
-		}
-	}
+// ListNodes returns the selected NodeEnrollments. After an error for names that do not exist, it returns the others.
+func (c Client) ListNodes(ctx context.Context, selected Selection) (*Nodes, error) {
+	nodes := &Nodes{Table: &metav1.Table{}}
+	missing := map[string]bool{}
 	for _, name := range selected.Names {
-		row, isMissing, err := l.get(ctx, name)
-		switch {
-		case err != nil:
-			return table, nil, c.explain(ctx, err, "get", nodeEnrollments())
-		case isMissing:
-			missing = lists.AppendMissing(missing, name)
-		case selected.matches(row):
-			rows[name] = row
+		missing[name] = true
+	}
+	options := metav1.ListOptions{LabelSelector: selected.Labels, Limit: pageSize}
+	for {
+		page, err := c.tablePage(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		nodes.Table.ColumnDefinitions = page.ColumnDefinitions
+		for _, row := range page.Rows {
+			object := &v1alpha1.NodeEnrollment{}
+			if err := json.Unmarshal(row.Object.Raw, object); err != nil {
+				return nil, fmt.Errorf("decoding a NodeEnrollment: it is of another version: %w", err)
+			}
+			isNamed := len(selected.Names) == 0 || slices.Contains(selected.Names, object.Name)
+			delete(missing, object.Name)
+			if isNamed && selected.matches(object) {
+				nodes.Table.Rows = append(nodes.Table.Rows, row)
+				nodes.Objects = append(nodes.Objects, object)
+			}
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			break
 		}
 	}
-	return l.table(rows), missing, nil
-}
-
-// lister lists and watches NodeEnrollments as tables.
-type lister struct {
-	Client
-	selected Selection
-	columns  []metav1.TableColumnDefinition // of the last table that has them
-}
-
-// table returns the table of rows.
-func (l *lister) table(rows map[string]Row) Table {
-	table := Table{Columns: l.columns}
-	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		table.Rows = append(table.Rows, rows[name])
+	if len(missing) > 0 {
+		return nodes, report.Fail(report.Usage, "hcp-node-admin nodes # lists all", "no NodeEnrollment exists for %s",
+			report.AbbreviateList(slices.Sorted(maps.Keys(missing))))
 	}
-	return table
+	return nodes, nil
 }
 
-func (l *lister) source() kube.Source[Row] {
-	return kube.Source[Row]{
-		Activity: "watching " + nodeEnrollments().resource,
-		Filter:   l.selected.matches,
-		List:     l.list,
-		Watch:    l.watch,
-	}
-}
-
-// request returns a request for a table whose rows contain their objects.
-func (l *lister) request(path ...string) *rest.Request {
+// tablePage returns a page of the table whose rows contain their objects.
+func (c Client) tablePage(ctx context.Context, options metav1.ListOptions) (*metav1.Table, error) {
+	const resource = "nodeenrollments"
+	version := v1alpha1.GroupVersion
 	accept := "application/json;as=Table;v=" + metav1.SchemeGroupVersion.Version + ";g=" + metav1.GroupName
-	return l.Conn.Client.RESTClient().Get().AbsPath(path...).SetHeader("Accept", accept).
-		Param("includeObject", string(metav1.IncludeObject))
-}
-
-// requestList returns a request for the objects that options select.
-func (l *lister) requestList(options metav1.ListOptions) *rest.Request {
-	options.LabelSelector = l.selected.Labels
-	if len(l.selected.Names) == 1 {
-		options.FieldSelector = "metadata.name=" + l.selected.Names[0]
-	}
-	return l.request(nodeEnrollments().path...).
-		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
-}
-
-func (l *lister) list(ctx context.Context, options metav1.ListOptions) ([]Row, metav1.ListMeta, error) {
-	body, err := kube.Send(ctx, l.requestList(options))
+	body, err := kube.Send(ctx, c.REST.Get().AbsPath("/apis", version.Group, version.Version, resource).
+		SetHeader("Accept", accept).Param("includeObject", string(metav1.IncludeObject)).
+		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}))
 	if err != nil {
-		return nil, metav1.ListMeta{}, err
+		kind := enrollmentKind()
+		return nil, c.Explain(ctx, err, cluster.Request{Verb: "list", Group: kind.Group, Kind: kind.Kind})
 	}
-	return l.decode(body)
-}
-
-func (l *lister) get(ctx context.Context, name string) (row Row, isMissing bool, err error) {
-	body, err := kube.Send(ctx, l.request(nodeEnrollments().objectPath(name)...))
-	if kube.IsMissingObject(err) {
-		return row, true, nil
-	}
-	if err != nil {
-		return row, false, err
-	}
-	rows, _, err := l.decode(body)
-	if err != nil || len(rows) != 1 {
-		return row, true, err
-	}
-	return rows[0], false, nil
-}
-
-// decode returns the rows of a table.
-func (l *lister) decode(body []byte) ([]Row, metav1.ListMeta, error) {
-	var table metav1.Table
-	if err := json.Unmarshal(body, &table); err != nil {
-		return nil, table.ListMeta, fmt.Errorf("decoding the table of %s: %w", nodeEnrollments().resource, err)
+	table := &metav1.Table{}
+	if err := json.Unmarshal(body, table); err != nil {
+		return nil, fmt.Errorf("decoding the table of %s: %w", resource, err)
 	}
 	if table.Kind != "Table" {
-		return nil, table.ListMeta, fmt.Errorf("the response for %s is a %q, not a Table", nodeEnrollments().resource,
-			table.Kind)
+		return nil, fmt.Errorf("the response for %s is a %q, not a Table", resource, table.Kind)
 	}
-	if len(table.ColumnDefinitions) > 0 { // only the first event of a watch has them
-		l.columns = table.ColumnDefinitions
+	return table, nil
+}
+
+// Count returns the number of nodes in each phase, the most frequent first, such as "47 Ready, 2 Pending".
+func (n *Nodes) Count() string {
+	counts := map[string]int{}
+	for _, object := range n.Objects {
+		counts[cmp.Or(string(object.Status.Phase), "without a phase")]++
 	}
-	rows := make([]Row, 0, len(table.Rows))
-	for _, row := range table.Rows {
-		object := &v1alpha1.NodeEnrollment{}
-		if err := json.Unmarshal(row.Object.Raw, object); err != nil {
-			return nil, table.ListMeta, fmt.Errorf("decoding a NodeEnrollment: it is of another version: %w", err)
+	phases := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
+	})
+	var parts []string
+	for _, phase := range phases {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[phase], phase))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// PollInterval is the time between two lists of Watch and Wait.
+const PollInterval = 2 * time.Second
+
+// Watch passes the selected NodeEnrollments, and then those that have changed, to print until ctx ends or print fails.
+// Failures of the API server after the first list are logged and retried.
+func (c Client) Watch(
+	ctx context.Context, log report.Log, selected Selection, interval time.Duration, print func(*Nodes) error,
+) error {
+	var versions map[string]string // of the objects that were printed
+	for {
+		nodes, err := c.ListNodes(ctx, selected)
+		switch {
+		case err != nil && (versions == nil || report.CodeOf(err) != report.Failed):
+			return err
+		case err != nil:
+			log.Wait("waiting for the API server: "+err.Error(), "")
+		default:
+			changed := nodes.changedSince(versions)
+			versions = map[string]string{}
+			for _, object := range nodes.Objects {
+				versions[object.Name] = object.ResourceVersion
+			}
+			if len(changed.Objects) > 0 {
+				if err := print(changed); err != nil {
+					return err
+				}
+			}
 		}
-		rows = append(rows, Row{NodeEnrollment: object, Cells: row.Cells})
+		if err := wait.Sleep(ctx, interval); err != nil {
+			return err
+		}
 	}
-	return rows, table.ListMeta, nil
+}
+
+// changedSince returns the nodes whose objects have other versions.
+func (n *Nodes) changedSince(versions map[string]string) *Nodes {
+	changed := &Nodes{Table: &metav1.Table{ColumnDefinitions: n.Table.ColumnDefinitions}}
+	for i, object := range n.Objects {
+		if versions[object.Name] != object.ResourceVersion {
+			changed.Table.Rows = append(changed.Table.Rows, n.Table.Rows[i])
+			changed.Objects = append(changed.Objects, object)
+		}
+	}
+	return changed
+}
+
+// Wait waits until all selected nodes have a phase, and returns them. It fails if there are none, and when ctx ends.
+func (c Client) Wait(
+	ctx context.Context, log report.Log, selected Selection, interval time.Duration, phase string,
+) (*Nodes, error) {
+	var last *Nodes
+	for {
+		nodes, err := c.ListNodes(ctx, selected)
+		switch {
+		case err != nil && (last == nil || report.CodeOf(err) != report.Failed) && ctx.Err() == nil:
+			return nodes, err
+		case err != nil:
+			log.Wait("waiting for the API server: "+err.Error(), "")
+		case len(nodes.Objects) == 0:
+			return nodes, report.Fail(report.Usage, "hcp-node-admin nodes # lists all", "no NodeEnrollment was found, so that "+
+				"none can become %s", phase)
+		default:
+			last = nodes
+			awaited := nodes.without(phase)
+			if len(awaited) == 0 {
+				return nodes, nil
+			}
+			log.Wait(fmt.Sprintf("waiting until %d nodes are %s: %s", len(nodes.Objects), phase, nodes.Count()), "")
+		}
+		if err := wait.Sleep(ctx, interval); err != nil {
+			return last, last.waitError(ctx, phase)
+		}
+	}
+}
+
+// without returns the names of the nodes that are not in a phase.
+func (n *Nodes) without(phase string) []string {
+	var names []string
+	for _, object := range n.Objects {
+		if string(object.Status.Phase) != phase {
+			names = append(names, object.Name)
+		}
+	}
+	return names
+}
+
+// waitError returns the error of a wait that ctx has ended. n is nil if nothing was listed.
+func (n *Nodes) waitError(ctx context.Context, phase string) error {
+	if ctx.Err() != context.DeadlineExceeded { //nolint:errorlint // it is never wrapped
+		return report.Fail(report.Interrupted, "", "interrupted")
+	}
+	if n == nil {
+		return report.Fail(report.Failed, "oc get --raw /readyz # prints whether the API server is ready",
+			"timed out waiting for the API server")
+	}
+	awaited := n.without(phase)
+	return report.Fail(report.Failed, report.Remedyf("hcp-node-admin describe %s # prints what it waits for", awaited[0]),
+		"timed out waiting until %d nodes are %s (%s): %s", len(n.Objects), phase, n.Count(), report.AbbreviateList(awaited))
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/controller"
@@ -61,7 +62,7 @@ func runController(t *testing.T) func(csr string) decisionOnCSR {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, hashes, err := approver.ParseKubeconfig(kubeconfig)
+	config, hashes, err := cluster.ParseKubeconfig(kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestApprovedButNotIssuedIsReported(t *testing.T) {
 	var recorded reporttest.Recorder
 	a := &csrRequester{
 		identity: &Identity{NodeName: "worker-1", Log: recorded.Log()},
-		conn:     &kube.Conn{Clock: &kube.ServerClock{}},
+		conn:     &kube.Conn{Endpoint: kube.Endpoint{Clock: &kube.ServerClock{}}},
 		key:      key,
 		desired:  request,
 	}

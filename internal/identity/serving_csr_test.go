@@ -44,7 +44,7 @@ func servingCSR(
 func newServing(t *testing.T) *Serving {
 	t.Helper()
 	return &Serving{
-		Conn:      &kube.Conn{Clock: &kube.ServerClock{}},
+		Conn:      &kube.Conn{Endpoint: kube.Endpoint{Clock: &kube.ServerClock{}}},
 		NodeName:  "worker-1",
 		Dir:       t.TempDir(),
 		Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")},

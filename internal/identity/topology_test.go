@@ -46,7 +46,7 @@ func TestApprovalHintsMatchTopology(t *testing.T) {
 			}
 			a := &csrRequester{
 				identity:   &Identity{NodeName: "worker-1", Topology: test.place},
-				conn:       &kube.Conn{Clock: &kube.ServerClock{}},
+				conn:       &kube.Conn{Endpoint: kube.Endpoint{Clock: &kube.ServerClock{}}},
 				key:        key,
 				desired:    csr,
 				lastStatus: csrStatus{phase: phasePending},

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
@@ -33,11 +33,11 @@ func (Result) Enum() []string { return schema.Strings(Created, Configured, Uncha
 
 // Change describes the effect of a run on an object.
 type Change struct {
-	Cluster   Place  `json:"cluster" doc:"cluster of the object"`
-	Kind      string `json:"kind" doc:"kind of the object"`
-	Namespace string `json:"namespace,omitempty" doc:"namespace of the object; absent if its kind has none"`
-	Name      string `json:"name" doc:"name of the object"`
-	Result    Result `json:"result" doc:"what was done; with --dry-run, what would be done"`
+	Cluster   cluster.Place `json:"cluster" doc:"cluster of the object"`
+	Kind      string        `json:"kind" doc:"kind of the object"`
+	Namespace string        `json:"namespace,omitempty" doc:"namespace of the object; absent if its kind has none"`
+	Name      string        `json:"name" doc:"name of the object"`
+	Result    Result        `json:"result" doc:"what was done; with --dry-run, what would be done"`
 }
 
 // String returns the kind, the namespace and the name of the object.
@@ -45,16 +45,16 @@ func (c Change) String() string {
 	return c.Kind + " " + strings.TrimPrefix(c.Namespace+"/"+c.Name, "/")
 }
 
-func changeOf(cluster *Cluster, object *unstructured.Unstructured, result Result) Change {
+func changeOf(in *cluster.Cluster, object *unstructured.Unstructured, result Result) Change {
 	return Change{
-		Cluster: cluster.name, Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(),
+		Cluster: in.Place, Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(),
 		Result: result,
 	}
 }
 
 // applier applies objects to a cluster, or determines with a dry run of the API server what would change.
 type applier struct {
-	*Cluster
+	*cluster.Cluster
 
 	dryRun     bool
 	namespaces map[string]bool // that do not exist, and would be created
@@ -68,18 +68,16 @@ func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) 
 	}
 	before := &unstructured.Unstructured{}
 	before.SetGroupVersionKind(object.GroupVersionKind())
-	err := a.client.Get(ctx, client.ObjectKeyFromObject(object), before)
-	exists := err == nil
-	if err != nil && !apierrors.IsNotFound(err) {
-		return change, a.explain(ctx, err, "getting "+change.String())
+	exists, err := a.Find(ctx, client.ObjectKeyFromObject(object), before)
+	if err != nil {
+		return change, err
 	}
 	options := []client.ApplyOption{client.FieldOwner(fieldManager), client.ForceOwnership}
 	if a.dryRun {
 		options = append(options, client.DryRunAll)
 	}
-	err = a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), options...)
-	if err != nil {
-		return change, a.explain(ctx, err, "applying "+change.String())
+	if err := a.Apply(ctx, object, options...); err != nil {
+		return change, err
 	}
 	switch {
 	case exists && equality.Semantic.DeepEqual(settingsOf(before), settingsOf(object)):

@@ -6,11 +6,10 @@ import (
 	"context"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -19,7 +18,7 @@ func (i *Installer) check(ctx context.Context) error {
 	if err := i.checkHosted(ctx); err != nil {
 		return err
 	}
-	objects, err := i.objects(Hosted)
+	objects, err := i.objects(cluster.Hosted)
 	if err != nil {
 		return err
 	}
@@ -30,7 +29,7 @@ func (i *Installer) check(ctx context.Context) error {
 			}
 		}
 	}
-	if i.In == Management {
+	if i.In == cluster.Management {
 		return i.checkOwner(ctx)
 	}
 	return nil
@@ -38,31 +37,28 @@ func (i *Installer) check(ctx context.Context) error {
 
 // checkHosted checks that the hosted cluster is not a management cluster.
 func (i *Installer) checkHosted(ctx context.Context) error {
-	err := approver.CheckHostedCluster(ctx, i.Hosted.Conn.Client, i.Hosted.Conn.Server)
+	err := i.Hosted.CheckHosted(ctx, "")
 	if report.CodeOf(err) == report.Refused {
 		return report.Fail(report.Refused, "# pass the kubeconfig of the hosted cluster with --hosted-kubeconfig",
-			"%s is a management cluster, not the cluster of HostedCluster %s", i.Hosted.Conn.Server, i.HostedCluster)
+			"%s is a management cluster, not the cluster of HostedCluster %s", i.Hosted.Server, i.HostedCluster)
 	}
-	return i.Hosted.explain(ctx, err, "checking the API")
+	return err
 }
 
 // checkVersions returns an error if the API server has a CustomResourceDefinition with other versions, which applying
 // the manifest would remove.
 func (i *Installer) checkVersions(ctx context.Context, wanted *unstructured.Unstructured) error {
 	existing := newObject(wanted.GetAPIVersion(), wanted.GetKind(), "", wanted.GetName())
-	err := i.Hosted.client.Get(ctx, client.ObjectKeyFromObject(existing), existing)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return i.Hosted.explain(ctx, err, "getting CustomResourceDefinition "+wanted.GetName())
+	exists, err := i.Hosted.Find(ctx, client.ObjectKeyFromObject(existing), existing)
+	if err != nil || !exists {
+		return err
 	}
 	has, supported := servedVersions(existing), servedVersions(wanted)
 	if has == supported {
 		return nil
 	}
 	return report.Fail(report.Refused, "# use the hcp-node-admin of the release that is installed, or a newer one",
-		"%s has CustomResourceDefinition %s with versions %q; this hcp-node-admin supports %q", i.Hosted.Conn.Server,
+		"%s has CustomResourceDefinition %s with versions %q; this hcp-node-admin supports %q", i.Hosted.Server,
 		wanted.GetName(), has, supported)
 }
 
@@ -101,21 +97,13 @@ func (i *Installer) IsOwner(ctx context.Context) (bool, error) {
 // owner returns the HostedCluster of the controller in the namespace on the management cluster, or "".
 func (i *Installer) owner(ctx context.Context) (string, error) {
 	secret := i.emptySecret()
-	err := i.Management.client.Get(ctx, client.ObjectKeyFromObject(secret), secret)
-	err = i.Management.explain(ctx, client.IgnoreNotFound(err),
-		"getting Secret "+i.managementNamespace()+"/"+controllerName)
+	_, err := i.Management.Find(ctx, client.ObjectKeyFromObject(secret), secret)
 	return secret.GetAnnotations()[hostedClusterAnnotation], err
 }
 
 // isForeignNamespace reports whether the namespace on the management cluster exists for another purpose.
 func (i *Installer) isForeignNamespace(ctx context.Context) (bool, error) {
 	namespace := newObject("v1", "Namespace", "", i.managementNamespace())
-	err := i.Management.client.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, i.Management.explain(ctx, err, "getting Namespace "+i.managementNamespace())
-	}
-	return !isOwn(namespace), nil
+	exists, err := i.Management.Find(ctx, client.ObjectKeyFromObject(namespace), namespace)
+	return exists && !isOwn(namespace), err
 }

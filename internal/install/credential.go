@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
@@ -39,7 +39,7 @@ func newKubeconfig(administrators []byte, token string) ([]byte, error) {
 	if _, err := kube.ParseKubeconfig(administrators); err != nil {
 		return nil, err
 	}
-	if _, err := approver.ClusterCA(administrators); err != nil {
+	if _, err := cluster.CAOf(administrators); err != nil {
 		return nil, err
 	}
 	file, err := clientcmd.Load(administrators)
@@ -65,7 +65,7 @@ func (i *Installer) awaitToken(ctx context.Context) (token string, err error) {
 	key := client.ObjectKey{Namespace: v1alpha1.Namespace, Name: tokenSecret}
 	read := func(ctx context.Context) (string, error) {
 		var secret corev1.Secret
-		if err := i.Hosted.client.Get(ctx, key, &secret); err != nil {
+		if err := i.Hosted.Get(ctx, key, &secret); err != nil {
 			return "", err
 		}
 		if token = string(secret.Data[corev1.ServiceAccountTokenKey]); token == "" {
@@ -75,7 +75,7 @@ func (i *Installer) awaitToken(ctx context.Context) (token string, err error) {
 	}
 	if i.DryRun {
 		_, err := read(ctx)
-		return token, i.Hosted.explain(ctx, client.IgnoreNotFound(err), "getting Secret "+key.String())
+		return token, client.IgnoreNotFound(err)
 	}
 	const remedy = "# check the pods of kube-controller-manager in the namespace of the hosted control plane"
 	return token, i.await(ctx, i.Hosted, remedy, read)

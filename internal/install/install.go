@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/controller"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -31,9 +32,9 @@ const (
 type Installer struct {
 	Settings
 
-	Management       *Cluster
-	Hosted           *Cluster // nil if the HostedCluster does not exist, which only Uninstall permits
-	HostedKubeconfig []byte   // of Hosted; its credential is not used
+	Management       *cluster.Cluster
+	Hosted           *cluster.Cluster // nil if the HostedCluster does not exist, which only Uninstall permits
+	HostedKubeconfig []byte           // of Hosted; its credential is not used
 	DryRun           bool
 	Wait             bool          // until the Deployment is available, and the user data published
 	Timeout          time.Duration // of each wait
@@ -48,7 +49,7 @@ func (i *Installer) Install(ctx context.Context) ([]Change, error) {
 		return nil, err
 	}
 	hosted := i.applierFor(i.Hosted)
-	objects, err := i.objects(Hosted)
+	objects, err := i.objects(cluster.Hosted)
 	if err != nil {
 		return i.changes, err
 	}
@@ -63,7 +64,7 @@ func (i *Installer) Install(ctx context.Context) ([]Change, error) {
 		}
 	}
 	runsIn := i.Hosted
-	if i.In == Management {
+	if i.In == cluster.Management {
 		runsIn = i.Management
 		if err := i.installOnManagement(ctx); err != nil {
 			return i.changes, err
@@ -89,7 +90,7 @@ func (i *Installer) installOnManagement(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	objects, err := i.objects(Management)
+	objects, err := i.objects(cluster.Management)
 	if err != nil {
 		return err
 	}
@@ -159,8 +160,8 @@ func newObject(version, kind, namespace, name string) *unstructured.Unstructured
 	return object
 }
 
-func (i *Installer) applierFor(cluster *Cluster) *applier {
-	return &applier{Cluster: cluster, dryRun: i.DryRun, namespaces: map[string]bool{}}
+func (i *Installer) applierFor(in *cluster.Cluster) *applier {
+	return &applier{Cluster: in, dryRun: i.DryRun, namespaces: map[string]bool{}}
 }
 
 // apply applies an object, and records the change.

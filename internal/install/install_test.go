@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/apitest"
@@ -34,13 +35,13 @@ func startClusters(t *testing.T) *clusters {
 	}
 }
 
-func connect(t *testing.T, name Place, server *apitest.Server) *Cluster {
+func connect(t *testing.T, place cluster.Place, server *apitest.Server) *cluster.Cluster {
 	t.Helper()
-	cluster, err := Connect(name, server.Config())
+	opened, err := cluster.Open(place, server.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cluster
+	return opened
 }
 
 // installer returns the installer of HostedCluster clusters/hosted.
@@ -48,9 +49,9 @@ func (c *clusters) installer(t *testing.T, change func(*Installer)) *Installer {
 	t.Helper()
 	i := &Installer{
 		Settings: Settings{
-			In: Management, HostedCluster: types.NamespacedName{Namespace: "clusters", Name: "hosted"}, Image: "image",
+			In: cluster.Management, HostedCluster: types.NamespacedName{Namespace: "clusters", Name: "hosted"}, Image: "image",
 		},
-		Management: connect(t, Management, c.management), Hosted: connect(t, Hosted, c.hosted),
+		Management: connect(t, cluster.Management, c.management), Hosted: connect(t, cluster.Hosted, c.hosted),
 		HostedKubeconfig: c.hosted.Kubeconfig(t), Timeout: time.Hour,
 	}
 	if change != nil {
@@ -91,7 +92,7 @@ func TestInstall(t *testing.T) {
 	}{
 		"on the management cluster": {nil, 17},
 		"publishing":                {func(i *Installer) { i.Publish = true }, 26},
-		"in the hosted cluster":     {func(i *Installer) { i.In = Hosted }, 14},
+		"in the hosted cluster":     {func(i *Installer) { i.In = cluster.Hosted }, 14},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := startClusters(t)
@@ -138,7 +139,7 @@ func TestInstallWritesKubeconfig(t *testing.T) {
 	}
 	other := apitest.Start(t).Kubeconfig(t)
 	for _, change := range c.install(t, func(i *Installer) { i.HostedKubeconfig = other }) {
-		isChanged := change.Cluster == Management && slices.Contains([]string{"Secret", "Deployment"}, change.Kind)
+		isChanged := change.Cluster == cluster.Management && slices.Contains([]string{"Secret", "Deployment"}, change.Kind)
 		if isChanged != (change.Result == Configured) {
 			t.Errorf("%s: %s", change, change.Result)
 		}
@@ -180,7 +181,7 @@ func TestInstallRefuses(t *testing.T) {
 			func(_ *testing.T, c *clusters) {
 				c.hosted.Before = apitest.Reject(http.MethodGet, "", apierrors.NewUnauthorized(""))
 			}, nil, report.CredentialRefused, "on the hosted cluster https://127.0.0.1:",
-			"valid kubeconfig of the hosted cluster",
+			"# log in to the hosted cluster again",
 		},
 		"no permission": {
 			func(_ *testing.T, c *clusters) {

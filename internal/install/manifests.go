@@ -18,26 +18,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	hcpnodeagent "github.com/hcp-node-agent/hcp-node-agent"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
-
-// Place is one of the two clusters.
-type Place string
-
-// The clusters.
-const (
-	Hosted     Place = "hosted"
-	Management Place = "management"
-)
-
-// Enum returns all clusters.
-func (Place) Enum() []string { return schema.Strings(Management, Hosted) }
 
 // Settings are the settings of the manifests. Those that are not set remain as in the directory deploy.
 type Settings struct {
-	In            Place                // cluster in which the controller runs
+	In            cluster.Place        // cluster in which the controller runs
 	Namespace     string               // of the controller on the management cluster
 	HostedCluster types.NamespacedName // on the management cluster
 	Publish       bool                 // the controller on the management cluster publishes user data
@@ -46,17 +34,17 @@ type Settings struct {
 }
 
 // Manifests returns the manifests for one cluster, which are empty if the controller has no part there.
-func (s Settings) Manifests(cluster Place) ([]byte, error) {
+func (s Settings) Manifests(place cluster.Place) ([]byte, error) {
 	switch {
-	case s.In == Hosted && cluster == Hosted:
+	case s.In == cluster.Hosted && place == cluster.Hosted:
 		return s.read("hosted")
-	case s.In == Hosted:
+	case s.In == cluster.Hosted:
 		return nil, nil
-	case cluster == Hosted && s.Publish:
+	case place == cluster.Hosted && s.Publish:
 		token, err := s.read("hosted-token")
 		publish, publishErr := s.read("hosted-publish")
 		return slices.Concat(token, []byte(separator), publish), cmp.Or(err, publishErr)
-	case cluster == Hosted:
+	case place == cluster.Hosted:
 		return s.read("hosted-token")
 	}
 	directory := "management"
@@ -181,8 +169,8 @@ func applyPatch(manifests []byte, kind string, operations []byte) ([]byte, error
 }
 
 // objects returns the objects for one cluster, in the order in which they are applied.
-func (s Settings) objects(cluster Place) ([]*unstructured.Unstructured, error) {
-	content, err := s.Manifests(cluster)
+func (s Settings) objects(place cluster.Place) ([]*unstructured.Unstructured, error) {
+	content, err := s.Manifests(place)
 	if err != nil {
 		return nil, err
 	}

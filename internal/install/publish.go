@@ -7,11 +7,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -20,20 +20,19 @@ import (
 // awaitPublished waits until the controller has published the user data of the NodePools, so that hosts that are
 // enrolled afterwards can rely on it. It does not wait for the NodePools with which no host could join.
 func (i *Installer) awaitPublished(ctx context.Context) error {
-	conn := i.Management.Conn
-	cluster, err := nodepool.GetHostedCluster(ctx, conn, i.HostedCluster.Namespace, i.HostedCluster.Name)
+	hostedCluster, err := nodepool.GetHostedCluster(ctx, i.Management, i.HostedCluster.Namespace, i.HostedCluster.Name)
 	if err != nil {
 		return err
 	}
-	pools, err := nodepool.List(ctx, conn, i.HostedCluster)
+	pools, err := nodepool.List(ctx, i.Management, i.HostedCluster)
 	if err != nil {
 		return err
 	}
 	remedy := report.Remedyf("oc --kubeconfig management.kubeconfig -n %s logs -l app.kubernetes.io/component=controller",
 		i.managementNamespace())
 	for _, pool := range pools {
-		facts := &nodepool.Facts{NodePool: pool, HostedCluster: cluster}
-		if err := facts.GetSecrets(ctx, conn); err != nil {
+		facts := &nodepool.Facts{NodePool: pool, HostedCluster: hostedCluster}
+		if err := facts.GetSecrets(ctx, i.Management); err != nil {
 			return err
 		}
 		if report.Refusal(facts.Evaluate(time.Now())) != nil {
@@ -41,9 +40,8 @@ func (i *Installer) awaitPublished(ctx context.Context) error {
 		}
 		key := client.ObjectKey{Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret(pool.Name)}
 		err := i.await(ctx, i.Hosted, remedy, func(ctx context.Context) (string, error) {
-			var secret corev1.Secret
-			err := i.Hosted.client.Get(ctx, key, &secret)
-			if apierrors.IsNotFound(err) {
+			exists, err := i.Hosted.Find(ctx, key, &corev1.Secret{})
+			if err == nil && !exists {
 				return "the controller publishes the user data of " + facts.String(), nil
 			}
 			return "", err
@@ -60,23 +58,20 @@ func (i *Installer) awaitPublished(ctx context.Context) error {
 // repeated. Published Secrets remain: a later run can publish again.
 func (i *Installer) stopPublishing(ctx context.Context) error {
 	account := newObject("v1", "ServiceAccount", i.managementNamespace(), controllerName)
-	err := i.Management.client.Get(ctx, client.ObjectKeyFromObject(account), account)
-	if apierrors.IsNotFound(err) || err == nil && !isOwn(account) {
-		return nil
-	}
-	if err != nil {
-		return i.Management.explain(ctx, err, "getting ServiceAccount "+controllerName)
+	exists, err := i.Management.Find(ctx, client.ObjectKeyFromObject(account), account)
+	if err != nil || !exists || !isOwn(account) {
+		return err
 	}
 	settings := Settings{
-		In: Management, Namespace: i.managementNamespace(), HostedCluster: i.HostedCluster, Publish: true,
+		In: cluster.Management, Namespace: i.managementNamespace(), HostedCluster: i.HostedCluster, Publish: true,
 	}
-	for _, cluster := range []*Cluster{i.Hosted, i.Management} {
-		if cluster == nil {
+	for _, from := range []*cluster.Cluster{i.Hosted, i.Management} {
+		if from == nil {
 			continue // the HostedCluster does not exist
 		}
-		objects, err := settings.publishObjects(cluster.name)
+		objects, err := settings.publishObjects(from.Place)
 		if err == nil {
-			err = i.deleteAll(ctx, cluster, objects, isPermanent)
+			err = i.deleteAll(ctx, from, objects, isPermanent)
 		}
 		if err != nil {
 			return err
@@ -89,10 +84,10 @@ func (i *Installer) stopPublishing(ctx context.Context) error {
 func (i *Installer) deletePublished(ctx context.Context) error {
 	var secrets metav1.PartialObjectMetadataList
 	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	err := i.Hosted.client.List(ctx, &secrets, client.InNamespace(v1alpha1.Namespace),
+	err := i.Hosted.List(ctx, &secrets, client.InNamespace(v1alpha1.Namespace),
 		client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedByPublisher})
 	if err != nil {
-		return i.Hosted.explain(ctx, err, "listing the published user data")
+		return err
 	}
 	for _, secret := range secrets.Items {
 		err := i.deleteObject(ctx, i.Hosted, newObject("v1", "Secret", secret.Namespace, secret.Name))
@@ -104,12 +99,12 @@ func (i *Installer) deletePublished(ctx context.Context) error {
 }
 
 // publishObjects returns the objects that exist only if the controller publishes user data.
-func (s Settings) publishObjects(cluster Place) ([]*unstructured.Unstructured, error) {
-	all, err := s.objects(cluster)
+func (s Settings) publishObjects(place cluster.Place) ([]*unstructured.Unstructured, error) {
+	all, err := s.objects(place)
 	if err != nil {
 		return nil, err
 	}
 	s.Publish = false
-	others, err := s.objects(cluster)
+	others, err := s.objects(place)
 	return without(all, others), err
 }

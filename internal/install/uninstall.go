@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -49,7 +50,7 @@ func (i *Installer) Uninstall(ctx context.Context, withCRD, force bool) ([]Chang
 	if err := i.stopPublishing(ctx); err != nil {
 		return i.changes, remaining, err
 	}
-	management, err := Settings{In: Management, Namespace: i.managementNamespace()}.objects(Management)
+	management, err := Settings{In: cluster.Management, Namespace: i.managementNamespace()}.objects(cluster.Management)
 	if err != nil {
 		return i.changes, remaining, err
 	}
@@ -81,11 +82,11 @@ func isPermanent(object *unstructured.Unstructured) bool {
 
 // uninstallHosted removes the objects of the hosted cluster, those of both ways to run the controller.
 func (i *Installer) uninstallHosted(ctx context.Context, withCRD bool) error {
-	token, err := Settings{In: Management}.objects(Hosted)
+	token, err := Settings{In: cluster.Management}.objects(cluster.Hosted)
 	if err != nil {
 		return err
 	}
-	workload, err := Settings{In: Hosted}.objects(Hosted)
+	workload, err := Settings{In: cluster.Hosted}.objects(cluster.Hosted)
 	if err != nil {
 		return err
 	}
@@ -108,14 +109,14 @@ func without(objects, others []*unstructured.Unstructured) []*unstructured.Unstr
 
 // deleteAll deletes objects, the last one first, except those for which isExcluded returns true.
 func (i *Installer) deleteAll(
-	ctx context.Context, cluster *Cluster, objects []*unstructured.Unstructured,
+	ctx context.Context, from *cluster.Cluster, objects []*unstructured.Unstructured,
 	isExcluded func(*unstructured.Unstructured) bool,
 ) error {
 	for _, object := range slices.Backward(objects) {
 		if isExcluded(object) {
 			continue
 		}
-		if err := i.deleteObject(ctx, cluster, object); err != nil {
+		if err := i.deleteObject(ctx, from, object); err != nil {
 			return err
 		}
 	}
@@ -123,18 +124,20 @@ func (i *Installer) deleteAll(
 }
 
 // deleteObject deletes an object, and records the change if the object exists.
-func (i *Installer) deleteObject(ctx context.Context, cluster *Cluster, object *unstructured.Unstructured) error {
-	change := changeOf(cluster, object, Deleted)
+func (i *Installer) deleteObject(
+	ctx context.Context, from *cluster.Cluster, object *unstructured.Unstructured,
+) error {
+	change := changeOf(from, object, Deleted)
 	options := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
 	if i.DryRun {
 		options = append(options, client.DryRunAll)
 	}
-	err := cluster.client.Delete(ctx, object, options...)
+	err := from.Delete(ctx, object, options...)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return cluster.explain(ctx, err, "deleting "+change.String())
+		return err
 	}
 	i.changes = append(i.changes, change)
 	return nil
@@ -143,7 +146,7 @@ func (i *Installer) deleteObject(ctx context.Context, cluster *Cluster, object *
 // checkRemaining returns what remains in the hosted cluster. With withCRD it returns an error instead if objects would
 // be lost that force does not permit to delete.
 func (i *Installer) checkRemaining(ctx context.Context, withCRD, force bool) ([]Remaining, error) {
-	objects, err := Settings{In: Management}.objects(Hosted)
+	objects, err := Settings{In: cluster.Management}.objects(cluster.Hosted)
 	if err != nil {
 		return nil, err
 	}
@@ -154,12 +157,12 @@ func (i *Installer) checkRemaining(ctx context.Context, withCRD, force bool) ([]
 		}
 		one := Remaining{Kind: object.GetKind(), Name: object.GetName()}
 		existing := newObject(object.GetAPIVersion(), one.Kind, "", one.Name)
-		err := i.Hosted.client.Get(ctx, client.ObjectKeyFromObject(existing), existing)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
+		exists, err := i.Hosted.Find(ctx, client.ObjectKeyFromObject(existing), existing)
 		if err != nil {
-			return nil, i.Hosted.explain(ctx, err, fmt.Sprintf("getting %s %s", one.Kind, one.Name))
+			return nil, err
+		}
+		if !exists {
+			continue
 		}
 		if one.Kind == "CustomResourceDefinition" {
 			if one.Objects, err = i.countObjects(ctx, object); err != nil {
@@ -188,8 +191,6 @@ func (i *Installer) countObjects(ctx context.Context, definition *unstructured.U
 	version, _ := first["name"].(string)
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"})
-	if err := i.Hosted.client.List(ctx, &list); err != nil {
-		return 0, i.Hosted.explain(ctx, err, "listing "+kind+" objects")
-	}
-	return len(list.Items), nil
+	err := i.Hosted.List(ctx, &list)
+	return len(list.Items), err
 }

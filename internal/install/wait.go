@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
@@ -24,11 +25,11 @@ const pollInterval = 500 * time.Millisecond
 // await repeats read until it returns "", and logs what it returns otherwise: what is awaited. It fails with remedy
 // after the timeout.
 func (i *Installer) await(
-	ctx context.Context, cluster *Cluster, remedy report.Remedy, read func(context.Context) (string, error),
+	ctx context.Context, in *cluster.Cluster, remedy report.Remedy, read func(context.Context) (string, error),
 ) error {
 	limited, cancel := context.WithTimeout(ctx, i.Timeout)
 	defer cancel()
-	last := fmt.Sprintf("the API server of the %s cluster responds", cluster.name)
+	last := fmt.Sprintf("the API server of the %s cluster responds", in.Place)
 	for {
 		awaited, err := read(limited)
 		switch {
@@ -38,7 +39,7 @@ func (i *Installer) await(
 			last = awaited
 			i.Log.Wait("waiting until "+awaited, "")
 		case limited.Err() == nil:
-			return cluster.explain(ctx, err, "waiting")
+			return err
 		}
 		if wait.Sleep(limited, pollInterval) == nil {
 			continue
@@ -56,7 +57,7 @@ func (i *Installer) awaitEstablished(ctx context.Context, name string) error {
 	definition := newObject("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", name)
 	remedy := report.Remedyf("oc --kubeconfig hosted.kubeconfig get crd %s -o yaml # the conditions name the cause", name)
 	return i.await(ctx, i.Hosted, remedy, func(ctx context.Context) (string, error) {
-		if err := i.Hosted.client.Get(ctx, client.ObjectKeyFromObject(definition), definition); err != nil {
+		if err := i.Hosted.Get(ctx, client.ObjectKeyFromObject(definition), definition); err != nil {
 			return "", err
 		}
 		conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions") // has always this type
@@ -71,17 +72,17 @@ func (i *Installer) awaitEstablished(ctx context.Context, name string) error {
 }
 
 // awaitAvailable waits until all replicas of the Deployment are available in their current configuration.
-func (i *Installer) awaitAvailable(ctx context.Context, cluster *Cluster) error {
+func (i *Installer) awaitAvailable(ctx context.Context, in *cluster.Cluster) error {
 	key := client.ObjectKey{Namespace: i.managementNamespace(), Name: controllerName}
 	kubeconfig := "management.kubeconfig"
-	if cluster == i.Hosted {
+	if in == i.Hosted {
 		kubeconfig = "hosted.kubeconfig"
 	}
 	remedy := report.Remedyf("oc --kubeconfig %s -n %s describe pods -l app.kubernetes.io/component=controller",
 		kubeconfig, key.Namespace)
-	return i.await(ctx, cluster, remedy, func(ctx context.Context) (string, error) {
+	return i.await(ctx, in, remedy, func(ctx context.Context) (string, error) {
 		var deployment appsv1.Deployment
-		if err := cluster.client.Get(ctx, key, &deployment); err != nil {
+		if err := in.Get(ctx, key, &deployment); err != nil {
 			return "", err
 		}
 		wanted, status := *deployment.Spec.Replicas, deployment.Status
@@ -89,9 +90,9 @@ func (i *Installer) awaitAvailable(ctx context.Context, cluster *Cluster) error 
 			status.AvailableReplicas == wanted && status.Replicas == wanted {
 			return "", nil
 		}
-		awaited := fmt.Sprintf("Deployment %s is available on the %s cluster: %d of %d replicas", key, cluster.name,
+		awaited := fmt.Sprintf("Deployment %s is available on the %s cluster: %d of %d replicas", key, in.Place,
 			min(status.AvailableReplicas, status.UpdatedReplicas), wanted)
-		if cause := podProblem(ctx, cluster, &deployment); cause != "" {
+		if cause := podProblem(ctx, in, &deployment); cause != "" {
 			awaited += "; " + cause
 		}
 		return awaited, nil
@@ -99,9 +100,9 @@ func (i *Installer) awaitAvailable(ctx context.Context, cluster *Cluster) error 
 }
 
 // podProblem returns why a pod of a Deployment does not run, or "" if no cause is known.
-func podProblem(ctx context.Context, cluster *Cluster, deployment *appsv1.Deployment) string {
+func podProblem(ctx context.Context, in client.Reader, deployment *appsv1.Deployment) string {
 	var pods corev1.PodList
-	err := cluster.client.List(ctx, &pods, client.InNamespace(deployment.Namespace),
+	err := in.List(ctx, &pods, client.InNamespace(deployment.Namespace),
 		client.MatchingLabels(deployment.Spec.Selector.MatchLabels))
 	if err != nil {
 		return "" // the pods only explain the wait

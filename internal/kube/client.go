@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -52,7 +51,6 @@ type Client struct {
 func NewClient(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = cmp.Or(config.UserAgent, "hcp-node-agent")
-	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return bodyLimiter{base} })
 	config.WarningHandler = rest.NoWarnings{} // the default handler prints to standard error
 	// clients back off themselves; the error of a limiter would hide the server's
 	config.QPS = -1

@@ -66,19 +66,19 @@ func (c *ServerClock) SkewNote(local time.Time) string {
 
 // explainExpiry distinguishes an expired server certificate from a wrong local
 // clock. To do so, it requests the time from the server.
-func (c *Conn) explainExpiry(ctx context.Context, e *transport.Error) *transport.Error {
-	if c.tls == nil {
-		return e
+func (e *Endpoint) explainExpiry(ctx context.Context, problem *transport.Error) *transport.Error {
+	if e.tls == nil {
+		return problem
 	}
-	date, err := c.fetchServerDate(ctx, e.Certificate)
+	date, err := e.fetchServerDate(ctx, problem.Certificate)
 	if err != nil {
 		// The time of an unverified server is not trusted.
-		if untrusted := transport.Classify(c.versionURL(), c.proxyURL(), err); untrusted.Certificate != nil {
+		if untrusted := transport.Classify(e.versionURL(), e.proxyURL(), err); untrusted.Certificate != nil {
 			return untrusted
 		}
-		return e
+		return problem
 	}
-	return expiryError(e, date, time.Now())
+	return expiryError(problem, date, time.Now())
 }
 
 // expiryError decides between an expired certificate and a wrong local clock, by the
@@ -100,19 +100,19 @@ func expiryError(e *transport.Error, date, local time.Time) *transport.Error {
 
 // fetchServerDate requests the current time from the server. The server is verified as
 // usual, but for a time at which certificate is valid; no credential is sent.
-func (c *Conn) fetchServerDate(ctx context.Context, certificate *x509.Certificate) (time.Time, error) {
-	verify := c.tls.Clone()
+func (e *Endpoint) fetchServerDate(ctx context.Context, certificate *x509.Certificate) (time.Time, error) {
+	verify := e.tls.Clone()
 	verify.Certificates, verify.GetClientCertificate = nil, nil
 	valid := certificate.NotBefore.Add(certificate.NotAfter.Sub(certificate.NotBefore) / 2)
 	verify.Time = func() time.Time { return valid }
 	client := &http.Client{Transport: &http.Transport{
-		Proxy:             http.ProxyURL(c.proxyURL()),
+		Proxy:             http.ProxyURL(e.proxyURL()),
 		TLSClientConfig:   verify,
 		DisableKeepAlives: true,
 	}}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.versionURL().String(), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, e.versionURL().String(), nil)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("requesting the time: %w", err)
 	}

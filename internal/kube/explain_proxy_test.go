@@ -80,7 +80,7 @@ func TestExplainProxy(t *testing.T) {
 			}
 		})
 	}
-	direct := &Conn{Server: "https://api.example.com", proxy: noProxy}
+	direct := &Endpoint{Server: "https://api.example.com", proxy: noProxy}
 	if got := direct.Explain(t.Context(), errors.New("Forbidden")); got.Kind != transport.Unreachable {
 		t.Errorf("without a proxy one is blamed: %+v", got)
 	}

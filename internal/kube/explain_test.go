@@ -133,7 +133,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestRetrySurvivesServerRestartAndEnds(t *testing.T) {
-	a := &Conn{Server: "https://api.example.com:6443", Clock: &ServerClock{}}
+	a := &Conn{Endpoint: Endpoint{Server: "https://api.example.com:6443", Clock: &ServerClock{}}}
 	var sink reporttest.Recorder
 	tries := 0
 	err := a.Retry(t.Context(), sink.Log(), "asking", func() error {

@@ -76,7 +76,7 @@ func TestFollowListsOnceAndResumesWatch(t *testing.T) {
 			return w, nil
 		},
 	}
-	a := &Conn{Server: "https://api.example.com:6443", Clock: &ServerClock{}}
+	a := &Conn{Endpoint: Endpoint{Server: "https://api.example.com:6443", Clock: &ServerClock{}}}
 	err := Follow(waittest.Context(t), a, report.Log{}, s, time.Hour, func(found map[string]*corev1.Node) (bool, error) {
 		var names []string
 		for name := range found {

@@ -11,120 +11,143 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const api = "/apis/hypershift.openshift.io/v1beta1"
-
-// The resources that are read, as in a Role.
+// The kinds that are read.
 const (
-	nodePools      = "nodepools.hypershift.openshift.io"
-	hostedClusters = "hostedclusters.hypershift.openshift.io"
+	nodePool      = "NodePool"
+	hostedCluster = "HostedCluster"
 )
+
+func kindOf(name string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "hypershift.openshift.io", Version: "v1beta1", Kind: name}
+}
+
+// get decodes an object of HyperShift into a value. The error is a NotFound error if the object does not exist.
+func get(ctx context.Context, management client.Reader, kind, namespace, name string, into any) error {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kindOf(kind))
+	if err := management.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object); err != nil {
+		return err
+	}
+	return decode(object, into)
+}
+
+func decode(object *unstructured.Unstructured, into any) error {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, into); err != nil {
+		return fmt.Errorf("decoding %s %s/%s: %w", object.GetKind(), object.GetNamespace(), object.GetName(), err)
+	}
+	return nil
+}
 
 // Get gathers the facts about a NodePool from the management cluster. It reads the NodePool, its HostedCluster, and two
 // Secrets of the hosted control plane, each by name. It fails if the NodePool does not exist; Facts.Evaluate reports
 // other missing objects.
-func Get(ctx context.Context, conn *kube.Conn, namespace, name string) (*Facts, error) {
-	f, err := GetObjects(ctx, conn, namespace, name)
+func Get(ctx context.Context, management client.Reader, namespace, name string) (*Facts, error) {
+	f, err := GetObjects(ctx, management, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	return f, f.GetSecrets(ctx, conn)
+	return f, f.GetSecrets(ctx, management)
 }
 
 // GetObjects gathers the facts about a NodePool that are not secret, as Get does.
-func GetObjects(ctx context.Context, conn *kube.Conn, namespace, name string) (*Facts, error) {
+func GetObjects(ctx context.Context, management client.Reader, namespace, name string) (*Facts, error) {
 	f := &Facts{}
-	err := conn.Client.GetJSON(ctx, &f.NodePool, api, "namespaces", namespace, "nodepools", name)
-	if kube.IsMissingObject(err) {
-		return nil, notFound(ctx, conn, namespace, name, nodePools)
+	err := get(ctx, management, nodePool, namespace, name, &f.NodePool)
+	if apierrors.IsNotFound(err) {
+		return nil, notFound(ctx, management, nodePool, namespace, name)
 	}
 	if err != nil {
-		return nil, explain(ctx, conn, err, nodePools, namespace)
+		return nil, err
 	}
 	cluster := &HostedCluster{}
-	err = conn.Client.GetJSON(ctx, cluster, api, "namespaces", namespace, "hostedclusters", f.NodePool.Spec.ClusterName)
-	switch {
-	case err == nil:
+	err = get(ctx, management, hostedCluster, namespace, f.NodePool.Spec.ClusterName, cluster)
+	if err == nil {
 		f.HostedCluster = cluster
-	case !kube.IsMissingObject(err):
-		return nil, explain(ctx, conn, err, hostedClusters, namespace)
 	}
-	return f, nil
+	return f, client.IgnoreNotFound(err)
 }
 
 // GetSecrets adds the user data and its token to the facts of GetObjects.
-func (f *Facts) GetSecrets(ctx context.Context, conn *kube.Conn) error {
-	secret, err := f.getSecret(ctx, conn, "user-data")
+func (f *Facts) GetSecrets(ctx context.Context, management client.Reader) error {
+	secret, err := f.getSecret(ctx, management, "user-data")
 	if err != nil {
 		return err
 	}
 	if secret != nil {
 		f.UserData = secret.Data["value"]
 	}
-	f.Token, err = f.getSecret(ctx, conn, "token")
+	f.Token, err = f.getSecret(ctx, management, "token")
 	return err
 }
 
 // getSecret returns a Secret of the NodePool's configuration, nil if it does not exist.
-func (f *Facts) getSecret(ctx context.Context, conn *kube.Conn, prefix string) (*corev1.Secret, error) {
+func (f *Facts) getSecret(ctx context.Context, management client.Reader, prefix string) (*corev1.Secret, error) {
 	name := f.secretName(prefix)
 	if name == "" {
 		return nil, nil //nolint:nilnil // HyperShift has not created it yet
 	}
-	secret, err := conn.Client.Secrets(f.controlPlaneNamespace()).Find(ctx, name)
+	secret := &corev1.Secret{}
+	err := management.Get(ctx, client.ObjectKey{Namespace: f.controlPlaneNamespace(), Name: name}, secret)
 	if err != nil {
-		return nil, explain(ctx, conn, err, "secrets", f.controlPlaneNamespace())
+		return nil, client.IgnoreNotFound(err)
 	}
 	return secret, nil
 }
 
 // List returns the NodePools of platform None of a HostedCluster, sorted by their names.
-func List(ctx context.Context, conn *kube.Conn, cluster types.NamespacedName) ([]NodePool, error) {
-	var list struct {
-		Items []NodePool `json:"items"`
+func List(ctx context.Context, management client.Reader, cluster types.NamespacedName) ([]NodePool, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kindOf(nodePool + "List"))
+	if err := management.List(ctx, list, client.InNamespace(cluster.Namespace)); err != nil {
+		return nil, err
 	}
-	if err := conn.Client.GetJSON(ctx, &list, api, "namespaces", cluster.Namespace, "nodepools"); err != nil {
-		return nil, explain(ctx, conn, err, nodePools, cluster.Namespace)
+	var pools []NodePool
+	for i := range list.Items {
+		var pool NodePool
+		if err := decode(&list.Items[i], &pool); err != nil {
+			return nil, err
+		}
+		if pool.Spec.ClusterName == cluster.Name && pool.Spec.Platform.Type == PlatformNone {
+			pools = append(pools, pool)
+		}
 	}
-	pools := slices.DeleteFunc(list.Items, func(pool NodePool) bool {
-		return pool.Spec.ClusterName != cluster.Name || pool.Spec.Platform.Type != PlatformNone
-	})
 	slices.SortFunc(pools, func(a, b NodePool) int { return strings.Compare(a.Name, b.Name) })
 	return pools, nil
 }
 
 // Names returns the names of the NodePools of a namespace, sorted.
-func Names(ctx context.Context, conn *kube.Conn, namespace string) ([]string, error) {
-	return listNames(ctx, conn, namespace, nodePools)
+func Names(ctx context.Context, management client.Reader, namespace string) ([]string, error) {
+	return listNames(ctx, management, nodePool, namespace)
 }
 
-// listNames returns the names of the objects of a resource in a namespace, sorted.
-func listNames(ctx context.Context, conn *kube.Conn, namespace, resource string) ([]string, error) {
-	var list metav1.PartialObjectMetadataList
-	plural, _, _ := strings.Cut(resource, ".")
-	if err := conn.Client.GetJSON(ctx, &list, api, "namespaces", namespace, plural); err != nil {
-		return nil, explain(ctx, conn, err, resource, namespace)
+// listNames returns the names of the objects of a kind in a namespace, sorted.
+func listNames(ctx context.Context, management client.Reader, kind, namespace string) ([]string, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kindOf(kind + "List"))
+	if err := management.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil, err
 	}
 	names := make([]string, 0, len(list.Items))
-	for _, object := range list.Items {
-		names = append(names, object.Name)
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
 	}
 	slices.Sort(names)
 	return names, nil
 }
 
 // notFound returns the error for an object that does not exist. It lists the others if the credential permits it.
-func notFound(ctx context.Context, conn *kube.Conn, namespace, name, resource string) error {
-	kind, remedy := "NodePool", report.Remedy("oc get nodepools -A # select the namespace with --namespace")
-	if resource == hostedClusters {
-		kind, remedy = "HostedCluster", "oc get hostedclusters -A # select the namespace with --namespace"
-	}
-	names, err := listNames(ctx, conn, namespace, resource)
+func notFound(ctx context.Context, management client.Reader, kind, namespace, name string) error {
+	remedy := report.Remedyf("oc get %ss -A # select the namespace with --namespace", strings.ToLower(kind))
+	names, err := listNames(ctx, management, kind, namespace)
 	switch {
 	case err != nil:
 		return report.Fail(report.Usage, remedy, "%s %s does not exist in namespace %s", kind, name, namespace)
@@ -134,31 +157,4 @@ func notFound(ctx context.Context, conn *kube.Conn, namespace, name, resource st
 	}
 	return report.Fail(report.Usage, remedy, "%s %s does not exist in namespace %s, which has: %s", kind, name, namespace,
 		strings.Join(names, ", "))
-}
-
-// explain returns the error of a request for a resource, with a remedy for its administrator.
-func explain(ctx context.Context, conn *kube.Conn, err error, resource, namespace string) error {
-	if apierrors.IsNotFound(err) {
-		return report.Fail(report.Refused,
-			"oc config get-contexts # select the management cluster with --context or --kubeconfig",
-			"%s is not a management cluster: it does not serve %s; the kubeconfig may be that of the hosted cluster",
-			conn.Server, resource)
-	}
-	return conn.RequestFailure(ctx, err, fmt.Sprintf("getting %s in namespace %s of %s", resource, namespace, conn.Server),
-		kube.Remedies{
-			Credential: "# log in to the management cluster again, for example with oc login",
-			Permission: report.Remedyf("# an administrator of the management cluster grants the permission to USER:\n"+
-				"oc -n %[1]s create role hcp-node-user-data --verb=get --resource=%[2]s\n"+
-				"oc -n %[1]s create rolebinding hcp-node-user-data --role=hcp-node-user-data --user=USER",
-				namespace, grant(resource)),
-			Other: report.Remedy("oc get --raw /readyz # prints whether the API server is ready"),
-		})
-}
-
-// grant returns the resources of a Role that permits a request. Both kinds are in the same namespace.
-func grant(resource string) string {
-	if resource == "secrets" {
-		return resource
-	}
-	return nodePools + "," + hostedClusters
 }

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -18,16 +21,13 @@ const kubeconfigKey = "kubeconfig"
 var ErrNotFound = errors.New("not found")
 
 // GetHostedCluster returns a HostedCluster of a management cluster.
-func GetHostedCluster(ctx context.Context, conn *kube.Conn, namespace, name string) (*HostedCluster, error) {
+func GetHostedCluster(ctx context.Context, management client.Reader, namespace, name string) (*HostedCluster, error) {
 	cluster := &HostedCluster{}
-	err := conn.Client.GetJSON(ctx, cluster, api, "namespaces", namespace, "hostedclusters", name)
-	if kube.IsMissingObject(err) {
-		return nil, notFoundError{notFound(ctx, conn, namespace, name, hostedClusters)}
+	err := get(ctx, management, hostedCluster, namespace, name, cluster)
+	if apierrors.IsNotFound(err) {
+		err = notFoundError{notFound(ctx, management, hostedCluster, namespace, name)}
 	}
-	if err != nil {
-		return nil, explain(ctx, conn, err, hostedClusters, namespace)
-	}
-	return cluster, nil
+	return cluster, err
 }
 
 // notFoundError is an error for an object that does not exist.
@@ -40,8 +40,8 @@ func (notFoundError) Is(target error) bool { return target == ErrNotFound }
 func (e notFoundError) Unwrap() error { return e.error }
 
 // HostedClusters returns the names of the HostedClusters of a namespace.
-func HostedClusters(ctx context.Context, conn *kube.Conn, namespace string) ([]string, error) {
-	return listNames(ctx, conn, namespace, hostedClusters)
+func HostedClusters(ctx context.Context, management client.Reader, namespace string) ([]string, error) {
+	return listNames(ctx, management, hostedCluster, namespace)
 }
 
 // CheckPlatform returns an error for a HostedCluster in which no host can ever be a node of platform None, because
@@ -59,7 +59,7 @@ func (h *HostedCluster) CheckPlatform() error {
 
 // GetKubeconfig returns the administrator's kubeconfig of the hosted cluster, which is a secret. It is in the Secret
 // that HyperShift names in the status of the HostedCluster.
-func (h *HostedCluster) GetKubeconfig(ctx context.Context, conn *kube.Conn) ([]byte, error) {
+func (h *HostedCluster) GetKubeconfig(ctx context.Context, management client.Reader) ([]byte, error) {
 	remedy := report.Remedyf("oc -n %s get hostedcluster %s -o jsonpath='{.status.kubeconfig.name}' # pass another "+
 		"kubeconfig with --hosted-kubeconfig", h.Namespace, h.Name)
 	if h.Status.Kubeconfig == nil || h.Status.Kubeconfig.Name == "" {
@@ -67,11 +67,12 @@ func (h *HostedCluster) GetKubeconfig(ctx context.Context, conn *kube.Conn) ([]b
 			h.Name)
 	}
 	name := h.Status.Kubeconfig.Name
-	secret, err := conn.Client.Secrets(h.Namespace).Find(ctx, name)
-	if err != nil {
-		return nil, explain(ctx, conn, err, "secrets", h.Namespace)
+	secret := &corev1.Secret{}
+	err := management.Get(ctx, client.ObjectKey{Namespace: h.Namespace, Name: name}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
 	}
-	if secret == nil || len(secret.Data[kubeconfigKey]) == 0 {
+	if len(secret.Data[kubeconfigKey]) == 0 {
 		return nil, report.Fail(report.Refused, remedy, "Secret %s in namespace %s does not exist or has no key %s", name,
 			h.Namespace, kubeconfigKey)
 	}

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
@@ -77,10 +77,10 @@ func newPublisherTest(t *testing.T, published ...client.Object) *publisherTest {
 	p.cluster.Status.IgnitionEndpoint = "ignition.example.com"
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
-	conn, err := kube.Connect(&rest.Config{Host: server.URL}, nil)
+	management, err := cluster.Open(cluster.Management, &rest.Config{Host: server.URL})
 	check(t, err)
 	p.Publisher = &Publisher{
-		Management: conn, Namespace: namespace, HostedCluster: "hosted.a", CredentialRemedy: remedy,
+		Management: management, Namespace: namespace, HostedCluster: "hosted.a", CredentialRemedy: remedy,
 		Hosted: p.hosted, Live: p.hosted, Events: p.recorder,
 		Log: funcr.NewJSON(func(line string) {
 			var one entry
@@ -115,9 +115,13 @@ func newPool(name string) *nodepool.NodePool {
 func (p *publisherTest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const api = "/apis/hypershift.openshift.io/v1beta1/namespaces/" + namespace + "/"
 	const secrets = "/api/v1/namespaces/" + controlPlane + "/secrets/"
-	objects := map[string]any{api + "nodepools": map[string]any{"items": p.pools}}
+	pools := []any{}
+	for _, pool := range p.pools {
+		pools = append(pools, p.withKind("NodePool", pool))
+	}
+	objects := map[string]any{api + "nodepools": p.withKind("NodePoolList", map[string]any{"items": pools})}
 	if p.cluster != nil {
-		objects[api+"hostedclusters/hosted.a"] = p.cluster
+		objects[api+"hostedclusters/hosted.a"] = p.withKind("HostedCluster", p.cluster)
 	}
 	kind := metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}
 	for _, pool := range p.pools {
@@ -143,6 +147,16 @@ func (p *publisherTest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := json.NewEncoder(w).Encode(object); err != nil {
 		p.Error(err)
 	}
+}
+
+// withKind returns an object of HyperShift in JSON.
+func (p *publisherTest) withKind(kind string, object any) map[string]any {
+	content, err := json.Marshal(object)
+	check(p.T, err)
+	fields := map[string]any{}
+	check(p.T, json.Unmarshal(content, &fields))
+	fields["apiVersion"], fields["kind"] = "hypershift.openshift.io/v1beta1", kind
+	return fields
 }
 
 // published returns the Secret of a NodePool in the hosted cluster, nil if it does not exist.

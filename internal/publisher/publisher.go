@@ -23,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -36,8 +35,8 @@ const maxProblemLength = 1000
 
 // Publisher publishes the user data of the NodePools of one HostedCluster.
 type Publisher struct {
-	Management       *kube.Conn
-	Namespace        string // of the NodePools
+	Management       client.Reader // explains its errors
+	Namespace        string        // of the NodePools
 	HostedCluster    string
 	CredentialRemedy report.Remedy // for a credential that the management cluster rejects, or that has no permission
 	Hosted           client.Client

@@ -215,8 +215,8 @@ func (c *clusters) checkDeleted(t *testing.T, r *running) {
 func (c *clusters) checkUnreachable(t *testing.T, r *running) {
 	before := len(r.all(""))
 	c.proxy.SetCut(true)
-	last := r.await(t, "", "newer user data is not published: getting hostedclusters.hypershift.openshift.io in "+
-		"namespace clusters of "+c.proxy.Server())
+	last := r.await(t, "", "newer user data is not published: getting HostedCluster clusters/hosted.a on the "+
+		"management cluster "+c.proxy.Server())
 	if last.Error == "" || c.published(t, "workers") == nil {
 		t.Errorf("%+v", last)
 	}
@@ -274,7 +274,7 @@ func (c *clusters) checkRejected(t *testing.T, r *running) {
 	const rejected = "the credential of the kubeconfig is rejected (HTTP 401)"
 	check(t, c.management.Delete(t.Context(), account))
 	// The first request of a round. It can be a later one that was rejected first.
-	last := r.await(t, "", "getting hostedclusters.hypershift.openshift.io in namespace clusters of "+c.proxy.Server()+
+	last := r.await(t, "", "getting HostedCluster clusters/hosted.a on the management cluster "+c.proxy.Server()+
 		": "+rejected)
 	r.awaitRounds(t)
 	logged := slices.DeleteFunc(r.all(""), func(one entry) bool { return one.Error != last.Error })

@@ -20,8 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
@@ -42,10 +41,10 @@ func (c *clusters) start(t *testing.T, config *rest.Config, hostedCluster string
 	check(t, err)
 	config = rest.CopyConfig(config)
 	config.Wrap(r.countRounds)
-	conn, err := kube.Connect(config, kubetest.NoProxy)
+	management, err := cluster.Open(cluster.Management, config)
 	check(t, err)
 	p := &Publisher{
-		Management: conn, Namespace: namespace, HostedCluster: hostedCluster, CredentialRemedy: remedy,
+		Management: management, Namespace: namespace, HostedCluster: hostedCluster, CredentialRemedy: remedy,
 		Hosted: m.GetClient(), Live: m.GetAPIReader(), Events: m.GetEventRecorder("test"),
 		Log: funcr.NewJSON(r.log, funcr.Options{}), Interval: 100 * time.Millisecond,
 		Record: func(nodePool string, at time.Time) {

@@ -96,6 +96,8 @@ func schemaOf(of reflect.Type) Schema {
 	case of.Implements(reflect.TypeFor[Enum]()):
 		values, _ := reflect.Zero(of).Interface().(Enum)
 		return Schema{"type": "string", "enum": values.Enum()}
+	case isAPIObject(of):
+		return Schema{"type": "object", "required": []string{"metadata"}}
 	case of == reflect.TypeFor[time.Time]():
 		return Schema{"type": "string", "format": "date-time"}
 	case of.Implements(reflect.TypeFor[json.Marshaler]()), of.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
@@ -121,6 +123,15 @@ func schemaOf(of reflect.Type) Schema {
 		return Schema{"type": []string{"array", "boolean", "number", "object", "string"}}
 	}
 	return Schema{"type": "integer"}
+}
+
+// isAPIObject reports whether a type is a kind of the Kubernetes API, whose schema the API server publishes.
+func isAPIObject(of reflect.Type) bool {
+	if of.Kind() != reflect.Struct {
+		return false
+	}
+	meta, hasMeta := of.FieldByName("ObjectMeta")
+	return hasMeta && meta.Type.PkgPath() == "k8s.io/apimachinery/pkg/apis/meta/v1"
 }
 
 // Closed returns a schema that rejects unknown fields at all levels: for files that users

@@ -16,6 +16,7 @@ import (
 
 	"github.com/godbus/dbus/v5"
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
@@ -175,6 +176,9 @@ func fillFields(value reflect.Value, full bool) {
 		switch {
 		case full && value.Type() == reflect.TypeFor[time.Time]():
 			value.Set(reflect.ValueOf(time.Unix(1795219200, 0).UTC()))
+			return
+		case value.Type() == reflect.TypeFor[metav1.ObjectMeta](): // its schema is that of the API server
+			value.FieldByName("Name").SetString("a")
 			return
 		case full && value.Type() == reflect.TypeFor[dbus.Variant]():
 			value.Set(reflect.ValueOf(dbus.MakeVariant("a")))

@@ -56,14 +56,18 @@ func (r ClientRequest) Submit(t *testing.T) string {
 // ServingRequest is the serving CSR of a node.
 type ServingRequest struct {
 	Client    kubernetes.Interface // nil: that of the node
+	Key       *ecdsa.PrivateKey    // nil: a new one
 	Node      string
 	Names     []string // nil: that of the node
 	Addresses []string
 }
 
-// Submit submits the CSR with a new key and returns its name.
+// Submit submits the CSR and returns its name.
 func (r ServingRequest) Submit(t *testing.T) string {
 	t.Helper()
+	if r.Key == nil {
+		r.Key = certtest.NewKey(t)
+	}
 	if r.Client == nil {
 		r.Client = NodeClient(t, r.Node)
 	}
@@ -77,7 +81,7 @@ func (r ServingRequest) Submit(t *testing.T) string {
 	return create(t, r.Client, &kube.CSR{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
-			Request:    encode(t, certtest.NewKey(t), Subject(r.Node), r.Names, addresses...),
+			Request:    encode(t, r.Key, Subject(r.Node), r.Names, addresses...),
 			SignerName: certificatesv1.KubeletServingSignerName,
 			Usages:     []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
 		},

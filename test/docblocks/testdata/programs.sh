@@ -67,6 +67,9 @@ hcp-node-admin() {
     'approve '* | 'describe '*)
       check_options hcp-node-admin "$@"
       not_run 'the node is an example' ;;
+    'nodes '*--wait*)
+      check_options hcp-node-admin "$@"
+      not_run 'the nodes are examples' ;;
     'upgrade '*)
       check_options hcp-node-admin "$@"
       not_run 'no node of the NodePool is enrolled; TestControlPlaneFleet runs it' ;;

@@ -2,7 +2,7 @@
 
 //go:build controlplane
 
-package approver
+package approve
 
 import (
 	"testing"
@@ -12,20 +12,20 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 // CSRs of kubelets are listed in one page, and CSRs of the maximum size in small pages. Each CSR
 // is listed exactly once.
 func TestControlPlaneListsInPagesThatFitMemory(t *testing.T) {
-	s := newTestCluster(t)
+	hosted := openHosted(t, kubetest.Plane.Kubeconfig)
 	want := map[string]bool{}
 	for range 3 * csrPageSizeSmall {
 		want[csrtest.ClientRequest{Client: csrtest.Bootstrapper(t), Key: certtest.NewKey(t), Node: "paged"}.Submit(t)] = true
 	}
 	list := func() (pages int) {
 		found := map[string]int{}
-		a := s.newApprover()
-		err := a.eachPage(t.Context(), certificatesv1.KubeAPIServerClientKubeletSignerName, func(page []kube.CSR) {
+		err := eachPage(t.Context(), hosted, certificatesv1.KubeAPIServerClientKubeletSignerName, func(page []kube.CSR) {
 			pages++
 			for n := range page {
 				found[page[n].Name]++
