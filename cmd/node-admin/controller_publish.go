@@ -57,8 +57,9 @@ func (o *publishFlags) addPublisher(p *cli.Printer, m manager.Manager, isHostedA
 		return err
 	}
 	return m.Add(&publisher.Publisher{
-		Management: management, Namespace: o.namespace, HostedCluster: o.hostedCluster, CredentialRemedy: o.credentialRemedy(),
-		Hosted: m.GetClient(), Live: m.GetAPIReader(), Events: m.GetEventRecorder(controller.EventSource),
+		Management: management, Namespace: o.namespace, HostedCluster: o.hostedCluster,
+		CredentialRemedy: o.credentialRemedy(),
+		Hosted:           m.GetClient(), Live: m.GetAPIReader(), Events: m.GetEventRecorder(controller.EventSource),
 		Log: m.GetLogger().WithName("publisher"), Record: controller.RecordPublished, Interval: publisher.Interval,
 	})
 }

@@ -41,7 +41,8 @@ func (c *bothClusters) checkRefusals(t *testing.T) {
 		},
 		"no permission for the Secret": {
 			"hosted.a --kubeconfig " + c.kubeconfig(t, "reader", nil),
-			report.CredentialRefused, "getting Secret clusters/hosted.a-admin-kubeconfig on the management cluster https://ADDRESS: no permission: ",
+			report.CredentialRefused, "getting Secret clusters/hosted.a-admin-kubeconfig on the management " +
+				"cluster https://ADDRESS: no permission: ",
 		},
 		"unreachable management cluster": {
 			"hosted.a --kubeconfig " + unreachable, report.Failed,

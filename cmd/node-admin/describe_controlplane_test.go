@@ -92,7 +92,7 @@ func (h *hostedCluster) checkDescription(t *testing.T, client string) {
 			reasons = append(reasons, event["reason"].(string))
 		}
 	}
-	if document["kind"] != "NodeDescription" || len(csrs) != 2 || strings.Contains(out, `\u001b`) ||
+	if document["kind"] != "NodeDescription" || len(csrs) != 2 || strings.ContainsAny(out, "\x1b\u009b\u202e") ||
 		!slices.Equal(reasons, []string{"Rebooted", "NodeFailed"}) || !strings.Contains(out, client) {
 		t.Errorf("the document is %s", out)
 	}

@@ -96,7 +96,9 @@ func (o *enrollOptions) hostedConfig(
 
 // checkSameCluster fails if a kubeconfig is not that of the NodePool's hosted cluster. It permits the kubeconfig if
 // that in the status of the HostedCluster cannot be read: the NodePool is then not compared.
-func checkSameCluster(ctx context.Context, config *rest.Config, management *cluster.Cluster, facts *nodepool.Facts) error {
+func checkSameCluster(
+	ctx context.Context, config *rest.Config, management *cluster.Cluster, facts *nodepool.Facts,
+) error {
 	kubeconfig, err := facts.HostedCluster.GetKubeconfig(ctx, management)
 	if err != nil {
 		return nil //nolint:nilerr // the credential may not read Secrets
@@ -122,7 +124,8 @@ func checkSameCluster(ctx context.Context, config *rest.Config, management *clus
 // addUserData adds the current user data of the NodePool to the options if the hosts need it: for Ignition always, and
 // for other inputs at the first boot if the hosted cluster does not have it. It returns findings about the user data.
 func (o *enrollOptions) addUserData(
-	ctx context.Context, hosted enroll.Cluster, management *cluster.Cluster, facts *nodepool.Facts, options *enroll.Options,
+	ctx context.Context, hosted enroll.Cluster, management *cluster.Cluster, facts *nodepool.Facts,
+	options *enroll.Options,
 ) ([]report.Finding, error) {
 	if options.UserData != nil {
 		return nil, nil

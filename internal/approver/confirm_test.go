@@ -83,8 +83,8 @@ func TestConfirm(t *testing.T) {
 
 func TestCheckFingerprint(t *testing.T) {
 	for text, isValid := range map[string]bool{
-		"SHA256:" + strings.Repeat("0a", 32): true, "SHA256:" + strings.Repeat("0A", 32): false, "SHA256:0a": false, "": false,
-		strings.Repeat("0a", 32): false, "SHA256:" + strings.Repeat("0a", 32) + "\n": false,
+		"SHA256:" + strings.Repeat("0a", 32): true, "SHA256:" + strings.Repeat("0A", 32): false, "SHA256:0a": false,
+		"": false, strings.Repeat("0a", 32): false, "SHA256:" + strings.Repeat("0a", 32) + "\n": false,
 	} {
 		if err := CheckFingerprint(text); (err == nil) != isValid {
 			t.Errorf("%q: %v", text, err)

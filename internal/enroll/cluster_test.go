@@ -35,7 +35,7 @@ func TestConnectRefuses(t *testing.T) {
 			apitest.HyperShift, nil, nil, report.Refused, " is a management cluster, which serves hypershift.openshift.io; ",
 		},
 		"without the API": {
-			"", nil, nil, report.Refused, " does not serve hcp-node-agent.io/v1alpha1: the API of NodeEnrollments is not installed",
+			"", nil, nil, report.Refused, " does not serve hcp-node-agent.io/v1alpha1: the API of NodeEnrollments is not ",
 		},
 		"rejected credential": {
 			apitest.Enrollments, apierrors.NewUnauthorized(""), nil, report.CredentialRefused, "is rejected (HTTP 401)",

@@ -155,10 +155,10 @@ func TestEnrollResumes(t *testing.T) {
 		hasFile      bool
 		hasObject    bool
 	}{
-		"reading":        {http.MethodGet, "/nodeenrollments", "listing NodeEnrollments on the hosted cluster ", false, false},
+		"reading":        {http.MethodGet, "/nodeenrollments", "listing NodeEnrollments on ", false, false},
 		"NodeEnrollment": {http.MethodPost, "/nodeenrollments", "creating NodeEnrollment worker-1 on ", true, false},
-		"ServiceAccount": {http.MethodPost, "/serviceaccounts", "creating ServiceAccount hcp-node-admin/node-worker-1 ", true, true},
-		"token":          {http.MethodPost, "/token", "creating the token of ServiceAccount hcp-node-admin/node-worker-1 ", true, true},
+		"ServiceAccount": {http.MethodPost, "/serviceaccounts", "creating ServiceAccount hcp-node-admin/node-", true, true},
+		"token":          {http.MethodPost, "/token", "creating the token of ServiceAccount ", true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := startHostedCluster(t)

@@ -51,9 +51,15 @@ func TestNext(t *testing.T) {
 		in   Description
 		want []string
 	}{
-		"ready":          {Description{Enrollment: enrolled("Ready", "a", "", later), Node: node}, nil},
-		"token not used": {Description{Enrollment: enrolled("", "", "", later)}, []string{"no host has used the join token, which is valid until 2026-11-27T13:00:00Z"}},
-		"token expired":  {Description{Enrollment: enrolled("", "", "", before)}, []string{"the join token has expired, and no host has used it"}},
+		"ready": {Description{Enrollment: enrolled("Ready", "a", "", later), Node: node}, nil},
+		"token not used": {
+			Description{Enrollment: enrolled("", "", "", later)},
+			[]string{"no host has used the join token, which is valid until 2026-11-27T13:00:00Z"},
+		},
+		"token expired": {
+			Description{Enrollment: enrolled("", "", "", before)},
+			[]string{"the join token has expired, and no host has used it"},
+		},
 		"expired, approved by hand": {
 			Description{Enrollment: enrolled("Ready", "", "", before), Node: node}, nil,
 		},
@@ -81,7 +87,8 @@ func TestNext(t *testing.T) {
 		},
 		"Ready, with a problem on the host": {
 			Description{
-				Enrollment: enrolled("Ready", "a", "", later), Node: reporting(node, "Degraded", "registry r rejects the pull secret"),
+				Enrollment: enrolled("Ready", "a", "", later),
+				Node:       reporting(node, "Degraded", "registry r rejects the pull secret"),
 			},
 			[]string{"the agent reports: registry r rejects the pull secret"},
 		},

@@ -67,11 +67,15 @@ func (c Client) readRemovable(ctx context.Context, names []string) ([]removable,
 		one := removable{name: name}
 		one.enrollment.SetGroupVersionKind(enrollmentKind())
 		one.account.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceAccount"))
-		account := client.ObjectKey{Namespace: v1alpha1.Namespace, Name: v1alpha1.ServiceAccount(name)}
-		for object, key := range map[client.Object]client.ObjectKey{
-			&one.enrollment: {Name: name}, &one.account: account, &one.node: {Name: name},
+		for _, read := range []struct {
+			key    client.ObjectKey
+			object client.Object
+		}{
+			{client.ObjectKey{Name: name}, &one.enrollment},
+			{client.ObjectKey{Namespace: v1alpha1.Namespace, Name: v1alpha1.ServiceAccount(name)}, &one.account},
+			{client.ObjectKey{Name: name}, &one.node},
 		} {
-			if _, err := c.Find(ctx, key, object); err != nil {
+			if _, err := c.Find(ctx, read.key, read.object); err != nil {
 				return nil, err
 			}
 		}

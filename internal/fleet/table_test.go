@@ -125,7 +125,8 @@ func TestWait(t *testing.T) {
 		t.Fatalf("%+v, %v", nodes, err)
 	}
 	for _, want := range []string{
-		"waiting until 3 nodes are Ready: 1 Failed, 1 Pending, 1 Ready", "restarting", "waiting until 3 nodes are Ready: 2 Ready, 1 Failed",
+		"waiting until 3 nodes are Ready: 1 Failed, 1 Pending, 1 Ready", "restarting",
+		"waiting until 3 nodes are Ready: 2 Ready, 1 Failed",
 	} {
 		if !strings.Contains(recorded.Text(), want) {
 			t.Errorf("%q is not logged: %s", want, recorded.Text())

@@ -3,12 +3,13 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // APIVersion is the API version of every JSON document and of the configuration file.
@@ -89,13 +90,15 @@ func WriteJSON(w io.Writer, document any) error { return encode(w, document, "  
 func WriteJSONLine(w io.Writer, document any) error { return encode(w, document, "") }
 
 func encode(w io.Writer, document any, indent string) error {
-	encoder := json.NewEncoder(w)
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
 	encoder.SetIndent("", indent)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(schema.WithoutNull(document)); err != nil {
-		return fmt.Errorf("writing JSON document: %w", err)
+	err := encoder.Encode(schema.WithoutNull(document))
+	if err == nil {
+		_, err = w.Write(escapeJSON(encoded.Bytes()))
 	}
-	return nil
+	return wrap.Errorf(err, "writing JSON document")
 }
 
 // CommandResult contains the last fields of a document: the result of its command.

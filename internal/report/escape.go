@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -36,6 +37,22 @@ func Escape(text string) string {
 // needsEscape reports whether a terminal could interpret a character instead of printing it.
 func needsEscape(letter rune) bool {
 	return letter != '\n' && letter != '\t' && !strconv.IsPrint(letter)
+}
+
+// escapeJSON returns JSON with the same values, in which non-printable characters are escaped: encoding/json escapes only
+// some of those that can control a terminal.
+func escapeJSON(encoded []byte) []byte {
+	escaped := make([]byte, 0, len(encoded))
+	for _, letter := range string(encoded) {
+		if !needsEscape(letter) {
+			escaped = utf8.AppendRune(escaped, letter)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{letter}) {
+			escaped = fmt.Appendf(escaped, `\u%04x`, unit)
+		}
+	}
+	return escaped
 }
 
 // EscapeLine is Escape for a name, which must not contain line feeds.

@@ -4,6 +4,7 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -74,6 +75,23 @@ func TestEventsCannotControlTerminal(t *testing.T) {
 	log.Emit(Event{Kind: Note, Message: evil, Remedy: "run " + evil})
 	if sent != `a\x1b[2Jb\rc\u202e`+"\n"+`run a\x1b[2Jb\rc\u202e` {
 		t.Errorf("the journal gets %q", sent)
+	}
+}
+
+// A document for a terminal contains no character that controls it, and the same values.
+func TestJSONCannotControlTerminal(t *testing.T) {
+	const hostile = "\x1b[2J\x7f\u009b2J\u202e\u2028\U000e0001 Grüße <&> “…”"
+	var out bytes.Buffer
+	if err := WriteJSON(&out, map[string]string{"a": hostile}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(out.String(), "\x1b\x7f\u009b\u202e\u2028\U000e0001") ||
+		!strings.Contains(out.String(), "Grüße <&> “…”") {
+		t.Errorf("%q", out.String())
+	}
+	var read map[string]string
+	if err := json.Unmarshal(out.Bytes(), &read); err != nil || read["a"] != hostile {
+		t.Errorf("%v, %q", err, read["a"])
 	}
 }
 

@@ -24,8 +24,8 @@ import (
 // approvalHeading precedes the approval in the recording.
 const approvalHeading = "# meanwhile, where the cluster is administered:"
 
-// approve approves the two CSRs of the node on this host as an administrator does, by the fingerprints of their keys. It
-// returns the commands and their output, with the line ends of a terminal.
+// approve approves the two CSRs of the node on this host as an administrator does, by the fingerprints of their keys.
+// It returns the commands and their output, with the line ends of a terminal.
 func approve(ctx context.Context, s *testenv.Environment) (string, error) {
 	text := approvalHeading + "\n"
 	for _, signer := range []string{
@@ -49,8 +49,8 @@ func approve(ctx context.Context, s *testenv.Environment) (string, error) {
 	return strings.ReplaceAll(text, "\n", "\r\n"), nil
 }
 
-// awaitFingerprint waits for the CSR of the node for a signer and returns the fingerprint of its key. join prints that of
-// the client CSR too, abbreviated on a terminal.
+// awaitFingerprint waits for the CSR of the node for a signer and returns the fingerprint of its key. join prints that
+// of the client CSR too, abbreviated on a terminal.
 func awaitFingerprint(ctx context.Context, s *testenv.Environment, signer string) (string, error) {
 	for {
 		list, err := s.Client.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{})

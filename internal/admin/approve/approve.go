@@ -95,7 +95,9 @@ func sortByTime(all []*kube.CSR) {
 
 // Approve approves the pending CSRs of a node whose key has a fingerprint, and returns them, or those that are approved
 // already. It approves none that breaks a rule. It uses no enrollment: the administrator has compared the fingerprint.
-func Approve(ctx context.Context, c *cluster.Cluster, node, fingerprint string) (approved []approver.Review, err error) {
+func Approve(
+	ctx context.Context, c *cluster.Cluster, node, fingerprint string,
+) (approved []approver.Review, err error) {
 	if err := approver.CheckFingerprint(fingerprint); err != nil {
 		return nil, report.Fail(report.Usage, "journalctl -u hcp-node-agent # on the node; or read the output of join",
 			"%w", err)

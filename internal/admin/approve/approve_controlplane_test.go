@@ -66,7 +66,8 @@ func TestControlPlaneApproveClientCSR(t *testing.T) {
 	misused := copied("a-copy", certificatesv1.UsageServerAuth)
 	_, err = Approve(t.Context(), hosted, "hand", fingerprint)
 	checkRefused(t, err, "CSR a-copy must not be approved: invalid usages: found", misused)
-	own, renamed := copied("node-csr-hand", certificatesv1.UsageClientAuth), copied("z-copy", certificatesv1.UsageClientAuth)
+	own := copied("node-csr-hand", certificatesv1.UsageClientAuth)
+	renamed := copied("z-copy", certificatesv1.UsageClientAuth)
 	for range 2 { // the second call finds the CSRs approved
 		approved, err := Approve(t.Context(), hosted, "hand", fingerprint)
 		if err != nil || len(approved) != 2 || csrtest.Conditions(t, own) != isApproved ||

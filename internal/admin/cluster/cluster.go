@@ -91,8 +91,8 @@ func Open(place Place, config *rest.Config) (*Cluster, error) {
 
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	utilruntime.Must(errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), certificatesv1.AddToScheme(scheme),
-		authenticationv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
+	utilruntime.Must(errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme),
+		certificatesv1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
 	return scheme
 }
 
@@ -125,7 +125,8 @@ func newMapper() meta.RESTMapper {
 	return mapper
 }
 
-// CAHashes returns the hashes of the CAs that identify the cluster in enrollments. It fails if the kubeconfig has no CA.
+// CAHashes returns the hashes of the CAs that identify the cluster in enrollments. It fails if the kubeconfig has no
+// CA.
 func (c *Cluster) CAHashes() ([]enrollment.Hash, error) { return hashCAs(c.CA) }
 
 // Find reads an object. It returns false if the object does not exist.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -87,7 +86,8 @@ func (c *Cluster) Explain(ctx context.Context, err error, r Request) error {
 	case apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err), apierrors.IsConflict(err):
 		return report.Fail(report.Failed, "", "%s: %w", doing, err)
 	}
-	return report.Fail(report.Failed, "oc get --raw /readyz # prints whether the API server is ready", "%s: %w", doing, err)
+	return report.Fail(report.Failed, "oc get --raw /readyz # prints whether the API server is ready", "%s: %w", doing,
+		err)
 }
 
 // notServed returns the error for a kind that the cluster does not serve. It is no NotFound error.
@@ -127,9 +127,8 @@ var missingRight = regexp.MustCompile(
 
 // isHost reports whether a user is a node, a host that becomes one, or unknown.
 func isHost(user string) bool {
-	return slices.ContainsFunc([]string{"system:node:", "system:bootstrap:", "system:anonymous"}, func(prefix string) bool {
-		return strings.HasPrefix(user, prefix)
-	}) || strings.HasSuffix(user, ":node-bootstrapper")
+	return strings.HasPrefix(user, "system:node:") || strings.HasPrefix(user, "system:bootstrap:") ||
+		user == "system:anonymous" || strings.HasSuffix(user, ":node-bootstrapper")
 }
 
 // grantRemedy returns the commands that grant the right that a request lacks to its user. It suggests no right for a

@@ -148,7 +148,8 @@ func TestExplain(t *testing.T) {
 			apierrors.NewAlreadyExists(resource, "a"), report.Failed, "already exists", nil, apierrors.IsAlreadyExists,
 		},
 		"422": {
-			apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "a", nil), report.Usage, ": Secret \"a\" is invalid", nil, nil,
+			apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "a", nil), report.Usage, `: Secret "a" is invalid`, nil,
+			nil,
 		},
 		"503": {
 			apierrors.NewServiceUnavailable("etcd is down"), report.Failed, ": etcd is down",
@@ -184,8 +185,8 @@ func TestExplainKindsThatAreNotServed(t *testing.T) {
 		want, remedy string
 	}{
 		"enrollment":         {Hosted, enrollment, "the API of NodeEnrollments is not installed", "-k deploy/hosted-base"},
-		"NodePool":           {Management, pool, "it does not serve nodepools.hypershift.openshift.io; the kubeconfig may", "oc config"},
-		"in another cluster": {Hosted, pool, server + " does not serve nodepools.hypershift.openshift.io", "oc api-resources"},
+		"NodePool":           {Management, pool, "does not serve nodepools.hypershift.openshift.io; the", "oc config"},
+		"in another cluster": {Hosted, pool, server + " does not serve nodepools.hypershift", "oc api-resources"},
 	} {
 		for _, cause := range []error{notFound, unknown} {
 			err := failing(test.place, nil).Explain(t.Context(), cause, test.request)
@@ -199,9 +200,11 @@ func TestExplainKindsThatAreNotServed(t *testing.T) {
 
 // The remedy grants the right that is missing to the user of the request.
 func TestGrantRemedy(t *testing.T) {
+	const grants = "# an administrator of the hosted cluster grants the permission:\n"
 	const administrator = "# use the kubeconfig of an administrator of the hosted cluster:\n" + kube.AdminKubeconfigCommand
 	for text, want := range map[string]string{
-		`User "alice" cannot get resource "nodepools" in API group "hypershift.openshift.io" in the namespace "clusters"`: "# an administrator of the hosted cluster grants the permission:\n" +
+		`User "alice" cannot get resource "nodepools" in API group "hypershift.openshift.io" in the namespace ` +
+			`"clusters"`: grants +
 			"oc -n clusters create role hcp-node-get-nodepools --verb=get " +
 			"--resource=nodepools.hypershift.openshift.io,hostedclusters.hypershift.openshift.io\n" +
 			"oc -n clusters create rolebinding hcp-node-get-nodepools --role=hcp-node-get-nodepools --user=alice",
@@ -211,11 +214,11 @@ func TestGrantRemedy(t *testing.T) {
 			`API group "" at the cluster scope`: administrator,
 		`User "system:node:worker-1" cannot list resource "nodes" in API group "" at the cluster scope`: administrator,
 		`User "system:serviceaccount:a:b" cannot list resource "nodeenrollments" in API group "hcp-node-agent.io" at the ` +
-			`cluster scope`: "# an administrator of the hosted cluster grants the permission:\n" +
+			`cluster scope`: grants +
 			"oc create clusterrole hcp-node-list-nodeenrollments --verb=list --resource=nodeenrollments.hcp-node-agent.io\n" +
 			"oc create clusterrolebinding hcp-node-list-nodeenrollments --clusterrole=hcp-node-list-nodeenrollments " +
 			"--user=system:serviceaccount:a:b",
-		`User "a'; rm -rf /" cannot list resource "nodes" in API group "" at the cluster scope`: "# an administrator of the hosted cluster grants the permission:\n" +
+		`User "a'; rm -rf /" cannot list resource "nodes" in API group "" at the cluster scope`: grants +
 			"oc create clusterrole hcp-node-list-nodes --verb=list --resource=nodes\n" +
 			"oc create clusterrolebinding hcp-node-list-nodes --clusterrole=hcp-node-list-nodes --user=" +
 			report.ShellWord(`a'; rm -rf /`),
@@ -236,7 +239,7 @@ func TestExplainOnce(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	err := c.Explain(ctx, context.Canceled, Request{Verb: "list", Kind: "Node"})
-	if report.CodeOf(err) != report.Interrupted || !strings.HasPrefix(err.Error(), "listing Nodes on the hosted cluster ") {
+	if report.CodeOf(err) != report.Interrupted || !strings.HasPrefix(err.Error(), "listing Nodes on the hosted ") {
 		t.Errorf("code %d, %v", report.CodeOf(err), err)
 	}
 }
