@@ -59,7 +59,8 @@ func TestConfirm(t *testing.T) {
 			[]*kube.CSR{serving.csr(t), moved.csr(t)}, absent, 0, "", "the same key, but different addresses",
 		},
 		"serving, with other addresses than approved": {
-			[]*kube.CSR{withCondition(serving.csr(t), certificatesv1.CertificateApproved), moved.csr(t)}, absent, 0, "",
+			[]*kube.CSR{withCondition(serving.csr(t), certificatesv1.CertificateApproved), moved.csr(t)},
+			absent, 0, "",
 			"the same key, but different addresses",
 		},
 		"serving, with the key of the client": {[]*kube.CSR{own, serving.csr(t)}, absent, 0, "", "the same key"},

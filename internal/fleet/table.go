@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -210,7 +211,7 @@ func (n *Nodes) without(phase string) []string {
 
 // waitError returns the error of a wait that ctx has ended. n is nil if nothing was listed.
 func (n *Nodes) waitError(ctx context.Context, phase string) error {
-	if ctx.Err() != context.DeadlineExceeded { //nolint:errorlint // it is never wrapped
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return report.Fail(report.Interrupted, "", "interrupted")
 	}
 	if n == nil {

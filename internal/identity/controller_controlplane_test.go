@@ -126,9 +126,9 @@ func enroll(t *testing.T, node string) func(crypto.PublicKey) (map[string]string
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := enrollment.CAHashes(ca)
+	hashes, err := enrollment.CAHashes(ca)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(key crypto.PublicKey) (map[string]string, error) { return token.Sign(cluster, key) }
+	return func(key crypto.PublicKey) (map[string]string, error) { return token.Sign(hashes, key) }
 }

@@ -39,8 +39,8 @@ func needsEscape(letter rune) bool {
 	return letter != '\n' && letter != '\t' && !strconv.IsPrint(letter)
 }
 
-// escapeJSON returns JSON with the same values, in which non-printable characters are escaped: encoding/json escapes only
-// some of those that can control a terminal.
+// escapeJSON returns JSON with the same values, in which non-printable characters are escaped: encoding/json escapes
+// only some of those that can control a terminal.
 func escapeJSON(encoded []byte) []byte {
 	escaped := make([]byte, 0, len(encoded))
 	for _, letter := range string(encoded) {

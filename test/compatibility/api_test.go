@@ -22,8 +22,8 @@ import (
 // apiFile contains the fields of the API of a release, a line for each.
 const apiFile = "api.txt"
 
-// A field of the API that was released remains, with the same type and rules. A change is seen here first; the fields of
-// the release that is being prepared are written with -update.
+// A field of the API that was released remains, with the same type and rules. A change is seen here first; the fields
+// of the release that is being prepared are written with -update.
 func TestFormatOfTheAPI(t *testing.T) {
 	fields := apiFields(t)
 	if IsUpdate() {

@@ -123,21 +123,25 @@ func TestExplain(t *testing.T) {
 	}{
 		"401": {
 			apierrors.NewUnauthorized(""), report.CredentialRefused, ": the credential of the kubeconfig is rejected (HTTP 401)",
-			map[Place]string{Hosted: kube.AdminKubeconfigCommand, Management: "# log in to the management cluster again"}, nil,
+			map[Place]string{Hosted: kube.AdminKubeconfigCommand, Management: "# log in to the management cluster again"},
+			nil,
 		},
 		"403": {
 			forbidden(`User "alice" cannot list resource "nodes" in API group "" at the cluster scope`),
-			report.CredentialRefused, ": no permission: ", map[Place]string{
+			report.CredentialRefused, ": no permission: ",
+			map[Place]string{
 				Hosted:     "oc create clusterrole hcp-node-list-nodes --verb=list --resource=nodes\n",
 				Management: "--clusterrole=hcp-node-list-nodes --user=alice",
-			}, apierrors.IsForbidden,
+			},
+			apierrors.IsForbidden,
 		},
 		"another 403": {
 			forbidden("user not permitted to approve requests with signerName"), report.CredentialRefused, ": no permission: ",
 			map[Place]string{
 				Hosted:     "# use the kubeconfig of an administrator of the hosted cluster:\noc ",
 				Management: "# use the kubeconfig of an administrator of the management cluster",
-			}, apierrors.IsForbidden,
+			},
+			apierrors.IsForbidden,
 		},
 		"terminating namespace": {
 			terminating, report.Failed, "", map[Place]string{Hosted: "when the namespace is deleted"}, nil,
@@ -153,7 +157,8 @@ func TestExplain(t *testing.T) {
 		},
 		"503": {
 			apierrors.NewServiceUnavailable("etcd is down"), report.Failed, ": etcd is down",
-			map[Place]string{Hosted: "oc get --raw /readyz"}, nil,
+			map[Place]string{Hosted: "oc get --raw /readyz"},
+			nil,
 		},
 		"no response": {refused, report.Failed, "refused the connection", map[Place]string{Management: "curl"}, nil},
 	} {

@@ -149,8 +149,8 @@ const isLate = `systemctl is-active NetworkManager ovs-vswitchd &&
 	read up rest </proc/uptime &&
 	[ "${up%.*}" -ge $(($(systemctl show -P ActiveEnterTimestampMonotonic NetworkManager) / 1000000 + 30)) ]`
 
-// bootWithLateNIC boots without network cards and plugs them in half a minute after NetworkManager has started. They get
-// the names that they had.
+// bootWithLateNIC boots without network cards and plugs them in half a minute after NetworkManager has started. They
+// get the names that they had.
 func bootWithLateNIC(ctx context.Context, t *testing.T, h host) {
 	must(t, machine.PowerOff(ctx))
 	must(t, machine.BootWithout(ctx, 0, 1))
