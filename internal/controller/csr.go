@@ -208,21 +208,21 @@ func (r *csrReconciler) bindAndApprove(
 	onlyUnchanged := func(object client.Object) client.Patch {
 		return client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
 	}
-	used := object.DeepCopy()
-	if used.Spec.UsedBy == nil {
-		used.Spec.UsedBy = &v1alpha1.TokenUse{Key: decision.Key, At: *setTime(time.Now())}
-		if err := r.client.Patch(ctx, used, onlyUnchanged(object)); err != nil {
-			return fmt.Errorf("recording the use of the join token of %s: %w", decision.Node, err)
-		}
-	}
-	recorded := used.DeepCopy()
+	recorded := object.DeepCopy()
 	if approver.IsServing(csr) {
 		recorded.Status.ServingCSR = csr.Name
 	} else {
 		recorded.Status.ClientCSR = csr.Name
 	}
-	if err := r.client.Status().Patch(ctx, recorded, onlyUnchanged(used)); err != nil {
+	if err := r.client.Status().Patch(ctx, recorded, onlyUnchanged(object)); err != nil {
 		return fmt.Errorf("recording the CSR in the enrollment of %s: %w", decision.Node, err)
+	}
+	if recorded.Spec.UsedBy == nil { // last, because the other controllers write the status after it
+		used := recorded.DeepCopy()
+		used.Spec.UsedBy = &v1alpha1.TokenUse{Key: decision.Key, At: *setTime(time.Now())}
+		if err := r.client.Patch(ctx, used, onlyUnchanged(recorded)); err != nil {
+			return fmt.Errorf("recording the use of the join token of %s: %w", decision.Node, err)
+		}
 	}
 	message := fmt.Sprintf("hcp-node-admin: join token %s of %s, key %s",
 		decision.Enrollment.ID, decision.Node, decision.Key)

@@ -71,6 +71,7 @@ func TestControlPlanePhases(t *testing.T) {
 	client, _ := csrtest.SubmitWithToken(t, token)
 	checkConditions(t, awaitPhase(t, "phases", v1alpha1.PhaseEnrolled, "its Node does not exist yet"),
 		"True TokenUsed", "False NoNode", "False NoNode")
+	c.awaitApproved(client)
 	csrtest.CreateNode(t, "phases", "192.0.2.95")
 	checkConditions(t, awaitPhase(t, "phases", v1alpha1.PhaseJoined, "kubelet has not reported yet"),
 		"True TokenUsed", "True NodeExists", "False NoReport")

@@ -213,7 +213,7 @@ func TestControlPlaneTwoKeysAndTwoReplicas(t *testing.T) {
 		for i := range attempts {
 			_, r, hooked := startReconciler(t)
 			csr, key := csrtest.SubmitWithToken(t, token)
-			hooked.beforeObjectPatch = func(client.Object) error { decided.Done(); decided.Wait(); return nil }
+			hooked.beforePatch = func() error { decided.Done(); decided.Wait(); return nil }
 			attempts[i] = attempt{reconciler: r, hooked: hooked, csr: csr, key: enrollment.Fingerprint(&key.PublicKey)}
 		}
 		var running sync.WaitGroup
@@ -226,7 +226,7 @@ func TestControlPlaneTwoKeysAndTwoReplicas(t *testing.T) {
 		}
 		running.Wait()
 		for _, one := range attempts { // as after the delay of a conflict
-			one.hooked.beforeObjectPatch = nil
+			one.hooked.beforePatch = nil
 			waittest.Until(t, "waiting for the use in the cache", func() (any, bool) {
 				object := getEnrollment(t, token.NodeName)
 				err := one.hooked.Get(t.Context(), client.ObjectKey{Name: token.NodeName}, object)
@@ -279,7 +279,7 @@ func TestControlPlaneEnrollmentReplacedBeforeRecord(t *testing.T) {
 	create(t, object)
 	csr, _ := csrtest.SubmitWithToken(t, token)
 	_, r, hooked := startReconciler(t)
-	hooked.beforeObjectPatch = func(client.Object) error {
+	hooked.beforePatch = func() error {
 		deleteEnrollment(t, "replaced")
 		create(t, again)
 		return nil

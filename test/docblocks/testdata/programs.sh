@@ -114,6 +114,10 @@ oc() {
   case "$*" in
     *' delete -k '*) args+=(--wait=false) ;; # no kubelet ends the pods
     'create namespace '*) args+=(--dry-run=client) ;; # exists
+    'wait '*' noderollout/'*)
+      real kubectl wait --for=condition=Established crd/noderollouts.hcp-node-agent.io >/dev/null
+      not_run 'no node of the NodePool is enrolled; TestRolloutConditions has the conditions'
+      return ;;
   esac
   real kubectl "${args[@]}"
 }
