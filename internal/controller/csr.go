@@ -203,24 +203,21 @@ func (r *csrReconciler) approve(
 func (r *csrReconciler) bindAndApprove(
 	ctx context.Context, csr *kube.CSR, decision approver.Decision, object *v1alpha1.NodeEnrollment,
 ) error {
-	// The writes fail with a conflict if the enrollment has changed since it was read, for example because another key
-	// has used the join token, and with not found if it was deleted.
-	onlyUnchanged := func(object client.Object) client.Patch {
-		return client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
-	}
+	// The writes fail with a conflict for example because another key has used the join token, and with not found if the
+	// enrollment was deleted.
 	recorded := object.DeepCopy()
 	if approver.IsServing(csr) {
 		recorded.Status.ServingCSR = csr.Name
 	} else {
 		recorded.Status.ClientCSR = csr.Name
 	}
-	if err := r.client.Status().Patch(ctx, recorded, onlyUnchanged(object)); err != nil {
+	if err := r.client.Status().Patch(ctx, recorded, ifUnchanged(object)); err != nil {
 		return fmt.Errorf("recording the CSR in the enrollment of %s: %w", decision.Node, err)
 	}
 	if recorded.Spec.UsedBy == nil { // last, because the other controllers write the status after it
 		used := recorded.DeepCopy()
 		used.Spec.UsedBy = &v1alpha1.TokenUse{Key: decision.Key, At: *setTime(time.Now())}
-		if err := r.client.Patch(ctx, used, onlyUnchanged(recorded)); err != nil {
+		if err := r.client.Patch(ctx, used, ifUnchanged(recorded)); err != nil {
 			return fmt.Errorf("recording the use of the join token of %s: %w", decision.Node, err)
 		}
 	}

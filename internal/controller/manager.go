@@ -201,5 +201,11 @@ func shrinkNode(object any) (any, error) {
 	return object, nil
 }
 
+// ifUnchanged returns the patch from an object that was read to a changed copy of it. The API server rejects it with a
+// conflict if the object has changed since.
+func ifUnchanged(object client.Object) client.Patch {
+	return client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
+}
+
 // setTime returns a time of a status.
 func setTime(t time.Time) *metav1.Time { return ptr.To(metav1.NewTime(t.Truncate(time.Second))) }

@@ -94,15 +94,14 @@ func (r *nodeSettingsReconciler) setLabels(
 func (r *nodeSettingsReconciler) setTaints(
 	ctx context.Context, record *v1alpha1.NodeEnrollment, node *corev1.Node,
 ) error {
-	desired := node.DeepCopy()
-	var applied, removed []v1alpha1.NodeTaint
-	desired.Spec.Taints, applied, removed = withTaints(node.Spec.Taints, record.Spec.Taints, record.Status.AppliedTaints)
+	taints, applied, removed := withTaints(node.Spec.Taints, record.Spec.Taints, record.Status.AppliedTaints)
 	if err := r.recordTaints(ctx, record, append(applied, removed...)); err != nil {
 		return err
 	}
-	if !equality.Semantic.DeepEqual(node, desired) {
-		patch := client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{})
-		if err := r.client.Patch(ctx, desired, patch); err != nil {
+	if !equality.Semantic.DeepEqual(node.Spec.Taints, taints) {
+		desired := node.DeepCopy()
+		desired.Spec.Taints = taints
+		if err := r.client.Patch(ctx, desired, ifUnchanged(node)); err != nil {
 			return err
 		}
 	}
@@ -118,6 +117,5 @@ func (r *nodeSettingsReconciler) recordTaints(
 	}
 	before := record.DeepCopy()
 	record.Status.AppliedTaints = taints
-	return r.client.Status().Patch(ctx, record,
-		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	return r.client.Status().Patch(ctx, record, ifUnchanged(before))
 }

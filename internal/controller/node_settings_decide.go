@@ -49,21 +49,20 @@ func isLabelEntry(entry metav1.ManagedFieldsEntry) bool {
 func withTaints(
 	existing []corev1.Taint, wanted, applied []v1alpha1.NodeTaint,
 ) (taints []corev1.Taint, set, removed []v1alpha1.NodeTaint) {
-	same := func(a v1alpha1.NodeTaint) func(v1alpha1.NodeTaint) bool {
-		return func(b v1alpha1.NodeTaint) bool { return a.Key == b.Key && a.Effect == b.Effect }
+	isOf := func(one v1alpha1.NodeTaint, taint corev1.Taint) bool {
+		return one.Key == taint.Key && one.Effect == taint.Effect
 	}
 	for _, taint := range existing {
 		one := v1alpha1.NodeTaint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect}
-		if slices.Contains(applied, one) && !slices.ContainsFunc(wanted, same(one)) {
+		isWanted := slices.ContainsFunc(wanted, func(one v1alpha1.NodeTaint) bool { return isOf(one, taint) })
+		if slices.Contains(applied, one) && !isWanted {
 			removed = append(removed, one)
 			continue
 		}
 		taints = append(taints, taint)
 	}
 	for _, one := range wanted {
-		at := slices.IndexFunc(taints, func(taint corev1.Taint) bool {
-			return taint.Key == one.Key && taint.Effect == one.Effect
-		})
+		at := slices.IndexFunc(taints, func(taint corev1.Taint) bool { return isOf(one, taint) })
 		switch {
 		case at < 0:
 			taints = append(taints, corev1.Taint{Key: one.Key, Value: one.Value, Effect: one.Effect})

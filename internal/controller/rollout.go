@@ -167,8 +167,7 @@ func (r *rolloutReconciler) apply(
 	if equality.Semantic.DeepEqual(object.Status, updated.Status) {
 		return nil
 	}
-	patch := client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
-	if err := r.client.Status().Patch(ctx, updated, patch); err != nil {
+	if err := r.client.Status().Patch(ctx, updated, ifUnchanged(object)); err != nil {
 		return fmt.Errorf("recording the slots of NodePool %s: %w", object.Name, err)
 	}
 	r.report(ctx, updated, decision, members)

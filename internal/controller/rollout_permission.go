@@ -39,8 +39,7 @@ func (r *rolloutReconciler) permit(
 		}
 		permitted := node.DeepCopy()
 		permitted.Annotations = annotations
-		patch := client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{})
-		if err := r.client.Patch(ctx, permitted, patch); err != nil {
+		if err := r.client.Patch(ctx, permitted, ifUnchanged(node)); err != nil {
 			if client.IgnoreNotFound(err) != nil {
 				failed = append(failed, fmt.Errorf("writing the permission to upgrade to Node %s: %w", node.Name, err))
 			}
@@ -78,8 +77,7 @@ func (r *rolloutReconciler) recordSlots(
 ) error {
 	updated := object.DeepCopy()
 	updated.Status.Slots = slots
-	patch := client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
-	err := r.client.Status().Patch(ctx, updated, patch)
+	err := r.client.Status().Patch(ctx, updated, ifUnchanged(object))
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("recording the slots of NodePool %s: %w", object.Name, err)
 	}

@@ -69,8 +69,7 @@ func (r *rolloutReconciler) recordReached(
 		}
 		updated := record.DeepCopy()
 		updated.Status.ReachedConfig = reached
-		patch := client.MergeFromWithOptions(record, client.MergeFromWithOptimisticLock{})
-		if err := r.client.Status().Patch(ctx, updated, patch); client.IgnoreNotFound(err) != nil {
+		if err := r.client.Status().Patch(ctx, updated, ifUnchanged(record)); client.IgnoreNotFound(err) != nil {
 			failed = append(failed, fmt.Errorf("recording the configuration of %s: %w", node.Name, err))
 			continue
 		}

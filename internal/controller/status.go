@@ -85,8 +85,7 @@ func (r *statusReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 	updated.Status = observe(object, node, published, c)
 	if !equality.Semantic.DeepEqual(object.Status, updated.Status) {
 		// The new status depends on the last one, and an object of the cache can be older than that.
-		patch := client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
-		err := r.client.Status().Patch(ctx, updated, patch)
+		err := r.client.Status().Patch(ctx, updated, ifUnchanged(object))
 		switch {
 		case apierrors.IsConflict(err):
 			return reconcile.Result{RequeueAfter: recheckDelay}, nil
