@@ -31,8 +31,8 @@ type Client struct {
 	bus *dbus.Conn
 }
 
-// Open connects to NetworkManager. It fails if NetworkManager is not
-// running.
+// Open connects to NetworkManager. It waits for a NetworkManager that has just been started and does not have its
+// objects yet. It fails if NetworkManager is not running.
 func Open(ctx context.Context) (*Client, error) {
 	bus, err := dbus.ConnectSystemBus() // not bound to ctx: a rollback must work after Ctrl-C
 	if err != nil {
@@ -47,7 +47,23 @@ func Open(ctx context.Context) (*Client, error) {
 		bus.Close()
 		return nil, fmt.Errorf("checking for NetworkManager: %w", err)
 	}
-	return &Client{bus: bus}, nil
+	c := &Client{bus: bus}
+	c.awaitStart(ctx)
+	return c, nil
+}
+
+// startTimeout limits the time from the start of NetworkManager's unit, when it has its name on the bus, to its first
+// response.
+const startTimeout = 30 * time.Second
+
+// awaitStart waits until the objects of NetworkManager exist. Without them, the next call fails.
+func (c *Client) awaitStart(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	_, err := c.properties(ctx, managerPath, "")
+	for isGone(err) && wait.Sleep(ctx, 100*time.Millisecond) == nil {
+		_, err = c.properties(ctx, managerPath, "")
+	}
 }
 
 // Close closes the connection.
@@ -61,19 +77,9 @@ type Info struct {
 	Starting bool   `json:"starting,omitempty"` // it still activates the profiles of the boot
 }
 
-// startTimeout limits the time from the start of NetworkManager's unit, when it has its name on the bus, to its first
-// response.
-const startTimeout = 30 * time.Second
-
-// Info returns NetworkManager's version and capabilities. It waits for a NetworkManager that has just been started and
-// does not have its objects yet.
+// Info returns NetworkManager's version and capabilities.
 func (c *Client) Info(ctx context.Context) (Info, error) {
-	started, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
 	properties, err := c.properties(ctx, managerPath, "")
-	for isGone(err) && wait.Sleep(started, 100*time.Millisecond) == nil {
-		properties, err = c.properties(ctx, managerPath, "")
-	}
 	if err != nil {
 		return Info{}, err
 	}
