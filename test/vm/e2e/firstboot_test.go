@@ -63,7 +63,7 @@ func TestFirstBootByCloudInit(t *testing.T) {
 func TestFirstBootWithJoinToken(t *testing.T) {
 	ctx := newContext(t)
 	removeAgent(ctx, t)
-	createJoinToken(ctx, t)
+	createJoinToken(ctx, t, "192.0.2.104")
 	gateway, err := netip.ParsePrefix(environment.ControlPlane.HostAddress)
 	must(t, err)
 	through, err := proxy.Start(ctx, environment.ControlPlane.Netns, gateway, t.TempDir())

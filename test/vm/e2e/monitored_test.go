@@ -36,7 +36,7 @@ func joinWithToken(ctx context.Context, t *testing.T) {
 		mkdir -p /etc/systemd/system/hcp-node-agent.service.d
 		printf '[Service]\nEnvironment=OPTIONS=--interval-divisor=6\n' \
 			>/etc/systemd/system/hcp-node-agent.service.d/50-intervals.conf && systemctl daemon-reload`)
-	createJoinToken(ctx, t)
+	createJoinToken(ctx, t, uplinkAddress(ctx, t))
 	runAgent(ctx, t, report.Success, joinByUserData+" --join-token /root/worker-0.token")
 	node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
@@ -84,11 +84,11 @@ func leaveWithoutTheCluster(ctx context.Context, t *testing.T) {
 
 // createJoinToken creates a join token and copies it to the machine. The controller runs with the NodeEnrollment
 // until the test ends.
-func createJoinToken(ctx context.Context, t *testing.T) {
+func createJoinToken(ctx context.Context, t *testing.T, address string) {
 	t.Helper()
 	dir := t.TempDir()
 	kubeconfig := environment.ControlPlane.Kubeconfig
-	must(t, adminCommand(ctx, t, "enroll", "--offline", "workers", testenv.NodeName+"=192.0.2.104", "--label",
+	must(t, adminCommand(ctx, t, "enroll", "--offline", "workers", testenv.NodeName+"="+address, "--label",
 		"example.com/rack=7", "--hosted-kubeconfig", kubeconfig, "--output-dir", dir).Run())
 	token, record := enrollment.Paths(dir, testenv.NodeName)
 	content, err := os.ReadFile(token)
