@@ -23,8 +23,6 @@ func awaitServing(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	}
 	if j.Run.Inputs.JoinToken != nil && serving.Check() != identity.Valid {
 		serving.Quiet = identity.EnrolledQuiet
-		log.Note("the controller approves the serving CSR if the NodeEnrollment contains the addresses of the node; " +
-			"otherwise an administrator does: hcp-node-admin approve " + node.Name)
 	}
 	result, err := serving.Obtain(ctx, j.ownApprover(serving.Addresses))
 	if err != nil {

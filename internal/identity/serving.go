@@ -80,6 +80,10 @@ const EnrolledQuiet = 5 * time.Minute
 
 // awaitStored reports whether kubelet has stored its certificate within s.Quiet. It sends no request.
 func (s *Serving) awaitStored(ctx context.Context) bool {
+	if s.Quiet > 0 {
+		s.Log.Wait("waiting for the controller to approve the serving CSR, which it does if the NodeEnrollment contains the "+
+			"addresses of the node", s.approvalRemedy(""))
+	}
 	for end := time.Now().Add(s.Quiet); time.Now().Before(end); {
 		if s.Check() == Valid {
 			return true
@@ -89,6 +93,15 @@ func (s *Serving) awaitStored(ctx context.Context) bool {
 		}
 	}
 	return false
+}
+
+// approvalRemedy returns how an administrator approves a serving CSR.
+func (s *Serving) approvalRemedy(csr string) report.Remedy {
+	if s.Quiet > 0 {
+		return report.Remedyf("# run %s; it prints why the controller does not approve the CSR:\nhcp-node-admin approve %s",
+			s.Topology.CommandLocation(), s.NodeName)
+	}
+	return s.Topology.approvalRemedy(csr)
 }
 
 // source selects this node's serving CSRs. The API server cannot filter by
@@ -164,7 +177,7 @@ func (w *servingWait) handleCSR(ctx context.Context, csr *kube.CSR) error {
 			return nil
 		}
 	}
-	remedy := w.Topology.approvalRemedy(csr.Name)
+	remedy := w.approvalRemedy(csr.Name)
 	w.timeoutErr = report.Fail(report.ApprovalMissing,
 		remedy+"\n# kubelet submits a new CSR after 15 minutes",
 		"timed out waiting for approval of serving CSR %s", csr.Name)

@@ -5,11 +5,13 @@ package identity
 import (
 	"net/netip"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
 func TestServingCheck(t *testing.T) {
@@ -48,9 +50,11 @@ func TestServingCheck(t *testing.T) {
 func TestServingObtainIsQuiet(t *testing.T) {
 	dir, empty := t.TempDir(), t.TempDir()
 	certificate := certtest.NewCA(t, "signer").Issue(t, certtest.NewKey(t), servingCertificate("worker-1", "192.0.2.7"))
+	recorded := &reporttest.Recorder{}
 	synctest.Test(t, func(t *testing.T) {
 		s := &Serving{ // without a connection
 			NodeName: "worker-1", Dir: dir, Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}, Quiet: time.Minute,
+			Log: recorded.Log(),
 		}
 		time.AfterFunc(100*time.Millisecond, func() {
 			writeFile(t, filepath.Join(dir, "kubelet-server-current.pem"), certificate)
@@ -64,4 +68,9 @@ func TestServingObtainIsQuiet(t *testing.T) {
 			t.Errorf("without a certificate, the wait ended after %s", time.Since(begun))
 		}
 	})
+	for _, want := range []string{"waiting for the controller to approve the serving CSR", "hcp-node-admin approve worker-1"} {
+		if !strings.Contains(recorded.Text(), want) {
+			t.Errorf("%q is not in:\n%s", want, recorded.Text())
+		}
+	}
 }
