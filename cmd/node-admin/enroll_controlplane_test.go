@@ -246,11 +246,17 @@ func (e *enrollTest) checkFirstBoot(t *testing.T) {
 	e.enroll(t, "workers", "boot-2") // without user data
 	e.publish(t)
 	got := e.enroll(t, "workers", "boot-1", "boot-6", "--format", "cloud-init")
+	if got.Code != report.Refused || !strings.Contains(got.Err, "\nhcp-node-admin site apply ") ||
+		exists(filepath.Join(e.dir, "tokens/boot-1.token")) {
+		t.Errorf("without the settings of the site: %+v", got)
+	}
+	e.applySite(t)
+	got = e.enroll(t, "workers", "boot-1", "boot-6", "--format", "cloud-init")
 	content := string(mustReadFile(t, filepath.Join(e.dir, "tokens/boot-1.cloud-init.yaml")))
 	if got.Code != report.Success || !strings.Contains(content, "secret: user-data-workers") ||
 		!strings.Contains(got.Out, "boot-6: created, ") ||
-		!strings.Contains(unwrap(got.Out), "the files contain no package repository: ") ||
-		!strings.Contains(unwrap(got.Out), "do not install kubelet, CRI-O and Open vSwitch") {
+		!strings.Contains(content, "baseurl=https://packages.example.com\n") ||
+		!strings.Contains(unwrap(got.Out), "each host must already have kubelet, CRI-O and Open vSwitch: ") {
 		t.Errorf("%+v", got)
 	}
 	e.unpublish(t)
@@ -281,6 +287,30 @@ func (e *enrollTest) checkFirstBoot(t *testing.T) {
 	if token, _ := e.token(t, "boot-8"); got.Code != report.Success || token.UserData == nil ||
 		!strings.Contains(ignition, "/etc/hcp-node-agent/node.token") {
 		t.Errorf("ignition: %+v", got)
+	}
+}
+
+// applySite stores the settings of the site. Settings that are not valid replace none.
+func (e *enrollTest) applySite(t *testing.T) {
+	t.Helper()
+	kubeconfig := e.hosted.kubeconfig(t, "", nil)
+	for _, test := range []struct {
+		content, want string
+		code          report.Code
+	}{
+		{siteContent, ": stored; enroll writes", report.Success},
+		{siteContent, ": unchanged\n", report.Success},
+		{siteContent + "settings: {a: b}\n", "settings: a: unknown setting", report.Usage},
+	} {
+		file := writeTestFile(t, t.TempDir(), "site.yaml", test.content)
+		got := runCommandLine(t, "site", "apply", "-f", file, "--kubeconfig", kubeconfig)
+		if got.Code != test.code || !strings.Contains(unwrap(got.Out+got.Err), test.want) {
+			t.Errorf("%q: %+v", test.want, got)
+		}
+	}
+	stored := e.hosted.run(t, "", "-n", "hcp-node-admin", "get", "secret", "site", "-o", "jsonpath={.data.site\\.yaml}")
+	if content, err := base64.StdEncoding.DecodeString(stored); err != nil || string(content) != siteContent {
+		t.Errorf("stored are %q, %v", content, err)
 	}
 }
 

@@ -73,8 +73,8 @@ func printUsage(w *report.Page, o *enrollOptions, name string, one enroll.Enroll
 		w.Printf("\n# install each host with its own Ignition config, a secret, or pass it as the cloud's user data:\n"+
 			"coreos-installer install --ignition-file %s/%s.ign /dev/DEVICE\n", dir, name)
 	case enroll.Ansible:
-		w.Printf("\n# copy the join tokens, secrets, to the hosts with a playbook such as examples/ansible/tokens.yaml:\n"+
-			"ansible-playbook -i %s tokens.yaml\n", report.ShellWord(filepath.Join(o.dir, "inventory.yaml")))
+		w.Printf("\n# run the scripts, secrets, on the hosts with a playbook such as examples/ansible/join.yaml:\n"+
+			"ansible-playbook -i %s join.yaml\n", report.ShellWord(filepath.Join(o.dir, "inventory.yaml")))
 	case enroll.Dir:
 		userData := " --user-data user-data.ign"
 		if one.HasUserData || one.Secret != "" {

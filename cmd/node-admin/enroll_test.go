@@ -155,6 +155,7 @@ func TestEnrollRejectsInvalidFlags(t *testing.T) {
 	dir := t.TempDir()
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(string(certtest.NewCA(t, "ca").PEM)))
+	userData, _ := writeUserData(t, dir)
 	offline := "--offline --ca " + ca + " workers "
 	for line, want := range map[string]string{
 		"":                                              "the name of the NodePool is required, then the nodes or -f FILE",
@@ -169,24 +170,27 @@ func TestEnrollRejectsInvalidFlags(t *testing.T) {
 		offline + "a --kubeconfig " + config:            "--kubeconfig, --context and --namespace have no effect",
 		"--offline workers a --ca " + os.DevNull:        "no certificate in PEM form",
 		"--offline workers a --hosted-kubeconfig " + ca: "is not a kubeconfig",
-		offline:                                  "no node is given",
-		offline + "Worker_1":                     "is not a valid node name",
-		offline + "../a":                         "is not a valid node name",
-		offline + "a a":                          "node a is listed twice",
-		offline + "a=192.0.2.1 b=192.0.2.1":      "a and b have the same address 192.0.2.1",
-		offline + "a=127.0.0.1":                  "other machines cannot reach",
-		offline + "a=here":                       "is not an IP address",
-		offline + "a=":                           "is not an IP address",
-		offline + "a --label x":                  "not a label in the format key=value",
-		offline + "a --taint x=y":                "not a taint in the format key=value:Effect",
-		offline + "a --expires 1s":               "1 minute to 30 days",
-		offline + "a --embed-user-data " + ca:    "not JSON",
-		offline + "a --embed-user-data /gone":    "--embed-user-data: open /gone",
-		offline + "a -f /gone":                   "--filename: open /gone",
-		offline + "a --format kickstart":         "requires --embed-user-data",
-		offline + "a --repository-url https://b": "--repository-url requires --format cloud-init or kickstart",
-		offline + "a -f " + writeTestFile(t, dir, "n", "b 192.0.2"): "line 1: \"192.0.2\" is not an IP address",
-		offline + "a --output-dir " + filepath.Join(ca, "no"):       "not a directory",
+		offline:                               "no node is given",
+		offline + "Worker_1":                  "is not a valid node name",
+		offline + "../a":                      "is not a valid node name",
+		offline + "a a":                       "node a is listed twice",
+		offline + "a=192.0.2.1 b=192.0.2.1":   "a and b have the same address 192.0.2.1",
+		offline + "a=127.0.0.1":               "other machines cannot reach",
+		offline + "a=here":                    "is not an IP address",
+		offline + "a=":                        "is not an IP address",
+		offline + "a --label x":               "not a label in the format key=value",
+		offline + "a --taint x=y":             "not a taint in the format key=value:Effect",
+		offline + "a --expires 1s":            "1 minute to 30 days",
+		offline + "a --embed-user-data " + ca: "not JSON",
+		offline + "a --embed-user-data /gone": "--embed-user-data: open /gone",
+		offline + "a -f /gone":                "--filename: open /gone",
+		offline + "a --format kickstart":      "requires --embed-user-data",
+		offline + "a --format kickstart --embed-user-data " + userData: "--format kickstart requires --site-config",
+		offline + "a --site-config /gone":                              "--site-config requires a --format other than dir",
+		offline + "a --format ansible --site-config /gone":             "--site-config: open /gone",
+		offline + "a --format ansible --site-config " + ca:             "--site-config: " + ca + ": ",
+		offline + "a -f " + writeTestFile(t, dir, "n", "b 192.0.2"):    "line 1: \"192.0.2\" is not an IP address",
+		offline + "a --output-dir " + filepath.Join(ca, "no"):          "not a directory",
 	} {
 		args := append([]string{"enroll"}, strings.Fields(line)...)
 		if !strings.Contains(line, "--output-dir") {
@@ -221,22 +225,26 @@ func TestEnrollWarnsOfNames(t *testing.T) {
 	}
 }
 
+const siteContent = "apiVersion: hcp-node-agent.io/v1alpha1\nkind: SiteConfig\nrepositories:\n" +
+	"- {name: a, baseurl: 'https://packages.example.com', gpgkey: 'https://packages.example.com/KEY'}\n"
+
 // Each format writes the input of a host beside its join token, and a secret is never beside a public record.
 func TestEnrollFormats(t *testing.T) {
 	dir := t.TempDir()
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	userDataFile, _ := writeUserData(t, dir)
+	siteFile := writeTestFile(t, dir, "site.yaml", siteContent)
 	for format, file := range map[string]string{
 		"cloud-init": "worker-7.cloud-init.yaml", "kickstart": "worker-7.ks",
-		"dir": "worker-7.token", "ansible": "worker-7.token",
+		"dir": "worker-7.token", "ansible": "worker-7.sh",
 	} {
 		out := filepath.Join(dir, format)
 		args := []string{
 			"enroll", "--offline", "workers", "worker-7=192.0.2.7", "--ca", ca, "--output-dir", out, "--format", format,
 			"--embed-user-data", userDataFile,
 		}
-		if format != "dir" && format != "ansible" {
-			args = append(args, "--repository-url", "https://packages.example.com")
+		if format != "dir" {
+			args = append(args, "--site-config", siteFile)
 		}
 		got := runCommandLine(t, args...)
 		path := filepath.Join(out, "tokens", file)
@@ -245,6 +253,10 @@ func TestEnrollFormats(t *testing.T) {
 			continue
 		}
 		content := string(mustReadFile(t, path))
+		if format != "dir" && (!strings.Contains(content, "baseurl=https://packages.example.com\n") ||
+			!strings.Contains(got.Out, "each host must already have kubelet,")) {
+			t.Errorf("%s: no repository, or no note:\n%s\n%s", format, content, got.Out)
+		}
 		if !strings.Contains(content, "kind: JoinToken") || !strings.Contains(content, "privateKey: |") {
 			t.Errorf("%s: the file contains no join token:\n%s", format, content)
 		}

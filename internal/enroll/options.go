@@ -68,7 +68,7 @@ func (o Options) tokenOptions(node Node, ca []byte) enrollment.Options {
 // Offline creates the join tokens and manifests of nodes for the cluster with these CAs. It connects to no cluster. The
 // files of a node are never replaced.
 func Offline(options Options, ca []byte, now time.Time) (Result, error) {
-	var result Result
+	result := Result{Findings: options.Input.missing()}
 	for _, node := range options.Nodes {
 		enrolled, err := options.offline(node, ca, now)
 		if err != nil {
