@@ -58,7 +58,8 @@ admits its host, and writes the file of the host, which is a secret:
 NODE is the name of the host, as hostname prints it there. ADDRESS is an IP
 address or a CIDR that the serving certificate of the node may contain. Without
 one, an administrator approves that certificate. FILE has one NAME ADDRESS...
-per line.
+per line. With --one-file, serial=SERIAL beside or instead of the addresses is
+the serial number of the machine, as dmidecode -s system-serial-number prints.
 
 If the controller publishes the user data of the NodePool, the join token
 contains a credential with which the host gets it from the hosted cluster, as
@@ -190,6 +191,9 @@ func (o *enrollOptions) options(
 		return options, nil, err
 	}
 	findings, err := enroll.CheckNodes(options.Nodes)
+	if err == nil {
+		err = options.CheckIDs()
+	}
 	if err != nil {
 		return options, nil, usageError("%w", err)
 	}

@@ -225,57 +225,6 @@ func TestEnrollWarnsOfNames(t *testing.T) {
 	}
 }
 
-const siteContent = "apiVersion: hcp-node-agent.io/v1alpha1\nkind: SiteConfig\nrepositories:\n" +
-	"- {name: a, baseurl: 'https://packages.example.com', gpgkey: 'https://packages.example.com/KEY'}\n"
-
-// Each format writes the input of a host beside its join token, and a secret is never beside a public record.
-func TestEnrollFormats(t *testing.T) {
-	dir := t.TempDir()
-	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
-	userDataFile, _ := writeUserData(t, dir)
-	siteFile := writeTestFile(t, dir, "site.yaml", siteContent)
-	for format, file := range map[string]string{
-		"cloud-init": "worker-7.cloud-init.yaml", "kickstart": "worker-7.ks",
-		"dir": "worker-7.token", "ansible": "worker-7.sh",
-	} {
-		out := filepath.Join(dir, format)
-		args := []string{
-			"enroll", "--offline", "workers", "worker-7=192.0.2.7", "--ca", ca, "--output-dir", out, "--format", format,
-			"--embed-user-data", userDataFile,
-		}
-		if format != "dir" {
-			args = append(args, "--site-config", siteFile)
-		}
-		got := runCommandLine(t, args...)
-		path := filepath.Join(out, "tokens", file)
-		if got.Code != report.Success || !strings.Contains(got.Out, path) {
-			t.Errorf("%s: code %d, %s%s", format, got.Code, got.Out, got.Err)
-			continue
-		}
-		content := string(mustReadFile(t, path))
-		if format != "dir" && (!strings.Contains(content, "baseurl=https://packages.example.com\n") ||
-			!strings.Contains(got.Out, "each host must already have kubelet,")) {
-			t.Errorf("%s: no repository, or no note:\n%s\n%s", format, content, got.Out)
-		}
-		if !strings.Contains(content, "kind: JoinToken") || !strings.Contains(content, "privateKey: |") {
-			t.Errorf("%s: the file contains no join token:\n%s", format, content)
-		}
-		if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
-			t.Errorf("%s: %v, %v", format, info.Mode(), err)
-		}
-		public := string(mustReadFile(t, filepath.Join(out, "enrollments", "worker-7.yaml")))
-		if format == "ansible" {
-			public += string(mustReadFile(t, filepath.Join(out, "inventory.yaml")))
-			if !strings.Contains(public, "    worker-7:\n      ansible_host: 192.0.2.7\n") {
-				t.Errorf("the inventory is:\n%s", public)
-			}
-		}
-		if strings.Contains(public, "PRIVATE") || strings.Contains(public, "ignition") {
-			t.Errorf("%s: a public file contains a secret:\n%s", format, public)
-		}
-	}
-}
-
 // The documented commands use a directory that does not exist yet.
 func TestEnrollCreatesTheDirectory(t *testing.T) {
 	dir := t.TempDir()

@@ -17,12 +17,15 @@ import (
 
 // firstBootOptions are the flags of enroll for the inputs of hosts at their first boot.
 type firstBootOptions struct {
-	siteFile, agentURL, agentSHA512 string
+	siteFile, forAll, agentURL, agentSHA512 string
 }
 
 func (o *firstBootOptions) add(flags *pflag.FlagSet) {
 	flags.StringVar(&o.siteFile, "site-config", "",
 		"`FILE` with the settings of the site (default those of site apply); requires a format other than dir")
+	flags.StringVar(&o.forAll, "one-file", "",
+		"write one `FILE` for all hosts, in which each machine finds its entry by serial number or address; requires "+
+			"--format cloud-init or kickstart")
 	flags.StringVar(&o.agentURL, "agent-url", "",
 		"`URL` (https or http) from which Ignition downloads the binary hcp-node-agent, for an image that does not "+
 			"contain it; requires --format ignition and --agent-sha512")
@@ -32,7 +35,7 @@ func (o *firstBootOptions) add(flags *pflag.FlagSet) {
 
 // input returns the input of the hosts in a format, or a usage error if the flags do not match the format.
 func (o *firstBootOptions) input(format enroll.Format, stdin io.Reader) (enroll.HostInput, error) {
-	input := enroll.HostInput{Format: format}
+	input := enroll.HostInput{Format: format, ForAll: o.forAll}
 	isIgnition := format == enroll.Ignition
 	if o.siteFile != "" {
 		if !input.NeedsUserData() {
@@ -44,6 +47,8 @@ func (o *firstBootOptions) input(format enroll.Format, stdin io.Reader) (enroll.
 		}
 	}
 	switch {
+	case o.forAll != "" && format != enroll.CloudInit && format != enroll.Kickstart:
+		return input, usageError("--one-file requires --format cloud-init or kickstart")
 	case o.agentURL == "" && o.agentSHA512 == "":
 		return input, nil
 	case !isIgnition:

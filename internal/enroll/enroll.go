@@ -49,7 +49,7 @@ func (c Cluster) Enroll(ctx context.Context, options Options) (Result, error) {
 			return result, err
 		}
 	}
-	if err := options.writeInventory(&result); err != nil {
+	if err := errors.Join(options.writeForAll(&result), options.writeInventory(&result)); err != nil {
 		return result, err
 	}
 	return result, report.FailWith(report.Refused, conflicts)

@@ -3,11 +3,15 @@
 package enroll
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rhcos"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/site"
@@ -34,6 +38,8 @@ func Formats() []string {
 type HostInput struct {
 	Format Format
 	Site   *site.Config
+	// ForAll is the path of one file for all hosts, for CloudInit and Kickstart; "" for one file each.
+	ForAll string
 	Agent  *rhcos.Binary // for Ignition; nil if the image contains the agent
 }
 
@@ -63,7 +69,7 @@ func (h HostInput) suffix() string {
 func (h HostInput) file(
 	dir string, token *enrollment.Token, userData []byte,
 ) (file enrollment.File, ok bool, err error) {
-	if h.suffix() == "" {
+	if h.suffix() == "" || h.ForAll != "" {
 		return file, false, nil
 	}
 	file = enrollment.File{Path: enrollment.HostPath(dir, token.NodeName, h.suffix()), IsSecret: true}
@@ -89,6 +95,35 @@ func (h HostInput) file(
 	case Dir: // has no such file
 	}
 	return file, true, err
+}
+
+// writeForAll writes one file for all hosts, if that is requested. It contains the join tokens in the directory.
+func (o Options) writeForAll(result *Result) error {
+	if o.Input.ForAll == "" {
+		return nil
+	}
+	var hosts []site.Host
+	for _, node := range o.Nodes {
+		path, _ := enrollment.Paths(o.Dir, node.Name)
+		token, err := os.ReadFile(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue // a finding reports it
+		case err != nil:
+			return fmt.Errorf("reading the join token: %w", err)
+		}
+		hosts = append(hosts, site.Host{Name: node.Name, IDs: node.ids(), Token: token})
+	}
+	render := o.Input.Site.ScriptForAll
+	if o.Input.Format == Kickstart {
+		render = o.Input.Site.KickstartForAll
+	}
+	content, err := render(hosts)
+	if err != nil || len(hosts) == 0 {
+		return err
+	}
+	result.ForAll = o.Input.ForAll
+	return nodepool.WriteFile(o.Input.ForAll, content, true)
 }
 
 // inventory returns an inventory of Ansible with the nodes. The first address of a node is that with which Ansible

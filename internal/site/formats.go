@@ -56,23 +56,32 @@ func (c *Config) CloudInit(name string, token []byte) ([]byte, error) {
 // Script returns a shell script that makes an installed host a node, and can be run again. It is a secret.
 func (c *Config) Script(name string, token []byte) ([]byte, error) {
 	files, err := c.hostFiles(token)
-	return c.script("#!/bin/sh\n", name, files), err
+	return append(newScript("#!/bin/sh", "host "+name, files), c.commands()...), err
 }
 
+// kickstart is the header of a section that runs in the installed system. dnf runs in the section, because Anaconda
+// does not check the signatures of packages that it installs.
+const kickstart = "%post --erroronfail"
+
 // Kickstart returns the section of a kickstart file that makes the installed host a node at its first boot. It is a
-// secret. dnf runs in the section, because Anaconda does not check the signatures of packages that it installs.
+// secret.
 func (c *Config) Kickstart(name string, token []byte) ([]byte, error) {
 	files, err := c.hostFiles(token)
 	files = append([]rhcos.File{{Path: "/etc/hostname", Mode: 0o644, Content: []byte(name + "\n")}}, files...)
-	return append(c.script("%post --erroronfail\n", name, files), "%end\n"...), err
+	return append(newScript(kickstart, "host "+name, files), c.commands()+"%end\n"...), err
 }
 
-func (c *Config) script(header, name string, files []rhcos.File) []byte {
-	script := fmt.Appendf(nil, "%s# A secret: makes host %s a node. Progress: systemctl status hcp-node-agent\nset -e\n"+
-		"file() (umask 077; mkdir -p \"${2%%/*}\"; cat >\"$2\"; chmod \"$1\" \"$2\")\n", header, name)
+// newScript returns the begin of a shell script, which writes files.
+func newScript(header, hosts string, files []rhcos.File) []byte {
+	script := fmt.Appendf(nil, "%s\n# A secret: makes %s a node. Progress: systemctl status hcp-node-agent\nset -e\n"+
+		"file() (umask 077; mkdir -p \"${2%%/*}\"; cat >\"$2\"; chmod \"$1\" \"$2\")\n", header, hosts)
 	for _, file := range files {
-		script = fmt.Appendf(script, "file %04o %s <<'END_OF_FILE'\n%s\nEND_OF_FILE\n", file.Mode, file.Path,
-			bytes.TrimRight(file.Content, "\n"))
+		script = appendFile(script, file)
 	}
-	return append(script, c.commands()...)
+	return script
+}
+
+func appendFile(script []byte, file rhcos.File) []byte {
+	return fmt.Appendf(script, "file %04o %s <<'END_OF_FILE'\n%s\nEND_OF_FILE\n", file.Mode, file.Path,
+		bytes.TrimRight(file.Content, "\n"))
 }

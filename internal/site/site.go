@@ -46,7 +46,7 @@ type Repository struct {
 type Subscription struct {
 	Organization  string   `json:"organization" doc:"ID of the organization"`
 	ActivationKey string   `json:"activationKey" doc:"activation key, which is a secret"`
-	Repositories  []string `json:"repositories,omitempty" doc:"repositories to enable; absent: those of the activation key"`
+	Repositories  []string `json:"repositories,omitempty" doc:"repositories to enable; absent: those of the key"`
 }
 
 // Proxy is an HTTP proxy.
