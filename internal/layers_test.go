@@ -31,7 +31,7 @@ var layers = []layer{
 	{"inputs of a command, and the opened host; CSRs for an administrator", "inputs machine admin/approve"},
 	{"state of a join, kinds of changes", "joinstate kinds"},
 	{"domains", "admin/cluster approver crio identity ignition/... kubelet logins networkplugin node/... nodeip ovs/... " +
-		"preflight rollout software/..."},
+		"preflight rollout site software/..."},
 	{"kinds of resources", "ledger/resource"},
 	{"effects", "effects"},
 	{"ledger, configuration, cluster", "config enrollment kube ledger rhcos"},

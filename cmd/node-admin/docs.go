@@ -4,6 +4,8 @@ package main
 
 import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/site"
 )
 
 // docs returns the parts of the documentation that are not generated from the commands.
@@ -28,8 +30,16 @@ func docs() cli.Docs {
 		},
 		SeeAlso: []string{"oc(1)", "kubectl(1)", "oc-hcp-node(1)", "hcp-node-agent(8)"},
 		Pages:   []cli.ManPage{pluginPage()},
-		Schemas: cli.Schemas(documentKinds()),
+		Schemas: schemas(),
 	}
+}
+
+// schemas returns the schemas of all documents and of the settings of a site, by file name.
+func schemas() map[string]schema.Schema {
+	all := cli.Schemas(documentKinds())
+	file := cli.DocumentKind{Kind: site.Kind, Title: "The file of " + programName + " site apply", Document: site.Config{}}
+	all[site.Kind+".json"] = schema.Closed(file.Schema())
+	return all
 }
 
 // pluginPage returns the man page of the plugin of oc.
@@ -57,6 +67,7 @@ func pluginPage() cli.ManPage {
 func documentKinds() []cli.DocumentKind {
 	return append(cli.CommonDocuments(),
 		cli.NewDocumentKind(programName, "UserDataResult", "user-data", userDataDocument{}),
+		cli.NewDocumentKind(programName, "SiteResult", "site apply", siteDocument{}),
 		cli.NewDocumentKind(programName, "EnrollResult", "enroll", enrollDocument{}),
 		cli.NewDocumentKind(programName, "ControllerInstallResult", "controller install", controllerDocument{}),
 		cli.NewDocumentKind(programName, "ControllerUninstallResult", "controller uninstall", controllerDocument{}),

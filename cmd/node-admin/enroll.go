@@ -18,6 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/site"
 )
 
 // enrollOptions are the flags of enroll.
@@ -51,13 +52,14 @@ func newEnrollCommand(p *cli.Printer) *cobra.Command {
 admits its host, and writes the file of the host, which is a secret:
 
     tokens/NAME.token       its join token: join --join-token NAME.token
-    tokens/NAME.EXTENSION   with --format, the input for its first boot, which
-                            contains the join token
+    tokens/NAME.EXTENSION   with --format, its only input at its first boot,
+                            with the join token and the settings of site apply
 
 NODE is the name of the host, as hostname prints it there. ADDRESS is an IP
 address or a CIDR that the serving certificate of the node may contain. Without
 one, an administrator approves that certificate. FILE has one NAME ADDRESS...
-per line.
+per line. With --one-file, serial=SERIAL beside or instead of the addresses is
+the serial number of the machine, as dmidecode -s system-serial-number prints.
 
 If the controller publishes the user data of the NodePool, the join token
 contains a credential with which the host gets it from the hosted cluster, as
@@ -111,8 +113,8 @@ func (o *enrollOptions) addFlags(c *cobra.Command) {
 	flags.DurationVar(&o.lifetime, "expires", 0,
 		"`DURATION` in which the host can join, at most 720h (default 24h, with embedded user data 5h)")
 	o.format = cli.EnumFlag(c, "format", "",
-		"`FORMAT` of the hosts' input: dir, the join tokens; cloud-init or kickstart, which install the agent; ignition, "+
-			"user data for RHEL CoreOS; ansible, the join tokens and an inventory", enroll.Formats()...)
+		"`FORMAT` of the hosts' input: dir, the join tokens; cloud-init, kickstart or ansible (scripts and an inventory), "+
+			"which make the hosts nodes; ignition, user data for RHEL CoreOS", enroll.Formats()...)
 	o.firstBoot.add(flags)
 	flags.StringVar(&o.userDataFile, "embed-user-data", "",
 		"include the user data in `FILE` in the join tokens; hosts then need no other input")
@@ -170,10 +172,6 @@ func (o *enrollOptions) enroll(ctx context.Context, p *cli.Printer, nodes []stri
 		err = o.enrollInCluster(ctx, p.In, options, &document.Result)
 	}
 	document.Findings = append(findings, document.Findings...)
-	if len(document.Enrolled) > 0 {
-		missing := nodepool.Format(*o.format).Missing(o.firstBoot.repository)
-		document.Findings = append(document.Findings, missing...)
-	}
 	return err
 }
 
@@ -186,13 +184,16 @@ func (o *enrollOptions) options(
 		ReplacesNodes: *o.reinstall == allowReinstall,
 	}
 	var err error
-	if options.Input, err = o.firstBoot.input(enroll.Format(*o.format)); err != nil {
+	if options.Input, err = o.firstBoot.input(enroll.Format(*o.format), stdin); err != nil {
 		return options, nil, err
 	}
 	if options.Nodes, err = o.nodes(stdin, nodes); err != nil {
 		return options, nil, err
 	}
 	findings, err := enroll.CheckNodes(options.Nodes)
+	if err == nil {
+		err = options.CheckIDs()
+	}
 	if err != nil {
 		return options, nil, usageError("%w", err)
 	}
@@ -249,6 +250,13 @@ func (o *enrollOptions) enrollOffline(stdin io.Reader, options enroll.Options, r
 	if options.Input.NeedsUserData() && options.UserData == nil {
 		return usageError("--offline with --format %s requires --embed-user-data: the host gets no other input at its "+
 			"first boot", options.Input.Format)
+	}
+	if options.Input.NeedsSite() && options.Input.Site == nil {
+		return usageError("--offline with --format %s requires --site-config: a host needs more than its join token to "+
+			"become a node", options.Input.Format)
+	}
+	if options.Input.Site == nil {
+		options.Input.Site = &site.Config{}
 	}
 	*result, err = enroll.Offline(options, ca, time.Now())
 	return err

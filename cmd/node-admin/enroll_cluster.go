@@ -46,6 +46,9 @@ func (o *enrollOptions) enrollInCluster(
 	if err != nil {
 		return err
 	}
+	if err := hosted.AddSite(ctx, &options.Input); err != nil {
+		return err
+	}
 	findings, err := o.addUserData(ctx, hosted, management, facts, &options)
 	if err == nil {
 		*result, err = hosted.Enroll(ctx, options)

@@ -168,3 +168,6 @@ func mustReadFile(t *testing.T, path string) []byte {
 	}
 	return content
 }
+
+// unwrap joins the lines of a text.
+func unwrap(text string) string { return text + strings.Join(strings.Fields(text), " ") }

@@ -27,6 +27,9 @@ func printEnrolled(w *report.Page, o *enrollOptions, document enrollDocument, pr
 	if document.Inventory != "" {
 		w.Printf("%s\n", document.Inventory)
 	}
+	if document.ForAll != "" {
+		w.Item("", document.ForAll+" is a secret for all hosts of the list, each of which finds its entry")
+	}
 	if first == nil {
 		return
 	}
@@ -65,16 +68,22 @@ func printNode(w *report.Page, node enroll.Enrolled) {
 func printUsage(w *report.Page, o *enrollOptions, name string, one enroll.Enrolled) {
 	dir := report.ShellWord(filepath.Join(o.dir, "tokens"))
 	switch enroll.Format(*o.format) {
-	case enroll.CloudInit:
-		w.Printf("\n# pass to each machine its own file of %s, a secret, as user data\n", dir)
-	case enroll.Kickstart:
-		w.Printf("\n# append to the kickstart file of each host its own file of %s, a secret\n", dir)
+	case enroll.CloudInit, enroll.Kickstart:
+		file := "its own file of " + dir
+		if o.firstBoot.forAll != "" {
+			file = report.ShellWord(o.firstBoot.forAll)
+		}
+		use := "pass to each machine %s, a secret, as user data"
+		if *o.format == string(enroll.Kickstart) {
+			use = "append to the kickstart file of each host %s, a secret"
+		}
+		w.Printf("\n# "+use+"\n", file)
 	case enroll.Ignition:
 		w.Printf("\n# install each host with its own Ignition config, a secret, or pass it as the cloud's user data:\n"+
 			"coreos-installer install --ignition-file %s/%s.ign /dev/DEVICE\n", dir, name)
 	case enroll.Ansible:
-		w.Printf("\n# copy the join tokens, secrets, to the hosts with a playbook such as examples/ansible/tokens.yaml:\n"+
-			"ansible-playbook -i %s tokens.yaml\n", report.ShellWord(filepath.Join(o.dir, "inventory.yaml")))
+		w.Printf("\n# run the scripts, secrets, on the hosts with a playbook such as examples/ansible/join.yaml:\n"+
+			"ansible-playbook -i %s join.yaml\n", report.ShellWord(filepath.Join(o.dir, "inventory.yaml")))
 	case enroll.Dir:
 		userData := " --user-data user-data.ign"
 		if one.HasUserData || one.Secret != "" {

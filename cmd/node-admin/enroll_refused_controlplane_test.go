@@ -185,11 +185,11 @@ func (e *enrollTest) checkHostedOnly(t *testing.T) {
 	run := func(args ...string) clitest.Result {
 		return runCommandLine(t, append([]string{"enroll", "--hosted-kubeconfig", kubeconfig, "--output-dir", e.dir}, args...)...)
 	}
-	got := run("others", "hosted-only", "--format", "ansible")
-	if got.Code != report.Success || !exists(filepath.Join(e.dir, "inventory.yaml")) {
+	if got := run("others", "hosted-only"); got.Code != report.Success {
 		t.Errorf("%+v", got)
 	}
-	got = run("others", "hosted-only-2", "--format", "cloud-init")
+	siteFile := writeTestFile(t, t.TempDir(), "site.yaml", siteContent)
+	got := run("others", "hosted-only-2", "--format", "cloud-init", "--site-config", siteFile)
 	if got.Code != report.Usage ||
 		!strings.Contains(got.Err, "--format cloud-init requires the user data of the NodePool") {
 		t.Errorf("%+v", got)

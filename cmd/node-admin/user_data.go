@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +18,7 @@ import (
 // userDataOptions are the flags of user-data.
 type userDataOptions struct {
 	management                    managementFlags
-	format                        *string
-	repository, file              string
+	file                          string
 	overwrite, skipsEndpointCheck bool
 }
 
@@ -62,9 +60,7 @@ Required permissions on the management cluster:
 
 The second permission also covers the keys of the hosted control plane. If list
 nodepools is permitted too, names of NodePools are completed.`,
-		Example: "  hcp-node-admin user-data workers -n clusters\n" +
-			"  hcp-node-admin user-data workers -n clusters --format cloud-init \\\n" +
-			"      --repository-url https://packages.example.com/hcp-node-agent",
+		Example: "  hcp-node-admin user-data workers -n clusters",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("the name of one NodePool is required")
@@ -75,15 +71,7 @@ nodepools is permitted too, names of NodePools are completed.`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	o.management.add(flags, "NodePool")
-	o.format = cli.EnumFlag(c, "format", "",
-		"`FORMAT` of the file: ignition, the user data itself; cloud-init or kickstart, which install the agent and "+
-			"make the host join at its first boot",
-		string(nodepool.Ignition), string(nodepool.CloudInit), string(nodepool.Kickstart))
-	flags.StringVar(&o.repository, "repository-url", "",
-		"`URL` of the repository with the packages of the agent, for cloud-init or kickstart (default a repository that "+
-			"the host already has)")
-	flags.StringVar(&o.file, "output-file", "",
-		"write to `FILE`, or to standard output if it is - (default user-data.ign, user-data.yaml or user-data.ks)")
+	flags.StringVar(&o.file, "output-file", "user-data.ign", "write to `FILE`, or to standard output if it is -")
 	flags.BoolVar(&o.overwrite, "overwrite", false, "replace an existing file with another content")
 	flags.BoolVar(&o.skipsEndpointCheck, "skip-endpoint-check", false, "do not connect to the ignition endpoint")
 	c.ValidArgsFunction = o.management.complete(nodepool.Names)
@@ -92,17 +80,8 @@ nodepools is permitted too, names of NodePools are completed.`,
 }
 
 func (o *userDataOptions) run(ctx context.Context, p *cli.Printer, name string) error {
-	format := nodepool.Format(*o.format)
-	o.file = cmp.Or(o.file, format.FileName())
-	switch {
-	case o.file == "-" && p.JSON:
+	if o.file == "-" && p.JSON {
 		return usageError("--output-file - and --output json both print to standard output")
-	case o.repository != "" && format == nodepool.Ignition:
-		return usageError("--repository-url requires --format cloud-init or kickstart")
-	case o.repository != "":
-		if err := checkDownloadURL("--repository-url", o.repository); err != nil {
-			return err
-		}
 	}
 	management, err := o.management.connect(p.In)
 	if err != nil {
@@ -123,11 +102,11 @@ func (o *userDataOptions) run(ctx context.Context, p *cli.Printer, name string) 
 	document.CommandResult = report.ResultOf(err)
 	if o.file == "-" && err == nil {
 		if page, isPage := p.Err.(*report.Page); isPage {
-			printUserData(page, format, document)
+			printUserData(page, document)
 		}
 		return nil
 	}
-	return p.Finish(err, document, func(w *report.Page) { printUserData(w, format, document) })
+	return p.Finish(err, document, func(w *report.Page) { printUserData(w, document) })
 }
 
 // write checks the endpoint and writes the file, unless a finding is a problem.
@@ -142,18 +121,16 @@ func (o *userDataOptions) write(
 	if refusal != nil {
 		return report.Fail(report.CodeOf(refusal), report.RemedyOf(refusal), "%s: %w", facts, refusal)
 	}
-	content := nodepool.Format(*o.format).Render(facts.UserData, o.repository)
 	var err error
 	if o.file == "-" {
-		_, err = p.Out.Write(content)
+		_, err = p.Out.Write(facts.UserData)
 	} else {
-		err = nodepool.WriteFile(o.file, content, o.overwrite)
+		err = nodepool.WriteFile(o.file, facts.UserData, o.overwrite)
 	}
 	if err != nil {
 		return err
 	}
 	document.File = o.file
-	document.Findings = append(document.Findings, nodepool.Format(*o.format).Missing(o.repository)...)
 	if expires := facts.Expires(); !expires.IsZero() {
 		document.Expires = &expires
 	}
@@ -161,7 +138,7 @@ func (o *userDataOptions) write(
 }
 
 // printUserData prints the findings, the file and how to use it.
-func printUserData(w *report.Page, format nodepool.Format, document userDataDocument) {
+func printUserData(w *report.Page, document userDataDocument) {
 	w.Item("", fmt.Sprintf("NodePool %s of HostedCluster %s, release %s", document.NodePool, document.HostedCluster,
 		document.Release))
 	w.Findings(document.Findings)
@@ -175,12 +152,5 @@ func printUserData(w *report.Page, format nodepool.Format, document userDataDocu
 		name = "the user data"
 	}
 	w.Item("", fmt.Sprintf("%s contains a token%s", name, until))
-	switch format {
-	case nodepool.CloudInit:
-		w.Printf("\n# pass the file, a secret, as user data of each machine\n")
-	case nodepool.Kickstart:
-		w.Printf("\n# append the file, a secret, to the kickstart file of the hosts\n")
-	case nodepool.Ignition:
-		w.Printf("\n# copy the file, a secret, to each host; there:\nhcp-node-agent join --user-data user-data.ign\n")
-	}
+	w.Printf("\n# copy the file, a secret, to each host; there:\nhcp-node-agent join --user-data user-data.ign\n")
 }

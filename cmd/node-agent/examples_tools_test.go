@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,111 +19,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 )
-
-// ansibleTask has the keywords that the example role uses, and the arguments of its modules.
-type ansibleTask struct {
-	Name     string         `json:"name"`
-	Block    []ansibleTask  `json:"block,omitempty"`
-	Loop     []any          `json:"loop,omitempty"`
-	When     string         `json:"when,omitempty"`
-	Register string         `json:"register,omitempty"`
-	NoLog    bool           `json:"no_log,omitempty"`
-	Repo     map[string]any `json:"ansible.builtin.yum_repository,omitempty"`
-	DNF      map[string]any `json:"ansible.builtin.dnf,omitempty"`
-	Stat     map[string]any `json:"ansible.builtin.stat,omitempty"`
-	Copy     map[string]any `json:"ansible.builtin.copy,omitempty"`
-	Systemd  map[string]any `json:"ansible.builtin.systemd,omitempty"`
-}
-
-// modules returns the arguments of the modules that a task calls.
-func (t ansibleTask) modules() []map[string]any {
-	return slices.DeleteFunc([]map[string]any{t.Repo, t.DNF, t.Stat, t.Copy, t.Systemd},
-		func(m map[string]any) bool { return m == nil })
-}
-
-// The Ansible role installs the package with checked signatures, copies the secrets for root only, without logging
-// them and the user data last, and starts the service without waiting for it.
-func TestAnsibleRole(t *testing.T) {
-	root := "../../examples/ansible"
-	role := root + "/roles/hcp_node_agent"
-	var blocks, tasks []ansibleTask
-	readYAML(t, role+"/tasks/main.yaml", &blocks)
-	for _, block := range blocks {
-		if block.Name == "" || (len(block.Block) > 0) == (len(block.modules()) > 0) {
-			t.Errorf("%+v is neither a named block nor a named task", block)
-		}
-		tasks = append(tasks, block)
-		tasks = append(tasks, block.Block...)
-	}
-	var names []string // of the files in /etc/hcp-node-agent, in the order in which they are created
-	var repo, installed, started bool
-	for _, task := range tasks {
-		if task.Name == "" || len(task.Block) == 0 && len(task.modules()) != 1 {
-			t.Errorf("%+v has no name, or not one module", task)
-		}
-		repo = repo || task.Repo["gpgcheck"] == true
-		installed = installed || repo && task.DNF["name"] == "hcp-node-agent"
-		if task.Copy != nil {
-			if task.Copy["mode"] != "0600" || task.Copy["owner"] != "root" {
-				t.Errorf("%q copies with mode %v and owner %v", task.Name, task.Copy["mode"], task.Copy["owner"])
-			}
-			for _, item := range task.Loop {
-				names = append(names, fmt.Sprint(item.(map[string]any)["name"]))
-			}
-			if task.Copy["src"] != nil && (!task.NoLog || !strings.Contains(task.When, "not hcp_node_agent_join.stat.exists")) {
-				t.Errorf("%q is logged, or runs on a host that has a join", task.Name)
-			}
-		}
-		if task.Systemd != nil {
-			started = task.Systemd["enabled"] == true && task.Systemd["state"] == "started" &&
-				task.Systemd["no_block"] == true && slices.Contains(task.Loop, any("hcp-node-agent.service"))
-		}
-	}
-	if !repo || !installed || !started {
-		t.Errorf("checks packages: %t, installs: %t, starts the service: %t", repo, installed, started)
-	}
-	if diff := cmp.Diff([]string{"node.token", "user-data.ign"}, names); diff != "" {
-		t.Errorf("secrets (-want +got):\n%s", diff)
-	}
-
-	var variables struct {
-		Settings   map[string]any `json:"hcp_node_agent_settings"`
-		Repository string         `json:"hcp_node_agent_repository"`
-		UserData   string         `json:"hcp_node_agent_user_data"`
-		Token      string         `json:"hcp_node_agent_join_token"`
-	}
-	readYAML(t, role+"/defaults/main.yaml", &variables)
-	settings, err := yaml.Marshal(variables.Settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkConfigLoads(t, string(settings))
-
-	var inventory map[string]struct {
-		Hosts map[string]map[string]string `json:"hosts"`
-	}
-	readYAML(t, root+"/inventory.yaml", &inventory)
-	var plays []struct {
-		Name   string   `json:"name"`
-		Hosts  string   `json:"hosts"`
-		Become bool     `json:"become"`
-		Roles  []string `json:"roles"`
-	}
-	readYAML(t, root+"/join.yaml", &plays)
-	for _, play := range plays {
-		if len(inventory[play.Hosts].Hosts) == 0 || !play.Become || !slices.Equal(play.Roles, []string{"hcp_node_agent"}) {
-			t.Errorf("%+v", play)
-		}
-	}
-	if len(plays) != 1 {
-		t.Errorf("%d plays", len(plays))
-	}
-
-	// ansible-core is not required to run the tests.
-	if ansible, err := exec.LookPath("ansible-playbook"); err == nil {
-		mustRun(t, root, ansible, "-i", "inventory.yaml", "join.yaml", "--syntax-check")
-	}
-}
 
 // The files of image builder have only known keys, check signatures, and name the same repository.
 func TestImageBuilderExample(t *testing.T) {

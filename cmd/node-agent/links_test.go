@@ -143,8 +143,8 @@ func TestCommandsHaveNoPrompt(t *testing.T) {
 	}
 }
 
-// Manifests and configuration files in the documents parse as YAML without duplicate keys. TestAnsibleRole reads the
-// playbook.
+// Manifests and configuration files in the documents parse as YAML without duplicate keys. TestAnsiblePlaybook
+// reads the playbook.
 func TestDocumentedYAMLParses(t *testing.T) {
 	block := regexp.MustCompile("(?ms)^ *```yaml[^\n]*\n(.*?)^ *```")
 	parts := map[string]string{} // the document of each part

@@ -22,6 +22,11 @@ var securityTests = map[string]string{
 	"approve a CSR | neither":                         "TestControlPlaneJoinTokenIsLimited",
 	"get a new credential after a revocation":         "TestControlPlaneJoinTokenIsLimited",
 
+	// A stolen file for several hosts
+	"join a machine as any node of the list":  "TestControlPlaneEnrolledNodeGetsCertificates",
+	"take the name of a host that has joined": "TestControlPlaneUsedToken",
+	"join more machines than the list":        "TestControlPlaneUsedToken TestControlPlaneRefusesInvalidCSRs",
+
 	// A node
 	"get the user data of its own NodePool":  "TestControlPlaneAccessToUserData",
 	"write a false state to the annotations": "TestControlPlaneNodeIsLimited TestControlPlaneRolloutWithLyingNode",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/site"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
@@ -63,7 +64,7 @@ func TestEnrollRefuses(t *testing.T) {
 			}, nil, " exists, and is not that of this NodeEnrollment", "delete serviceaccount node-worker-1",
 		},
 		"a join token without user data": {
-			func(*testing.T, *hostedCluster) {}, func(o *Options) { o.Input.Format = CloudInit },
+			func(*testing.T, *hostedCluster) {}, func(o *Options) { o.Input = HostInput{Format: CloudInit, Site: &site.Config{}} },
 			"the join token of worker-1 contains no user data, which its host needs with --format cloud-init",
 			"hcp-node-admin token revoke worker-1 ",
 		},

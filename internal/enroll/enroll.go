@@ -30,7 +30,7 @@ type run struct {
 // Enroll enrolls nodes. Existing enrollments and files are kept, and what an interrupted run has not created is added.
 // After an error, the result contains the nodes that were enrolled.
 func (c Cluster) Enroll(ctx context.Context, options Options) (Result, error) {
-	result := Result{Server: c.Server}
+	result := Result{Server: c.Server, Findings: options.Input.missing()}
 	found, err := c.read(ctx, options)
 	if err != nil {
 		return result, err
@@ -49,7 +49,7 @@ func (c Cluster) Enroll(ctx context.Context, options Options) (Result, error) {
 			return result, err
 		}
 	}
-	if err := options.writeInventory(&result); err != nil {
+	if err := errors.Join(options.writeForAll(&result), options.writeInventory(&result)); err != nil {
 		return result, err
 	}
 	return result, report.FailWith(report.Refused, conflicts)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,9 +19,27 @@ import (
 type Node struct {
 	Name      string
 	Addresses []netip.Prefix
+	Serial    string // of the machine, by which it finds its entry in a file for all hosts; "" if unknown
 }
 
-// ParseNode parses a node in the form NAME[=ADDRESS,...]. An address can be a CIDR.
+// ids returns what identifies the machine of the node.
+func (n Node) ids() []string {
+	if n.Serial != "" {
+		return []string{n.Serial}
+	}
+	var ids []string
+	for _, address := range n.Addresses {
+		if address.IsSingleIP() {
+			ids = append(ids, address.Addr().String())
+		}
+	}
+	return ids
+}
+
+var serials = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// ParseNode parses a node in the form NAME[=ADDRESS,...]. An address can be a CIDR, or the serial number of the machine
+// in the form serial=SERIAL.
 func ParseNode(text string) (Node, error) {
 	name, addresses, hasAddresses := strings.Cut(text, "=")
 	var list []string
@@ -51,6 +70,13 @@ func ParseNodes(content []byte) ([]Node, error) {
 func newNode(name string, texts []string) (Node, error) {
 	node := Node{Name: name}
 	for _, text := range texts {
+		if serial, isSerial := strings.CutPrefix(text, "serial="); isSerial {
+			if !serials.MatchString(serial) {
+				return node, fmt.Errorf("serial number %q: must consist of letters, digits, and the characters . _ -", serial)
+			}
+			node.Serial = serial
+			continue
+		}
 		address, err := enrollment.ParseAddress(text)
 		if err != nil {
 			return node, err
@@ -67,8 +93,12 @@ func CheckNodes(nodes []Node) ([]report.Finding, error) {
 		return nil, errors.New("no node is given")
 	}
 	var findings []report.Finding
-	names, owners := map[string]bool{}, map[netip.Prefix]string{}
+	names, owners, machines := map[string]bool{}, map[netip.Prefix]string{}, map[string]string{}
 	for _, node := range nodes {
+		if other := machines[node.Serial]; other != "" && node.Serial != "" {
+			return nil, fmt.Errorf("%s and %s have the same serial number %s", other, node.Name, node.Serial)
+		}
+		machines[node.Serial] = node.Name
 		if names[node.Name] {
 			return nil, fmt.Errorf("node %s is listed twice", node.Name)
 		}

@@ -3,6 +3,8 @@
 package enroll
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -54,6 +56,7 @@ type Result struct {
 	Server    string           `json:"server,omitempty" doc:"URL of the hosted cluster; absent with --offline"`
 	Enrolled  []Enrolled       `json:"enrollments" doc:"enrollments, in the order of the nodes"`
 	Inventory string           `json:"inventoryFile,omitempty" doc:"path of the inventory of Ansible"`
+	ForAll    string           `json:"oneFile,omitempty" doc:"path of the file for all hosts, which is a secret"`
 	Findings  []report.Finding `json:"findings" doc:"findings about names, addresses and user data"`
 }
 
@@ -65,10 +68,21 @@ func (o Options) tokenOptions(node Node, ca []byte) enrollment.Options {
 	}
 }
 
+// CheckIDs fails if one file is requested for all hosts, and a host could not find its entry.
+func (o Options) CheckIDs() error {
+	for _, node := range o.Nodes {
+		if o.Input.ForAll != "" && len(node.ids()) == 0 {
+			return fmt.Errorf("node %s has neither an address nor a serial number, by which its machine finds its entry in %s",
+				node.Name, o.Input.ForAll)
+		}
+	}
+	return nil
+}
+
 // Offline creates the join tokens and manifests of nodes for the cluster with these CAs. It connects to no cluster. The
 // files of a node are never replaced.
 func Offline(options Options, ca []byte, now time.Time) (Result, error) {
-	var result Result
+	result := Result{Findings: options.Input.missing()}
 	for _, node := range options.Nodes {
 		enrolled, err := options.offline(node, ca, now)
 		if err != nil {
@@ -76,7 +90,7 @@ func Offline(options Options, ca []byte, now time.Time) (Result, error) {
 		}
 		result.Enrolled = append(result.Enrolled, enrolled)
 	}
-	return result, options.writeInventory(&result)
+	return result, errors.Join(options.writeForAll(&result), options.writeInventory(&result))
 }
 
 func (o Options) offline(node Node, ca []byte, now time.Time) (Enrolled, error) {

@@ -9,10 +9,17 @@ import (
 	"fmt"
 )
 
-const (
-	settingsDir   = "/etc/hcp-node-agent"
-	joinTokenPath = settingsDir + "/node.token"
-)
+const settingsDir = "/etc/hcp-node-agent"
+
+// JoinTokenPath is the path of the join token with which the service joins.
+const JoinTokenPath = settingsDir + "/node.token"
+
+// File is a file that a host gets at its first boot.
+type File struct {
+	Path    string
+	Mode    int
+	Content []byte
+}
 
 // Binary is the location of the agent's binary, from which Ignition installs it at AgentPath.
 type Binary struct {
@@ -54,18 +61,21 @@ type (
 	}
 )
 
-// UserData returns user data for the first boot of one host: the user data of the NodePool with the join token, the
-// agent's unit and the drop-in for kubelet. The function ignition.ParseUserData must accept the given user data. Its
+// UserData returns user data for the first boot of one host: the user data of the NodePool with the join token, other
+// files, the agent's unit and the drop-in for kubelet. The function ignition.ParseUserData must accept the given user data. Its
 // section "ignition" remains unchanged, with the spec version. If agent is nil, the image of the host must contain the
 // agent and its unit. The result is a secret, because it contains the join token.
-func UserData(userData, joinToken []byte, agent *Binary) ([]byte, error) {
+func UserData(userData, joinToken []byte, others []File, agent *Binary) ([]byte, error) {
 	var config map[string]json.RawMessage
 	if err := json.Unmarshal(userData, &config); err != nil {
 		return nil, fmt.Errorf("reading the user data: %w", err)
 	}
 	files := storage{
 		Directories: []entry{{Path: settingsDir, Mode: 0o700}},
-		Files:       []entry{newFile(joinTokenPath, 0o600, resource{Source: dataURL(joinToken)})},
+		Files:       []entry{newFile(JoinTokenPath, 0o600, resource{Source: dataURL(joinToken)})},
+	}
+	for _, file := range others {
+		files.Files = append(files.Files, newFile(file.Path, file.Mode, resource{Source: dataURL(file.Content)}))
 	}
 	service := unit{Name: agentUnit, Enabled: true}
 	if agent != nil {

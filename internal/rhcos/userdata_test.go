@@ -32,7 +32,7 @@ func newBinary() *Binary {
 
 func mustRender(t *testing.T, agent *Binary) []byte {
 	t.Helper()
-	rendered, err := UserData([]byte(poolUserData), []byte(nodeFile), agent)
+	rendered, err := UserData([]byte(poolUserData), []byte(nodeFile), nil, agent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestUserDataIsValidForIgnition(t *testing.T) {
 
 func TestUserDataRefusesWhatIsNoObject(t *testing.T) {
 	for _, userData := range []string{"", "[]", "{"} {
-		if got, err := UserData([]byte(userData), nil, nil); err == nil {
+		if got, err := UserData([]byte(userData), nil, nil, nil); err == nil {
 			t.Errorf("%q: %s", userData, got)
 		}
 	}

@@ -37,7 +37,7 @@ EOT
 make_root() {
   local file
   mkdir -p "$root"/{bin,usr/bin,lib,lib64,etc,var/lib,run/systemd/system,dev,proc}
-  for file in /bin/{sh,grep,cat,ln,rm,cp,chmod,dirname,sed,tar,gzip}; do
+  for file in /bin/{sh,grep,cat,ln,rm,cp,chmod,mkdir,dirname,sed,tar,gzip}; do
     cp -L "$file" "$root/bin/"
     ldd "$file" | grep -o '/[^ ]*' | while read -r library; do
       mkdir -p "$root$(dirname "$library")"

@@ -215,26 +215,41 @@ equal 'calls of systemctl' '' "$(logged systemctl)"
 equal version 'hcp-node-admin 1.0.0' "$("$root/usr/bin/hcp-node-admin" version | cut -d' ' -f1-2)"
 equal plugin 'hcp-node-admin 1.0.0' "$("$root/usr/bin/kubectl-hcp_node" version | cut -d' ' -f1-2)"
 [ ! -e "$root/usr/bin/hcp-node-agent" ] || die 'the agent was installed too'
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$work/ca.key" -subj /CN=ca -out "$work/ca.crt" 2>"$work/openssl.log"
+printf '{"ignition": {"version": "3.2.0", "config": {"merge": [{"source": "https://ignition.example.com/ignition",
+"httpHeaders": [{"name": "Authorization", "value": "Bearer YQ=="}, {"name": "NodePool", "value": "clusters/workers"}]}]},
+"security": {"tls": {"certificateAuthorities": [{"source": "data:;base64,%s"}]}}}}' "$(base64 -w 0 "$work/ca.crt")" >"$work/user-data.ign"
+cat >"$work/site.yaml" <<EOT
+apiVersion: hcp-node-agent.io/v1alpha1
+kind: SiteConfig
+repositories:
+- {name: hcp-node-agent, baseurl: "file://$work/one/repo", gpgkey: "file://$work/one/repo/RPM-GPG-KEY"}
+settings: {installPackages: true}
+EOT
+"$root/usr/bin/hcp-node-admin" enroll --offline workers worker-7 --ca "$work/ca.crt" --embed-user-data "$work/user-data.ign" \
+  --format kickstart --site-config "$work/site.yaml" --output-dir "$work/enrolled" >"$work/enroll.log"
 must_dnf remove hcp-node-admin
 equal 'calls of systemctl' '' "$(logged systemctl)"
 [ ! -e "$root/usr/bin/kubectl-hcp_node" ] || die 'the plugin still exists'
 
-section 'kickstart: the packages and the script of examples/kickstart/post.ks'
-kickstart() { sed -n "/^%$1/,/^%end/p" examples/kickstart/post.ks | sed '1d;$d'; }
-rm "$root/etc/hcp-node-agent/user-data.ign"
-kickstart packages >"$work/packages"
-while read -r package; do must_dnf install "$package"; done <"$work/packages"
-equal 'packages of the kickstart file' hcp-node-agent "$(cat "$work/packages")"
+section 'kickstart: the section that enroll has written, and the signed repository in it'
+rm -f "$root/etc/hcp-node-agent/user-data.ign" "$root/etc/yum.repos.d/"*
 mkdir -p "$root/etc/yum.repos.d" # RHEL has it
-kickstart post | chroot "$root" /bin/sh -e
-sed -n '/^cat .*hcp-node-agent\.repo/,/^EOT/p' docs/install.md | sed '1d;$d' >"$work/install.repo"
-grep -qx gpgcheck=1 "$work/install.repo" || die 'docs/install.md has no repository whose packages are checked'
-diff -u "$work/install.repo" "$root/etc/yum.repos.d/hcp-node-agent.repo" || die 'the repository differs from docs/install.md'
-equal 'mode and owner of the repository file' '644 root' "$(stat -c '%a %U' "$root/etc/yum.repos.d/hcp-node-agent.repo")"
-rm "$root/etc/yum.repos.d/hcp-node-agent.repo"
-equal 'user data' 'CONTENT-OF-THE-USER-DATA' "$(cat "$root/etc/hcp-node-agent/user-data.ign")"
-equal 'mode and owner of the user data' '600 root' "$(stat -c '%a %U' "$root/etc/hcp-node-agent/user-data.ign")"
+printf '#!/bin/sh\nexit 1\n' >"$root/usr/bin/rpm" # nothing is installed
+chmod +x "$root/usr/bin/rpm"
 logged
+sed '1d;$d' "$work/enrolled/tokens/worker-7.ks" | chroot "$root" /bin/sh
+equal 'calls of dnf and systemctl' "$(printf 'dnf -y install hcp-node-agent\nsystemctl start --no-block hcp-node-agent.service hcp-node-agent.path')" \
+  "$(logged dnf systemctl)"
+equal 'host name' worker-7 "$(cat "$root/etc/hostname")"
+cmp "$work/enrolled/tokens/worker-7.token" "$root/etc/hcp-node-agent/node.token"
+equal 'mode and owner of the join token' '600 root' "$(stat -c '%a %U' "$root/etc/hcp-node-agent/node.token")"
+equal 'mode and owner of the repository file' '644 root' "$(stat -c '%a %U' "$root/etc/yum.repos.d/hcp-node-agent.repo")"
+grep -qx gpgcheck=1 "$root/etc/yum.repos.d/hcp-node-agent.repo" || die 'packages are not checked'
+must_dnf --setopt=reposdir="$root/etc/yum.repos.d" install hcp-node-agent
+equal 'mode of the directory that the section has created' 700 "$(stat -c %a "$root/etc/hcp-node-agent")"
+"$root/usr/bin/hcp-node-agent" config validate "$root/etc/hcp-node-agent/config.d/10-site.yaml"
+rm "$root/usr/bin/rpm" "$root/etc/yum.repos.d/hcp-node-agent.repo"
 must_dnf remove hcp-node-agent
 logged
 

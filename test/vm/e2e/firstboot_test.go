@@ -8,11 +8,13 @@ import (
 	"context"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/proxy"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
@@ -58,12 +60,12 @@ func TestFirstBootByCloudInit(t *testing.T) {
 	}
 }
 
-// TestFirstBootWithJoinToken joins without manual approval, with an address and a host name that
-// cloud-init has set, and through the cluster's proxy.
+// TestFirstBootWithJoinToken installs the agent as an installation with kickstart does: by the section %post that
+// hcp-node-admin has written, without a running systemd. The host then joins at its first boot, with its name, without
+// manual approval, with an address that cloud-init has set, and through the cluster's proxy.
 func TestFirstBootWithJoinToken(t *testing.T) {
 	ctx := newContext(t)
 	removeAgent(ctx, t)
-	createJoinToken(ctx, t, "192.0.2.104")
 	gateway, err := netip.ParsePrefix(environment.ControlPlane.HostAddress)
 	must(t, err)
 	through, err := proxy.Start(ctx, environment.ControlPlane.Netns, gateway, t.TempDir())
@@ -75,25 +77,53 @@ func TestFirstBootWithJoinToken(t *testing.T) {
 	must(t, err)
 	network, err := os.ReadFile("../../../examples/cloud-init/network-config.yaml")
 	must(t, err)
-	mustOutput(ctx, t, "echo unnamed.example.com >/etc/hostname") // takes effect at the next boot
+	installed := enrolledFile(ctx, t, staticAddress, "kickstart", ".ks", userData, "settings: {repair: true}\n")
+	post, hasEnd := strings.CutSuffix(strings.TrimPrefix(installed, "%post --erroronfail\n"), "%end\n")
+	if !hasEnd || strings.HasPrefix(post, "%") {
+		t.Fatal("the file is not a section of a kickstart file")
+	}
+	mustOutput(ctx, t, "echo unnamed.example.com >/etc/hostname; export SYSTEMD_OFFLINE=1\n"+post)
+	if active := mustOutput(ctx, t, "systemctl show -P ActiveState hcp-node-agent"); active != "inactive" {
+		t.Fatalf("the service is %s during the installation", active)
+	}
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data": "instance-id: with-a-join-token\n",
-		"network-config": strings.NewReplacer("192.0.2.17/24", "192.0.2.104/24", "192.0.2.53",
+		"network-config": strings.NewReplacer("192.0.2.17/24", staticAddress+"/24", "192.0.2.53",
 			"192.0.2.1").Replace(string(network)),
-		"user-data": exampleUserData(t, "join-token.yaml", "CONTENT-OF-THE-USER-DATA", string(userData),
-			"CONTENT-OF-worker-7.token", mustOutput(ctx, t, "cat /root/worker-0.token"), "worker-7", testenv.NodeName),
+		"user-data": "#cloud-config\npreserve_hostname: true\n",
 	})
 	await(ctx, t, "systemctl is-active hcp-node-agent && ! ls /etc/hcp-node-agent/node.token")
 	awaitReadyNode(ctx, t)
 	address := mustOutput(ctx, t,
 		"ip -4 -o address show dev br-ex scope global; nmcli -g ipv4.method connection show ovs-if-br-ex")
-	if !strings.Contains(address, " 192.0.2.104/24 ") ||
+	if !strings.Contains(address, " "+staticAddress+"/24 ") ||
 		strings.Contains(address, "dynamic") || !strings.HasSuffix(address, "manual") {
 		t.Errorf("br-ex has %s", address)
 	}
 	requests, err := through.Log()
 	must(t, err)
 	checkContains(t, requests, "CONNECT "+environment.ControlPlane.IgnitionEndpoint)
+}
+
+// staticAddress is the address of the machine in TestFirstBootWithJoinToken.
+const staticAddress = "192.0.2.104"
+
+// enrolledFile enrolls the machine with an address, and returns its file in a format. The file contains the repository of the agent
+// and other settings of a site.
+func enrolledFile(
+	ctx context.Context, t *testing.T, address, format, suffix string, userData []byte, settings string,
+) string {
+	t.Helper()
+	dir := t.TempDir()
+	userDataFile, siteFile := filepath.Join(dir, "user-data.ign"), filepath.Join(dir, "site.yaml")
+	must(t, os.WriteFile(userDataFile, userData, 0o600))
+	must(t, os.WriteFile(siteFile, []byte("apiVersion: hcp-node-agent.io/v1alpha1\nkind: SiteConfig\nrepositories:\n"+
+		"- {name: hcp-node-agent, baseurl: 'file:///srv/new', gpgkey: 'file:///srv/new/RPM-GPG-KEY'}\n"+settings), 0o600))
+	files := enrollMachine(ctx, t, address, "--format", format, "--site-config", siteFile, "--embed-user-data",
+		userDataFile)
+	content, err := os.ReadFile(enrollment.HostPath(files, testenv.NodeName, suffix))
+	must(t, err)
+	return string(content)
 }
 
 // bootWithSeed reboots the machine as if it had never run cloud-init, with the modules that

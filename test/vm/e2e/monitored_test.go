@@ -86,15 +86,25 @@ func leaveWithoutTheCluster(ctx context.Context, t *testing.T) {
 // until the test ends.
 func createJoinToken(ctx context.Context, t *testing.T, address string) {
 	t.Helper()
-	dir := t.TempDir()
-	kubeconfig := environment.ControlPlane.Kubeconfig
-	must(t, adminCommand(ctx, t, "enroll", "--offline", "workers", testenv.NodeName+"="+address, "--label",
-		"example.com/rack=7", "--hosted-kubeconfig", kubeconfig, "--output-dir", dir).Run())
-	token, record := enrollment.Paths(dir, testenv.NodeName)
+	dir := enrollMachine(ctx, t, address, "--label", "example.com/rack=7")
+	token, _ := enrollment.Paths(dir, testenv.NodeName)
 	content, err := os.ReadFile(token)
 	must(t, err)
 	must(t, environment.Machine.Put(ctx, "/root/worker-0.token", bytes.NewReader(content), 0o600))
+}
+
+// enrollMachine enrolls the machine with flags of enroll, and starts the controller. It returns the directory with the
+// files of the machine.
+func enrollMachine(ctx context.Context, t *testing.T, address string, flags ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, adminCommand(ctx, t, append([]string{
+		"enroll", "--offline", "workers", testenv.NodeName + "=" + address, "--hosted-kubeconfig",
+		environment.ControlPlane.Kubeconfig, "--output-dir", dir,
+	}, flags...)...).Run())
+	_, record := enrollment.Paths(dir, testenv.NodeName)
 	startController(ctx, t, record)
+	return dir
 }
 
 // adminCommand returns a command of hcp-node-admin.

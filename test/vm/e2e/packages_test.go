@@ -19,9 +19,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
-// TestPackagesAtFirstBoot boots a machine without the agent, kubelet and CRI-O, with a seed disk as a
-// cloud provides it. The agent installs the packages of the payload's release from a signed repository
-// with dnf. Then it upgrades them to those of another release, with a reboot for kernel arguments, and
+// TestPackagesAtFirstBoot boots a machine without the agent, kubelet and CRI-O, and with another name, with a seed disk
+// as a cloud provides it. Its only input is the file that hcp-node-admin has written: the machine registers, dnf
+// installs the agent, which installs the packages of the payload's release from a signed repository, and the controller
+// approves its CSRs. Then the agent upgrades them to those of another release, with a reboot for kernel arguments, and
 // back. leave --purge removes them.
 func TestPackagesAtFirstBoot(t *testing.T) {
 	ctx := newContext(t)
@@ -32,15 +33,18 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 	addSubscriptionManager(ctx, t)
 	userData, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
+	mustOutput(ctx, t, "echo unnamed.example.com >/etc/hostname") // takes effect at the next boot
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data": "instance-id: packages\n",
-		"user-data": exampleUserData(t, "install-packages.yaml", "CONTENT-OF-THE-USER-DATA", string(userData),
-			"ACTIVATION-KEY", "workers", "ORGANIZATION", "example", "rhocp-4.18-for", "rhocp-4.21-for"),
+		"user-data": enrolledFile(ctx, t, uplinkAddress(ctx, t), "cloud-init", ".cloud-init.yaml", userData, "subscription:\n  organization: "+
+			"example\n  activationKey: workers\n  repositories: [rhocp-4.21-for-rhel-9-x86_64-rpms, "+
+			"fast-datapath-for-rhel-9-x86_64-rpms]\nsettings: {installPackages: true}\n"),
 	})
-	approveCSRs(ctx, t)
 	awaitReadyNode(ctx, t)
-	checkContains(t, mustOutput(ctx, t, "subscription-manager repos --list-enabled; journalctl -b -t cloud-init -o cat"),
-		"rhocp-4.21-for-rhel-9-x86_64-rpms", "rh_subscription plugin completed successfully")
+	checkContains(t, mustOutput(ctx, t, "subscription-manager repos --list-enabled; cloud-init status --wait --long; "+
+		"journalctl -b -t cloud-init -o cat; stat -c '%a %n' /etc/yum.repos.d/hcp-node-agent.repo"),
+		"rhocp-4.21-for-rhel-9-x86_64-rpms", "The system has been registered with ID", "status: done",
+		"644 /etc/yum.repos.d/hcp-node-agent.repo")
 	mustOutput(ctx, t, "dnf -y install of-the-administrator")
 	await(ctx, t, "systemctl is-active hcp-node-agent")
 	t.Log(mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"))
