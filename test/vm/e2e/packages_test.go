@@ -34,11 +34,11 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 	userData, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
 	mustOutput(ctx, t, "echo unnamed.example.com >/etc/hostname") // takes effect at the next boot
+	const settings = "subscription:\n  organization: example\n  activationKey: workers\n  repositories: " +
+		"[rhocp-4.21-for-rhel-9-x86_64-rpms, fast-datapath-for-rhel-9-x86_64-rpms]\nsettings: {installPackages: true}\n"
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data": "instance-id: packages\n",
-		"user-data": enrolledFile(ctx, t, uplinkAddress(ctx, t), "cloud-init", ".cloud-init.yaml", userData, "subscription:\n  organization: "+
-			"example\n  activationKey: workers\n  repositories: [rhocp-4.21-for-rhel-9-x86_64-rpms, "+
-			"fast-datapath-for-rhel-9-x86_64-rpms]\nsettings: {installPackages: true}\n"),
+		"user-data": enrolledFile(ctx, t, uplinkAddress(ctx, t), "cloud-init", ".cloud-init.yaml", userData, settings),
 	})
 	awaitReadyNode(ctx, t)
 	checkContains(t, mustOutput(ctx, t, "subscription-manager repos --list-enabled; cloud-init status --wait --long; "+
