@@ -117,8 +117,10 @@ func clusterServiceVersion(version, image string, objects []*unstructured.Unstru
 			}},
 			// The controller works in this namespace only. The objects that it reads have none.
 			"installModes": []any{
-				fields{"type": "OwnNamespace", "supported": true}, fields{"type": "SingleNamespace", "supported": false},
-				fields{"type": "MultiNamespace", "supported": false}, fields{"type": "AllNamespaces", "supported": false},
+				fields{"type": "OwnNamespace", "supported": true},
+				fields{"type": "SingleNamespace", "supported": false},
+				fields{"type": "MultiNamespace", "supported": false},
+				fields{"type": "AllNamespaces", "supported": false},
 			},
 			"customresourcedefinitions": fields{"owned": owned(byKind["CustomResourceDefinition"])},
 			"install": fields{"strategy": "deployment", "spec": fields{
