@@ -46,9 +46,10 @@ docs: ## generate docs/reference.md, docs/reference-admin.md and docs/schema fro
 	go run ./cmd/node-admin docs schema docs/schema
 
 .PHONY: generate
-generate: $(CONTROLLER_GEN) ## generate deploy/hosted-base/crd.yaml and the methods of the API's types
+generate: $(CONTROLLER_GEN) ## generate deploy/hosted-base/crd.yaml, the methods of the API's types, and the dashboards
 	$(CONTROLLER_GEN) object paths=./internal/api/...
 	$(CONTROLLER_GEN) crd paths=./internal/api/... output:crd:stdout >deploy/hosted-base/crd.yaml
+	cd packaging/generate && go run .
 
 .PHONY: formats
 formats: ## write the stored documents of the next release to test/compatibility/testdata
@@ -67,7 +68,7 @@ demo-svg: deps build bed ## the same, and record the join in docs/demo.svg
 test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the seeds of the fuzz targets, the real Ignition, a real control plane; prints what was skipped
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	$(MAKE) -j2 --output-sync=target test-unit test-real
-	@$(GOTESTSUM) --format none --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/controlplane.json
+	@$(GOTESTSUM) --format none --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/controlplane.json $(RESULTS)/generate.json
 
 # The race detector runs for packages that start goroutines or synchronize them. A value that is computed once
 # (sync.OnceValue) is no reason.
@@ -83,6 +84,7 @@ test-unit:
 test-real:
 	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- $(TEST_FLAGS) -tags '$(REAL_TAGS)' -count=1 -p 2 -run '^($(REAL_TESTS))$$' $(addprefix ./,$(sort $(dir $(REAL_FILES))))
 	cd test/controlplane && $(RUN_TESTS) --jsonfile $(RESULTS)/controlplane.json -- $(TEST_FLAGS) ./...
+	cd packaging/generate && $(RUN_TESTS) --jsonfile $(RESULTS)/generate.json -- $(TEST_FLAGS) -tags controlplane ./...
 
 # PROVE runs the tests that test/vm/tests.txt lists, and keeps their record, test/vm/proofs.tsv.
 PROVE = go run ./test/vm/cmd/prove -jobs $(JOBS) $(if $(FORCE),-force) $(if $(TESTS),-tests '$(TESTS)')
@@ -127,8 +129,9 @@ bench: deps build bed oracle ## the figures: apply beside the real Ignition, the
 lint: $(LINT) ## golangci-lint, the word list of test/words, and shellcheck
 	$(LINT) run ./...
 	cd test/controlplane && $(LINT) run ./...
+	cd packaging/generate && $(LINT) run ./...
 	go run ./test/words
-	$(MAKE) generate && git diff --exit-code -- deploy/hosted-base/crd.yaml internal/api # they are generated
+	$(MAKE) generate && git diff --exit-code -- deploy internal/api # they are generated
 	shellcheck $$(git ls-files '*.sh' .ci | grep -v /payload/files/)
 
 .PHONY: controlplane

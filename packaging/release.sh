@@ -6,6 +6,8 @@
 #   hcp-node-agent_VERSION_linux_ARCHITECTURE.tar.gz  the binary and the licenses
 #   hcp-node-admin_VERSION_OS_ARCHITECTURE.tar.gz     also the manifests of the controller
 #   ....cdx.json                                      the SBOM of each binary (CycloneDX)
+#   hcp-node-admin_VERSION_chart.tar.gz               the Helm chart of the controller
+#   hcp-node-admin_VERSION_bundle.tar.gz              the OLM bundle of the controller in the hosted cluster
 #   hcp-node-admin_VERSION_image.tar                  the image, an OCI archive; needs buildah
 #   repository/                                       the signed repository of the packages (packaging/rpm/sign.sh)
 #   hcp-node-agent_VERSION_repository.tar.gz          the same
@@ -50,6 +52,9 @@ for target in agent_linux_amd64 agent_linux_arm64 admin_linux_amd64 admin_linux_
 	[ "$program" = agent ] || cp -r deploy "$work/$name/"
 	packaging/pack.sh "$out/$name.tar.gz" "$work" "$name"
 done
+(cd packaging/generate && go run . "$work/generated" "$VERSION")
+packaging/pack.sh "$out/hcp-node-admin_${VERSION}_chart.tar.gz" "$work/generated/chart" hcp-node-admin
+packaging/pack.sh "$out/hcp-node-admin_${VERSION}_bundle.tar.gz" "$work/generated" bundle
 if command -v buildah >/dev/null; then
 	packaging/image.sh "$out/hcp-node-admin_${VERSION}_image.tar" "$work"
 else

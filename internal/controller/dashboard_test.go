@@ -63,6 +63,31 @@ func readDashboard(t *testing.T) (panels []panel) {
 	return panels
 }
 
+// The dashboard for Grafana has the same panels and expressions, without panels that current versions lack.
+func TestDashboardsAgree(t *testing.T) {
+	content, err := os.ReadFile("../../deploy/monitoring/grafana/dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var board struct{ Panels []panel }
+	if err := json.Unmarshal(content, &board); err != nil {
+		t.Fatal(err)
+	}
+	types := map[string]string{"singlestat": "stat", "graph": "timeseries", "table": "table"}
+	var want, got []panel
+	for _, one := range readDashboard(t) {
+		want = append(want, panel{Title: one.Title, Type: types[one.Type], Targets: one.Targets})
+	}
+	for _, one := range board.Panels {
+		if one.Type != "row" {
+			got = append(got, panel{Title: one.Title, Type: one.Type, Targets: one.Targets})
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-console +Grafana):\n%s", diff)
+	}
+}
+
 // expressions returns the expressions of the dashboard.
 func expressions(t *testing.T) []string {
 	t.Helper()
@@ -75,7 +100,7 @@ func expressions(t *testing.T) []string {
 	return list
 }
 
-// OpenShift's console shows only these panels, and not without their fields. Grafana converts them.
+// OpenShift's console shows only these panels, and not without their fields.
 func TestDashboardIsSupportedByConsole(t *testing.T) {
 	ids := map[int]bool{}
 	for _, one := range readDashboard(t) {
@@ -154,7 +179,8 @@ func TestPrometheusEvaluatesDashboard(t *testing.T) {
 		promtest.Target{Job: "hcp-node-admin", Metrics: text + "1\n"},
 		promtest.Target{Job: "hcp-node-admin", Metrics: text + "0\n"},
 		promtest.Target{
-			Job: "hcp-node-agent", Metrics: "hcp_node_agent_findings{check=\"node\",severity=\"problem\"} 2\n",
+			Job: "hcp-node-agent", Metrics: "hcp_node_agent_findings{check=\"node\",severity=\"problem\"} 2\n" +
+				"hcp_node_agent_node_info{node=\"a\",nodepool=\"workers\"} 1\n",
 		})
 	server.Query(t, `count(up{job="hcp-node-admin"} == 1) == 2`)
 	for _, expression := range expressions(t) {

@@ -24,6 +24,8 @@ var (
 		"nodepool", "release")
 	outdatedDesc = describe("outdated_nodes",
 		"Number of nodes whose configuration differs from that of their NodePool.", "nodepool")
+	waitingJoinsDesc = describe("waiting_joins",
+		"Number of NodeEnrollments whose join token is in a CSR and is not recorded as used.", "nodepool")
 	certificateDesc = describe("node_certificate_expiration_timestamp_seconds",
 		"Unix time at which the first certificate of a node expires.", "nodepool", "node")
 	reportDesc = describe("node_last_report_timestamp_seconds", "Unix time of the last report of the agent of a node.",
@@ -51,7 +53,7 @@ var (
 		"nodepool")
 
 	fleetDescs = []*prometheus.Desc{
-		enrollmentsDesc, nodesDesc, outdatedDesc, certificateDesc, reportDesc,
+		enrollmentsDesc, nodesDesc, outdatedDesc, waitingJoinsDesc, certificateDesc, reportDesc,
 		rolloutNodesDesc, rolloutUpdatedDesc, rolloutUnavailableDesc, rolloutFailedDesc, rolloutMaxFailuresDesc,
 		rolloutPausedDesc, rolloutSlotsDesc, rolloutOldestSlotDesc, userDataExpiryDesc, userDataProblemDesc,
 	}

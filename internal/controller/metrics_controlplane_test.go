@@ -58,6 +58,7 @@ func TestControlPlaneMetrics(t *testing.T) {
 		`hcp_node_admin_rollout_slots{nodepool="metered"} 1`,
 		`hcp_node_admin_rollout_oldest_slot_timestamp_seconds{nodepool="metered"} `,
 		`hcp_node_admin_user_data_problem{nodepool="metered"} 0`,
+		`hcp_node_admin_waiting_joins{nodepool=""} 0`,
 		fmt.Sprintf("hcp_node_admin_csr_decisions_total{outcome=\"approved\"} %d\n", approvals+1),
 		fmt.Sprintf("hcp_node_admin_csr_decisions_total{outcome=\"refused\"} %d\n", refusals+1),
 		`controller_runtime_reconcile_errors_total{controller="csr"} `,

@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
 // scrape sends the metrics of one scrape.
@@ -54,12 +56,22 @@ type poolCounts struct {
 	phases   map[v1alpha1.Phase]int
 	releases map[string]int
 	outdated int
+	waiting  int // joins
 }
 
 func (s *scrape) addEnrollments(ctx context.Context) error {
 	var records v1alpha1.NodeEnrollmentList
 	if err := s.list(ctx, &records); err != nil {
 		return err
+	}
+	csrs := &metav1.PartialObjectMetadataList{}
+	csrs.SetGroupVersionKind(certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequestList"))
+	if err := s.list(ctx, csrs); err != nil {
+		return err
+	}
+	presented := map[string]bool{} // IDs of join tokens
+	for i := range csrs.Items {
+		presented[csrs.Items[i].Annotations[enrollment.AnnotationID]] = true
 	}
 	pools := map[string]*poolCounts{}
 	for i := range records.Items {
@@ -75,6 +87,9 @@ func (s *scrape) addEnrollments(ctx context.Context) error {
 		if meta.IsStatusConditionFalse(status.Conditions, v1alpha1.ConditionUpToDate) {
 			pools[pool].outdated++
 		}
+		if record.Spec.TokenID != "" && record.Spec.UsedBy == nil && presented[record.Spec.TokenID] {
+			pools[pool].waiting++
+		}
 		s.addTime(certificateDesc, status.CertificateExpires, pool, record.Name)
 		s.addTime(reportDesc, status.LastReport, pool, record.Name)
 	}
@@ -86,6 +101,7 @@ func (s *scrape) addEnrollments(ctx context.Context) error {
 			s.add(nodesDesc, float64(count), pool, release)
 		}
 		s.add(outdatedDesc, float64(counts.outdated), pool)
+		s.add(waitingJoinsDesc, float64(counts.waiting), pool)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -28,6 +29,7 @@ type fixedReader struct {
 	enrollments []v1alpha1.NodeEnrollment
 	rollouts    []v1alpha1.NodeRollout
 	secrets     []metav1.PartialObjectMetadata
+	csrs        []metav1.PartialObjectMetadata
 	err         error
 }
 
@@ -38,7 +40,9 @@ func (r fixedReader) List(_ context.Context, list client.ObjectList, _ ...client
 	case *v1alpha1.NodeRolloutList:
 		list.Items = r.rollouts
 	case *metav1.PartialObjectMetadataList:
-		list.Items = r.secrets
+		if list.Items = r.secrets; list.Kind == "CertificateSigningRequestList" {
+			list.Items = r.csrs
+		}
 	default:
 		return fmt.Errorf("list of %T", list)
 	}
@@ -86,15 +90,26 @@ func exampleFleet() fixedReader {
 		Paused: true,
 	}}
 	workers.Name, edge.Name = "workers", "edge"
+	withToken := func(id string) (csr metav1.PartialObjectMetadata) {
+		csr.Annotations = map[string]string{enrollment.AnnotationID: id}
+		return csr
+	}
 	copied := published("workers", nil)
 	copied.Name = "backup" // of another program: not the user data of the NodePool
+	waiting := enrolled("workers", "e", v1alpha1.PhasePending, "", "")
+	waiting.Spec.TokenID = "waiting"
+	joined := enrolled("workers", "a", v1alpha1.PhaseReady, "4.21.3", metav1.ConditionTrue)
+	joined.Spec.TokenID, joined.Spec.UsedBy = "used", &v1alpha1.TokenUse{}
 	return fixedReader{
+		csrs: []metav1.PartialObjectMetadata{
+			withToken("waiting"), withToken("waiting"), withToken("used"), withToken("?"), {},
+		},
 		enrollments: []v1alpha1.NodeEnrollment{
-			enrolled("workers", "a", v1alpha1.PhaseReady, "4.21.3", metav1.ConditionTrue),
+			joined,
 			enrolled("workers", "b", v1alpha1.PhaseUpgrading, "4.21.2", metav1.ConditionFalse),
 			enrolled("workers", "c", v1alpha1.PhaseUpgrading, "4.21.2", metav1.ConditionFalse),
 			enrolled("workers", "d", v1alpha1.PhaseFailed, "4.21.2", metav1.ConditionFalse),
-			enrolled("workers", "e", v1alpha1.PhasePending, "", ""),
+			waiting,
 			enrolled("edge", "f", v1alpha1.PhaseLost, "", metav1.ConditionUnknown),
 		},
 		rollouts: []v1alpha1.NodeRollout{workers, edge},
@@ -180,6 +195,8 @@ func TestMetrics(t *testing.T) {
 		`user_data_problem{nodepool="edge"} 1`,
 		`user_data_problem{nodepool="workers"} 0`,
 		`user_data_published_timestamp_seconds{nodepool="workers"} 1.799999e+09`,
+		`waiting_joins{nodepool="edge"} 0`,
+		`waiting_joins{nodepool="workers"} 1`,
 	)
 	slices.Sort(got)
 	slices.Sort(want)

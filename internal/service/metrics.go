@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -68,6 +69,7 @@ func (m *nodeMonitor) metrics(active []Change, now time.Time) []report.Metric {
 	if m.driftCount != nil {
 		drift = append(drift, sample(*m.driftCount))
 	}
+	_, nodePool, _ := strings.Cut(m.state.NodePool, "/") // without its namespace, as in the metrics of the controller
 	metric := func(name, help string, samples ...report.Sample) report.Metric {
 		return report.Metric{Name: name, Help: help, Samples: samples}
 	}
@@ -75,7 +77,7 @@ func (m *nodeMonitor) metrics(active []Change, now time.Time) []report.Metric {
 		metric("hcp_node_agent_build_info", "Constant 1. The labels contain the versions of the agent and of Go.",
 			sample(1, "version", m.Version, "goversion", runtime.Version())),
 		metric("hcp_node_agent_node_info", "Constant 1. The labels contain the names of the Node and of its NodePool.",
-			sample(1, "node", m.state.NodeName, "nodepool", m.state.NodePool)),
+			sample(1, "node", m.state.NodeName, "nodepool", nodePool)),
 		metric("hcp_node_agent_last_check_timestamp_seconds", "Unix time of the last check of the node.",
 			sample(now.Unix())),
 		metric("hcp_node_agent_findings", "Number of active findings.", m.findingCounts(active)...),

@@ -52,6 +52,10 @@ check_file() {
   done
 }
 
+helm() { not_run 'no release is built; packaging/generate installs the chart'; }
+
+bash() { real bash "$@"; }
+
 hcp-node-admin() {
   case "$*" in
     # One API server plays the hosted and the management cluster, which enroll refuses. It has no Secrets of a NodePool.
