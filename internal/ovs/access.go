@@ -47,7 +47,10 @@ func keptAccess(
 	link, _ := facts.Link(uplink)
 	for _, prefix := range link.Stable() {
 		for _, port := range rules.SSHPorts {
-			connection := packetfilter.Connection{Link: uplink, Address: prefix.Addr().Unmap(), Port: port}
+			connection := packetfilter.Connection{Link: uplink, Address: prefix.Addr().Unmap(), Port: port, Unlisted: true}
+			if !rules.Filter.Accepts(connection) {
+				connection.Unlisted = false
+			}
 			if !rules.Filter.Accepts(connection) {
 				continue
 			}

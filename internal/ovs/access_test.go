@@ -54,10 +54,14 @@ func TestPlanRefusesLostAccess(t *testing.T) {
 		refused bool
 		kept    int // connections that are verified on br-ex
 	}{
-		"only on the uplink":   {facts: only, refused: true},
-		"confirmed":            {facts: only, options: Options{IgnorePacketFilter: true}},
-		"on br-ex too":         {facts: withRules(t, rule, "-i br-ex -p tcp -m tcp --dport 22 -j ACCEPT"), kept: 1},
-		"any interface":        {facts: withRules(t, "-p tcp -m tcp --dport 22 -j ACCEPT"), kept: 1},
+		"only on the uplink":           {facts: only, refused: true},
+		"confirmed":                    {facts: only, options: Options{IgnorePacketFilter: true}},
+		"on br-ex too":                 {facts: withRules(t, rule, "-i br-ex -p tcp -m tcp --dport 22 -j ACCEPT"), kept: 1},
+		"any interface":                {facts: withRules(t, "-p tcp -m tcp --dport 22 -j ACCEPT"), kept: 1},
+		"another rule for one network": {facts: withRules(t, rule, "-s 198.51.100.0/24 -j ACCEPT"), refused: true},
+		"one network": {
+			facts: withRules(t, "-s 198.51.100.0/24 -p tcp -m tcp --dport 22 -j ACCEPT", "-i eth0 -p udp -j ACCEPT"), kept: 1,
+		},
 		"no way in before":     {facts: withRules(t, "-i eth0 -p tcp -m tcp --dport 80 -j ACCEPT")},
 		"rules are not known":  {facts: changed(func(r *HostRules) { r.Filter, r.FilterError = nil, errors.New("x") })},
 		"another uplink":       {facts: changed(func(r *HostRules) { r.Uplink = "eth1" })},

@@ -10,6 +10,9 @@ const base = `table inet filter {
 	set other { type ifname; elements = { "lo", "eth1" }; }
 	set doors { type inet_service; flags interval; elements = { 22, 8000-8100 }; }
 	set pairs { type ifname . inet_service; elements = { "eth0" . 22 }; }
+	set networks { type ifname . ipv4_addr . inet_service; flags interval; elements = { "eth0" . 10.0.0.0/8 . 20-30 }; }
+	set noted { type ifname; elements = { "eth0" comment "LAN" }; }
+	map decisions { type ifname : verdict; elements = { "eth0" comment "LAN" : accept }; }
 	map ways { type ifname : verdict; elements = { "lo" : accept, "eth0" : jump wan }; }
 	chain wan { tcp dport 22 accept; }
 	chain back { iifname "eth0" return; drop; }
@@ -54,18 +57,26 @@ var cases = map[string]struct {
 	"anonymous set":      {inBase(`iifname { "lo", "eth0" } tcp dport { 22, 443 } accept`), true, false, true},
 	"named set":          {inBase(`iifname @lan tcp dport @doors accept`), true, false, true},
 	"named set of pairs": {inBase(`iifname . tcp dport @pairs accept`), true, false, true},
-	"pair":               {inBase(`iifname . tcp dport { "eth0" . 22 } accept`), true, false, true},
-	"map":                {inBase(`iifname vmap { "lo" : accept, "eth0" : jump wan }`), true, false, true},
-	"map with goto":      {inBase(`iifname vmap { "lo" : accept, "eth0" : goto wan }`), true, false, true},
-	"named map":          {inBase(`iifname vmap @ways`), true, false, true},
-	"jump":               {inBase(`iifname "eth0" jump wan`), true, false, true},
-	"return":             {inBase("jump back\naccept"), true, false, true},
-	"all but the uplink": {inBase("iifname != \"eth0\" drop\naccept"), true, false, false},
-	"all but a set":      {inBase("iifname != @lan drop\naccept"), true, false, true},
-	"all but another":    {inBase("iifname != \"eth1\" tcp dport 22 accept"), true, true, false},
-	"another set":        {inBase("iifname @other accept\ntcp dport 22 accept"), true, true, false},
-	"another port":       {inBase(`iifname "eth0" tcp dport 80 accept`), false, false, false},
-	"range of ports":     {inBase(`iifname "eth0" tcp dport 20-30 accept`), true, false, true},
+	"named set of networks": {
+		inBase(`iifname . ip saddr . tcp dport @networks accept`), true, false, true,
+	},
+	"named set with a comment": {inBase(`iifname @noted accept`), true, false, true},
+	"named map with a comment": {inBase(`iifname vmap @decisions`), true, false, true},
+	"set in another order":     {inBase(`iifname { "lo", "eth0", "eth1" } tcp dport { 22, 443 } accept`), true, false, true},
+	"reply of a server":        {inBase("tcp sport { 80, 443 } accept\niifname \"eth0\" accept"), true, false, true},
+	"ports of clients":         {inBase("tcp sport 1024-65535 tcp dport 22 accept"), true, true, false},
+	"pair":                     {inBase(`iifname . tcp dport { "eth0" . 22 } accept`), true, false, true},
+	"map":                      {inBase(`iifname vmap { "lo" : accept, "eth0" : jump wan }`), true, false, true},
+	"map with goto":            {inBase(`iifname vmap { "lo" : accept, "eth0" : goto wan }`), true, false, true},
+	"named map":                {inBase(`iifname vmap @ways`), true, false, true},
+	"jump":                     {inBase(`iifname "eth0" jump wan`), true, false, true},
+	"return":                   {inBase("jump back\naccept"), true, false, true},
+	"all but the uplink":       {inBase("iifname != \"eth0\" drop\naccept"), true, false, false},
+	"all but a set":            {inBase("iifname != @lan drop\naccept"), true, false, true},
+	"all but another":          {inBase("iifname != \"eth1\" tcp dport 22 accept"), true, true, false},
+	"another set":              {inBase("iifname @other accept\ntcp dport 22 accept"), true, true, false},
+	"another port":             {inBase(`iifname "eth0" tcp dport 80 accept`), false, false, false},
+	"range of ports":           {inBase(`iifname "eth0" tcp dport 20-30 accept`), true, false, true},
 	"high ports": {
 		inBase("tcp dport >= 1024 accept\n" +
 			"iifname \"eth0\" tcp dport < 1024 accept"),
@@ -179,6 +190,10 @@ table ip b { chain c { type filter hook input priority 10; policy drop; iifname 
 	},
 	"iptables, local type": {
 		iptables("-m addrtype --dst-type BROADCAST -j ACCEPT", "-i eth0 -m addrtype --dst-type LOCAL -j ACCEPT"),
+		true, false, true,
+	},
+	"iptables, without connection tracking": {
+		iptables("-p tcp -m tcp --sport 443 -j ACCEPT", "-m addrtype --src-type LOCAL -j ACCEPT", "-i eth0 -j ACCEPT"),
 		true, false, true,
 	},
 	"iptables, chains": {

@@ -16,6 +16,8 @@ type Connection struct {
 	// FirewalldLink is the interface under whose name firewalld's rules see the packets: another one in the same zone,
 	// if Link does not exist yet. AnyLink means that the zone is not known. "": Link.
 	FirewalldLink string `json:"firewalldLink,omitempty"`
+	// Unlisted means that the address of the other host is in no network that a rule names.
+	Unlisted bool `json:"unlisted,omitempty"`
 }
 
 // AnyLink stands for an unknown interface.

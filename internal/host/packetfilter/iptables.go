@@ -103,6 +103,8 @@ func (r *Ruleset) translate(c *chain, arguments []string) []statement {
 			add(key("ct", "status"), words(strings.ToLower(value)))
 		case "--dst-type":
 			add(statement{"fib": statement{"result": "type", "flags": []any{"daddr"}}}, words(strings.ToLower(value)))
+		case "--src-type":
+			add(statement{"fib": statement{"result": "type", "flags": []any{"saddr"}}}, words(strings.ToLower(value)))
 		case "-j", "-g":
 			statements = append(statements, r.target(c, option, value)...)
 		case "-m", "--comment", "--reject-with":

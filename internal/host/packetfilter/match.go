@@ -139,6 +139,10 @@ func (e evaluation) hasValue(c *chain, left statement, right any) truth {
 		return no
 	case fib["result"] == "type" && slices.Equal(asList(fib["flags"]), []any{"daddr"}) && !e.response:
 		return truthOf(right == "local")
+	case fib["result"] == "type" && slices.Equal(asList(fib["flags"]), []any{"saddr"}) && !e.response:
+		return truthOf(right == "unicast")
+	case (header["field"] == "sport" || header["field"] == "dport") && header["protocol"] != "udp":
+		return isClientPort(right)
 	case header["field"] == "daddr", header["field"] == "saddr":
 		return e.isAddress(right, (header["field"] == "daddr") != e.response)
 	}
@@ -152,6 +156,19 @@ func (p packet) port(left statement) (float64, bool) {
 		field = "sport"
 	}
 	return float64(p.Port), header["field"] == field && (header["protocol"] == "tcp" || header["protocol"] == "th")
+}
+
+// isClientPort evaluates whether the port of the other host is a port, or in a range. It is not a privileged one.
+func isClientPort(right any) truth {
+	const privileged = 1023
+	first, last := bounds(right)
+	switch {
+	case last <= privileged:
+		return no
+	case first <= privileged+1 && last == 65535:
+		return yes
+	}
+	return maybe
 }
 
 // isLink evaluates whether the packet passes an interface; has is false for the direction in which it passes none.
@@ -191,7 +208,9 @@ func (p packet) isAddress(right any, own bool) truth {
 		return maybe
 	case own:
 		return truthOf(first.Compare(p.Address) <= 0 && p.Address.Compare(last) <= 0)
-	case first.IsLoopback() && last.IsLoopback(), first == p.Address && last == p.Address:
+	case first.IsUnspecified() && !last.Next().IsValid():
+		return yes
+	case first.IsLoopback() && last.IsLoopback(), first == p.Address && last == p.Address, p.Unlisted:
 		return no
 	}
 	return maybe
