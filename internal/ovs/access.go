@@ -129,6 +129,12 @@ func hostWarnings(facts Facts, link hostnet.Link, original networkmanager.Profil
 			"lost at a boot"), "routing policy rules name %s and do not apply to br-ex:\n%s", link.Name,
 			strings.Join(lists.Map(own, func(r PolicyRule) string { return r.Priority + ": " + r.Text }), "\n"))
 	}
+	if own := foreignRoutes(rules.Routes, original.Settings); len(own) > 0 {
+		commands := lists.Map(own, func(r ScriptRoute) string { return r.command(original.UUID()) })
+		warn(report.Remedy(strings.Join(commands, "\n")),
+			"routes over %s are not in its NetworkManager profile and will be lost; add them to the profile:\n%s", link.Name,
+			strings.Join(lists.Map(own, func(r ScriptRoute) string { return r.Text }), "\n"))
+	}
 	return warnings
 }
 
@@ -200,4 +206,58 @@ func (r PolicyRule) command(uplink string) string {
 	}
 	words = slices.DeleteFunc(words, func(word string) bool { return word == "[detached]" })
 	return fmt.Sprintf("ip %s rule add priority %s %s", r.Family, r.Priority, strings.Join(words, " "))
+}
+
+// foreignRoutes returns the routes that are not in the uplink's profile.
+func foreignRoutes(routes []ScriptRoute, original networkmanager.Settings) []ScriptRoute {
+	return slices.DeleteFunc(slices.Clone(routes), func(r ScriptRoute) bool {
+		return slices.ContainsFunc(original.Routes(r.Family), func(own networkmanager.Route) bool {
+			return own.Destination.String() == r.destination() && (own.Table == 0 || fmt.Sprint(own.Table) == r.value("table"))
+		})
+	})
+}
+
+// destination returns the destination with its prefix length.
+func (r ScriptRoute) destination() string {
+	destination, _, _ := strings.Cut(r.Text, " ")
+	switch {
+	case destination == "default" && r.Family == networkmanager.IPv6:
+		return "::/0"
+	case destination == "default":
+		return "0.0.0.0/0"
+	case strings.Contains(destination, "/"):
+		return destination
+	case r.Family == networkmanager.IPv6:
+		return destination + "/128"
+	}
+	return destination + "/32"
+}
+
+// value returns the word behind a keyword, or "".
+func (r ScriptRoute) value(keyword string) string {
+	words := strings.Fields(r.Text)
+	if i := slices.Index(words, keyword); i >= 0 && i+1 < len(words) {
+		return words[i+1]
+	}
+	return ""
+}
+
+// command returns the command that adds the route to a profile, which br-ex inherits.
+func (r ScriptRoute) command(uuid string) string {
+	words := []string{r.destination()}
+	if gateway := r.value("via"); gateway != "" {
+		words = append(words, gateway)
+	}
+	if metric := r.value("metric"); metric != "" {
+		words = append(words, metric)
+	}
+	for _, attribute := range []string{"table", "src", "mtu"} {
+		if value := r.value(attribute); value != "" {
+			words = append(words, attribute+"="+value)
+		}
+	}
+	if slices.Contains(strings.Fields(r.Text), "onlink") {
+		words = append(words, "onlink=true")
+	}
+	return fmt.Sprintf("nmcli connection modify uuid %s +%s.routes '%s'", uuid, r.Family.Section(), strings.Join(words, " "))
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/firewalld"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -252,6 +253,38 @@ func TestPolicyRulesOfTheUplink(t *testing.T) {
 	want := "ip -4 rule add priority 100 from 10.0.0.0/8 iif br-ex lookup 100 proto static\n" +
 		"ip -4 rule add priority 102 from all oif br-ex lookup main suppress_prefixlength 0"
 	if diff := cmp.Diff(want, migration.Warnings[0].Remedy.Command()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRoutesOfScripts(t *testing.T) {
+	f := facts(t, "dhcp")
+	f.HostRules = &HostRules{Uplink: "eth0", Filter: &packetfilter.Ruleset{}}
+	for _, text := range []string{
+		"10.20.0.0/16 via 192.0.2.254 metric 50 linkdown", "10.21.0.7 via 192.0.2.254 src 192.0.2.50 linkdown mtu 1400",
+		"default via 198.51.100.1 table 100 onlink", "10.22.0.0/16 scope link", "10.90.0.0/16 via 192.0.2.9",
+	} {
+		f.HostRules.Routes = append(f.HostRules.Routes, ScriptRoute{Family: networkmanager.IPv4, Text: text})
+	}
+	f.HostRules.Routes = append(f.HostRules.Routes,
+		ScriptRoute{Family: networkmanager.IPv6, Text: "2001:db8:9::/48 via 2001:db8::1 metric 1024 pref medium"})
+	for i := range f.Profiles {
+		f.Profiles[i].Settings.SetIP(networkmanager.IPv4, networkmanager.IP{
+			Routes: []networkmanager.Route{{Destination: netip.MustParsePrefix("10.90.0.0/16")}},
+		})
+	}
+	migration, err := Plan(f, Options{})
+	if err != nil || len(migration.Warnings) != 1 {
+		t.Fatalf("%v, warnings %v", err, migration.Warnings)
+	}
+	const modify = "nmcli connection modify uuid UUID +"
+	want := modify + "ipv4.routes '10.20.0.0/16 192.0.2.254 50'\n" +
+		modify + "ipv4.routes '10.21.0.7/32 192.0.2.254 src=192.0.2.50 mtu=1400'\n" +
+		modify + "ipv4.routes '0.0.0.0/0 198.51.100.1 table=100 onlink=true'\n" +
+		modify + "ipv4.routes '10.22.0.0/16'\n" +
+		modify + "ipv6.routes '2001:db8:9::/48 2001:db8::1 1024'"
+	got := strings.ReplaceAll(string(migration.Warnings[0].Remedy), migration.Backup.UUID, "UUID")
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

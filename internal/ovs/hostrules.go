@@ -4,6 +4,7 @@ package ovs
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/firewalld"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
@@ -28,6 +30,13 @@ type HostRules struct {
 	Sysctls     []string              `json:"sysctls,omitempty"`     // settings of the uplink, with br-ex as the interface
 	MatchFiles  []MatchFile           `json:"matchFiles,omitempty"`  // files that match the uplink's MAC and thereby br-ex
 	PolicyRules []PolicyRule          `json:"policyRules,omitempty"` // routing policy rules of the uplink
+	Routes      []ScriptRoute         `json:"routes,omitempty"`
+}
+
+// ScriptRoute is a line of "ip route show" for a route of the uplink that a script, or an administrator, has added.
+type ScriptRoute struct {
+	Family networkmanager.Family `json:"family"`
+	Text   string                `json:"text"`
 }
 
 // MatchFile is a .link file, or a file with udev rules, that matches an interface by its MAC alone.
@@ -70,6 +79,15 @@ func (f *Facts) GatherHostRules(ctx context.Context, options Options) {
 	for _, family := range []string{"-4", "-6"} {
 		if output, err := command.Run(ctx, "ip", family, "rule", "show"); err == nil {
 			rules.PolicyRules = append(rules.PolicyRules, parsePolicyRules(family, output, link.Name)...)
+		}
+	}
+	for _, family := range networkmanager.Families() {
+		output, err := command.Run(ctx, "ip", fmt.Sprintf("-%d", family), "route", "show", "table", "all", "dev", link.Name,
+			"proto", "boot") // the default of "ip route add"
+		for line := range strings.Lines(output) {
+			if err == nil {
+				rules.Routes = append(rules.Routes, ScriptRoute{Family: family, Text: strings.TrimSpace(line)})
+			}
 		}
 	}
 	f.HostRules = rules
