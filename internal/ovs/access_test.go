@@ -240,7 +240,7 @@ func TestPolicyRulesOfTheUplink(t *testing.T) {
 		"102:\tfrom all oif eth0 lookup main suppress_prefixlength 0\n"
 	f := facts(t, "dhcp")
 	f.HostRules = &HostRules{
-		Uplink: "eth0", Filter: &packetfilter.Ruleset{}, PolicyRules: parsePolicyRules("-4", output, "eth0"),
+		Uplink: "eth0", Filter: &packetfilter.Ruleset{}, PolicyRules: rulesOfLink(parsePolicyRules("-4", output), "eth0"),
 	}
 	for i := range f.Profiles {
 		own := map[string]dbus.Variant{"priority": dbus.MakeVariant(uint32(90))}

@@ -30,6 +30,7 @@ type HostRules struct {
 	Sysctls     []string              `json:"sysctls,omitempty"`     // settings of the uplink, with br-ex as the interface
 	MatchFiles  []MatchFile           `json:"matchFiles,omitempty"`  // files that match the uplink's MAC and thereby br-ex
 	PolicyRules []PolicyRule          `json:"policyRules,omitempty"` // routing policy rules of the uplink
+	TableRules  []PolicyRule          `json:"tableRules,omitempty"`  // all of them, with numbers of tables
 	Routes      []ScriptRoute         `json:"routes,omitempty"`
 }
 
@@ -78,7 +79,10 @@ func (f *Facts) GatherHostRules(ctx context.Context, options Options) {
 	}
 	for _, family := range []string{"-4", "-6"} {
 		if output, err := command.Run(ctx, "ip", family, "rule", "show"); err == nil {
-			rules.PolicyRules = append(rules.PolicyRules, parsePolicyRules(family, output, link.Name)...)
+			rules.PolicyRules = append(rules.PolicyRules, rulesOfLink(parsePolicyRules(family, output), link.Name)...)
+		}
+		if output, err := command.Run(ctx, "ip", "-Numeric", family, "rule", "show"); err == nil {
+			rules.TableRules = append(rules.TableRules, parsePolicyRules(family, output)...)
 		}
 	}
 	for _, family := range networkmanager.Families() {
@@ -180,17 +184,24 @@ func readMatchFiles(mac string, patterns ...string) []MatchFile {
 	return slices.DeleteFunc(files, func(file MatchFile) bool { return restricted[file.Path] })
 }
 
-// parsePolicyRules returns the routing policy rules for packets that arrive on an interface or leave through it.
-func parsePolicyRules(family, output, link string) []PolicyRule {
+func parsePolicyRules(family, output string) []PolicyRule {
 	var rules []PolicyRule
 	for line := range strings.Lines(output) {
 		priority, text, _ := strings.Cut(strings.TrimSpace(line), ":")
-		words := strings.Fields(text)
-		for i, word := range words[:max(len(words)-1, 0)] {
-			if (word == "iif" || word == "oif") && words[i+1] == link {
-				rules = append(rules, PolicyRule{Family: family, Priority: priority, Text: strings.Join(words, " ")})
-			}
-		}
+		rules = append(rules, PolicyRule{Family: family, Priority: priority, Text: strings.Join(strings.Fields(text), " ")})
 	}
 	return rules
+}
+
+// rulesOfLink returns the routing policy rules for packets that arrive on an interface or leave through it.
+func rulesOfLink(rules []PolicyRule, link string) []PolicyRule {
+	return slices.DeleteFunc(rules, func(rule PolicyRule) bool {
+		words := strings.Fields(rule.Text)
+		for i, word := range words[:max(len(words)-1, 0)] {
+			if (word == "iif" || word == "oif") && words[i+1] == link {
+				return false
+			}
+		}
+		return true
+	})
 }
