@@ -111,13 +111,17 @@ func hostWarnings(facts Facts, link hostnet.Link, original networkmanager.Profil
 			"%s is in the firewalld zone %s, which its NetworkManager profile does not name; br-ex will be in the zone %s",
 			link.Name, rules.Zone.Name, zone)
 	}
-	if len(rules.Sysctls) > 0 {
-		commands := lists.Map(rules.Sysctls, func(setting string) string {
+	if sysctls := sysctlsForBridge(rules.Sysctls, original.Settings); len(sysctls) > 0 {
+		commands := lists.Map(sysctls, func(setting string) string {
 			return "echo " + report.ShellWord(setting) + " >>/etc/sysctl.d/90-br-ex.conf"
 		})
 		warn(report.Remedy(strings.Join(commands, "\n")),
 			"sysctls of %s do not apply to br-ex, which has its addresses; set them for br-ex too:\n%s", link.Name,
-			strings.Join(rules.Sysctls, "\n"))
+			strings.Join(sysctls, "\n"))
+	}
+	for _, file := range rules.Scripts {
+		warn(report.Remedyf("cat %s # change it so that it also applies to br-ex", report.ShellWord(file)),
+			"%s applies to %s and not to br-ex, which has its addresses", file, link.Name)
 	}
 	for _, file := range rules.MatchFiles {
 		warn(file.remedy(), "%s matches the MAC %s alone, and br-ex has the same MAC: it can rename br-ex at a boot",
@@ -136,6 +140,20 @@ func hostWarnings(facts Facts, link hostnet.Link, original networkmanager.Profil
 			strings.Join(lists.Map(own, func(r ScriptRoute) string { return r.Text }), "\n"))
 	}
 	return warnings
+}
+
+// sysctlsForBridge returns the settings without those that the agent's own file sets: NetworkManager processes router
+// advertisements on br-ex, and not the kernel, unless the profile leaves IPv6 to the kernel.
+func sysctlsForBridge(settings []string, original networkmanager.Settings) []string {
+	if original.Method(networkmanager.IPv6) == "ignore" {
+		return settings
+	}
+	return slices.DeleteFunc(slices.Clone(settings), func(setting string) bool {
+		return slices.ContainsFunc(bridgeSysctls, func(own string) bool {
+			name, _, _ := strings.Cut(own, "=")
+			return strings.HasPrefix(setting, "net.ipv6.conf."+BridgeName+"."+name+"=")
+		})
+	})
 }
 
 // zoneOf returns firewalld's zone of an interface with a profile; "" if firewalld does not run.

@@ -187,14 +187,24 @@ func TestHostRulesOfFiles(t *testing.T) {
 	write("a.conf", "# net.ipv4.conf.eth0.proxy_arp = 1\n-net.ipv4.conf.eth0.rp_filter=0\n"+
 		"net/ipv6/conf/eth0/accept_ra = 2\n"+
 		"net.ipv4.conf.all.rp_filter = 1\nnet.ipv4.conf.eth0/100.rp_filter = 1\nnet.ipv4.conf.eth0.log_martians = 1\n"+
-		"net.ipv4.neigh.eth0.gc_stale_time = 60\nnet.ipv4.conf.br-ex.log_martians = 0\nkernel.eth0.a.b.c = 1\n")
+		"net.ipv4.neigh.eth0.gc_stale_time = 60\nnet.ipv4.conf.br-ex.log_martians = 0\nkernel.eth0.a.b.c = 1\n"+
+		"net.ipv4.conf.eth*.arp_ignore = 1\nnet.ipv4.conf.*.arp_announce = 2\nnet.ipv4.conf.*.rp_filter = 1\n")
+	write("b.conf", "net.ipv4.conf.eth0.rp_filter = 2\n")
 	want := []string{
-		"net.ipv4.conf.br-ex.rp_filter = 0", "net.ipv6.conf.br-ex.accept_ra = 2", "net.ipv4.neigh.br-ex.gc_stale_time = 60",
+		"net.ipv6.conf.br-ex.accept_ra = 2", "net.ipv4.neigh.br-ex.gc_stale_time = 60", "net.ipv4.conf.br-ex.arp_ignore = 1",
+		"net.ipv4.conf.br-ex.rp_filter = 2",
 	}
 	if diff := cmp.Diff(want, readSysctls("eth0", dir+"/*.conf", dir+"/none")); diff != "" {
 		t.Errorf("sysctls (-want +got):\n%s", diff)
 	}
-	vlan := []string{"net.ipv4.conf.br-ex.rp_filter = 1"}
+	vlan := []string{"net.ipv4.conf.br-ex.rp_filter = 1", "net.ipv4.conf.br-ex.arp_ignore = 1"}
+	routed := networkmanager.Settings{}
+	if got := sysctlsForBridge(want, routed); slices.Contains(got, want[0]) || len(got) != len(want)-1 {
+		t.Errorf("sysctls of br-ex: %v", got)
+	}
+	if routed.Set("ipv6", "method", "ignore"); len(sysctlsForBridge(want, routed)) != len(want) {
+		t.Error("a profile that leaves IPv6 to the kernel keeps no sysctl of the kernel")
+	}
 	if diff := cmp.Diff(vlan, readSysctls("eth0.100", dir+"/*.conf")); diff != "" {
 		t.Errorf("sysctls of a VLAN (-want +got):\n%s", diff)
 	}
@@ -203,6 +213,7 @@ func TestHostRulesOfFiles(t *testing.T) {
 	write("type.link", "[Match]\nMACAddress=02:00:00:00:00:01 "+mac+"\nType=ether\n")
 	write("named.link", "[Match]\nOriginalName=eth*\nMACAddress="+mac+"\n")
 	write("driver.link", "[Match]\nMACAddress="+mac+"\nDriver=virtio_net\n")
+	write("blanks.link", "[Match]\nMACAddress = "+mac+"\n")
 	write("permanent.link", "[Match]\nPermanentMACAddress="+mac+"\n")
 	write("other.link", "[Match]\nMACAddress=52:54:00:aa:00:02\n[Link]\nMACAddress=52:54:00:aa:00:03\n")
 	write("70.rules", `SUBSYSTEM=="net", DRIVERS=="?*", ATTR{address}=="52:54:00:aa:00:01", NAME="lan0"`+"\n")
@@ -216,6 +227,7 @@ func TestHostRulesOfFiles(t *testing.T) {
 	}
 	wantRemedies := []string{
 		`sed -i '/^\[Match\]/a Driver=virtio_net' alone.link`,
+		`sed -i '/^\[Match\]/a Driver=virtio_net' blanks.link`,
 		`sed -i '/^\[Match\]/a Driver=virtio_net' type.link`,
 		`sed -i 's/ATTR{address}=="52:54:00:aa:00:01"/KERNEL!="br-ex", &/' 71.rules`,
 	}
@@ -253,38 +265,6 @@ func TestPolicyRulesOfTheUplink(t *testing.T) {
 	want := "ip -4 rule add priority 100 from 10.0.0.0/8 iif br-ex lookup 100 proto static\n" +
 		"ip -4 rule add priority 102 from all oif br-ex lookup main suppress_prefixlength 0"
 	if diff := cmp.Diff(want, migration.Warnings[0].Remedy.Command()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestRoutesOfScripts(t *testing.T) {
-	f := facts(t, "dhcp")
-	f.HostRules = &HostRules{Uplink: "eth0", Filter: &packetfilter.Ruleset{}}
-	for _, text := range []string{
-		"10.20.0.0/16 via 192.0.2.254 metric 50 linkdown", "10.21.0.7 via 192.0.2.254 src 192.0.2.50 linkdown mtu 1400",
-		"default via 198.51.100.1 table 100 onlink", "10.22.0.0/16 scope link", "10.90.0.0/16 via 192.0.2.9",
-	} {
-		f.HostRules.Routes = append(f.HostRules.Routes, ScriptRoute{Family: networkmanager.IPv4, Text: text})
-	}
-	f.HostRules.Routes = append(f.HostRules.Routes,
-		ScriptRoute{Family: networkmanager.IPv6, Text: "2001:db8:9::/48 via 2001:db8::1 metric 1024 pref medium"})
-	for i := range f.Profiles {
-		f.Profiles[i].Settings.SetIP(networkmanager.IPv4, networkmanager.IP{
-			Routes: []networkmanager.Route{{Destination: netip.MustParsePrefix("10.90.0.0/16")}},
-		})
-	}
-	migration, err := Plan(f, Options{})
-	if err != nil || len(migration.Warnings) != 1 {
-		t.Fatalf("%v, warnings %v", err, migration.Warnings)
-	}
-	const modify = "nmcli connection modify uuid UUID +"
-	want := modify + "ipv4.routes '10.20.0.0/16 192.0.2.254 50'\n" +
-		modify + "ipv4.routes '10.21.0.7/32 192.0.2.254 src=192.0.2.50 mtu=1400'\n" +
-		modify + "ipv4.routes '0.0.0.0/0 198.51.100.1 table=100 onlink=true'\n" +
-		modify + "ipv4.routes '10.22.0.0/16'\n" +
-		modify + "ipv6.routes '2001:db8:9::/48 2001:db8::1 1024'"
-	got := strings.ReplaceAll(string(migration.Warnings[0].Remedy), migration.Backup.UUID, "UUID")
-	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

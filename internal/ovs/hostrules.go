@@ -5,8 +5,11 @@ package ovs
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,6 +35,7 @@ type HostRules struct {
 	PolicyRules []PolicyRule          `json:"policyRules,omitempty"` // routing policy rules of the uplink
 	TableRules  []PolicyRule          `json:"tableRules,omitempty"`  // all of them, with numbers of tables
 	Routes      []ScriptRoute         `json:"routes,omitempty"`
+	Scripts     []string              `json:"scripts,omitempty"` // dispatcher scripts of NetworkManager, and their files
 }
 
 // ScriptRoute is a line of "ip route show" for a route of the uplink that a script, or an administrator, has added.
@@ -69,8 +73,12 @@ func (f *Facts) GatherHostRules(ctx context.Context, options Options) {
 	}
 	sockets, _ := hostinfo.Sockets(func(network string, _ int) bool { return network == "tcp" })
 	rules.SSHPorts = sshPorts(sockets)
-	rules.Sysctls = readSysctls(link.Name, "/etc/sysctl.d/*.conf", "/run/sysctl.d/*.conf", "/usr/lib/sysctl.d/*.conf",
-		"/etc/sysctl.conf")
+	rules.Sysctls = readSysctls(link.Name, append(namedFiles("/etc/sysctl.d/*.conf", "/run/sysctl.d/*.conf",
+		"/usr/local/lib/sysctl.d/*.conf", "/usr/lib/sysctl.d/*.conf"), "/etc/sysctl.conf")...)
+	device, _ := f.Device(link.Name)
+	profile, _ := f.Profile(device.Active.UUID)
+	rules.Scripts = readScripts(link.Name, profile.File, "/etc/NetworkManager/dispatcher.d/*",
+		"/etc/NetworkManager/dispatcher.d/*/*")
 	rules.MatchFiles = readMatchFiles(link.MAC, "/etc/systemd/network/*.link", "/etc/udev/rules.d/*.rules")
 	if driver, err := os.Readlink("/sys/class/net/" + link.Name + "/device/driver"); err == nil {
 		for i := range rules.MatchFiles {
@@ -125,9 +133,28 @@ func readLines(visit func(file, line string), patterns ...string) {
 	}
 }
 
+// namedFiles returns the files that match patterns, in the order of systemd-sysctl: by name, without those whose name
+// an earlier pattern contains.
+func namedFiles(patterns ...string) []string {
+	byName := map[string]string{}
+	for _, pattern := range patterns {
+		files, _ := filepath.Glob(pattern) // the patterns are valid
+		for _, file := range files {
+			if name := filepath.Base(file); byName[name] == "" {
+				byName[name] = file
+			}
+		}
+	}
+	var files []string
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		files = append(files, byName[name])
+	}
+	return files
+}
+
 // readSysctls returns the settings of an interface in files as sysctl.d(5) describes them, with br-ex in place of the
-// interface. Settings that the files contain for br-ex are not included.
-func readSysctls(link string, patterns ...string) []string {
+// interface. Settings that the files contain for br-ex are not included. The last file with a setting has precedence.
+func readSysctls(link string, files ...string) []string {
 	var found, present []string
 	readLines(func(_, line string) {
 		name, value, isSetting := strings.Cut(strings.TrimPrefix(line, "-"), "=")
@@ -139,17 +166,39 @@ func readSysctls(link string, patterns ...string) []string {
 		if len(parts) != 5 || parts[0] != "net" {
 			return
 		}
-		setting := strings.Join([]string{parts[0], parts[1], parts[2], BridgeName, parts[4]}, ".")
-		switch parts[3] {
-		case link:
-			found = append(found, setting+" = "+strings.TrimSpace(value))
-		case BridgeName:
-			present = append(present, setting+" ")
+		setting := strings.Join([]string{parts[0], parts[1], parts[2], BridgeName, parts[4]}, ".") + " = "
+		isSame := func(other string) bool { return strings.HasPrefix(other, setting) }
+		isOfBridge, _ := path.Match(parts[3], BridgeName)
+		isOfLink, _ := path.Match(parts[3], link)
+		switch {
+		case parts[3] == BridgeName:
+			present = append(present, setting)
+		case isOfLink && !isOfBridge: // a pattern for both has no precedence over the name
+			found = append(slices.DeleteFunc(found, isSame), setting+strings.TrimSpace(value))
 		}
-	}, patterns...)
+	}, files...)
 	return slices.DeleteFunc(found, func(setting string) bool {
 		return slices.ContainsFunc(present, func(prefix string) bool { return strings.HasPrefix(setting, prefix) })
 	})
+}
+
+// readScripts returns the dispatcher scripts that name a link, and the files with routing rules that the scripts of
+// NetworkManager-dispatcher-routing-rules apply together with an ifcfg file.
+func readScripts(link, profile string, patterns ...string) []string {
+	var files []string
+	name := regexp.MustCompile(`(^|[^\w.-])` + regexp.QuoteMeta(link) + `($|[^\w.-])`)
+	readLines(func(file, line string) {
+		if !strings.HasPrefix(line, "#") && name.MatchString(line) {
+			files = lists.AppendMissing(files, file)
+		}
+	}, patterns...)
+	if ifcfg, isIfcfg := strings.CutPrefix(filepath.Base(profile), "ifcfg-"); isIfcfg {
+		for _, prefix := range []string{"rule-", "rule6-"} {
+			found, _ := filepath.Glob(filepath.Join(filepath.Dir(profile), prefix+ifcfg))
+			files = append(files, found...)
+		}
+	}
+	return files
 }
 
 // restrictions lists the keys of a .link file and of a udev rule that br-ex does not match. Type=ether is none.
@@ -168,6 +217,9 @@ func readMatchFiles(mac string, patterns ...string) []MatchFile {
 			return
 		}
 		isLink := filepath.Ext(file) == ".link"
+		if key, value, isSetting := strings.Cut(line, "="); isLink && isSetting {
+			line = strings.TrimSpace(key) + "=" + strings.TrimSpace(value)
+		}
 		isRestricted := slices.ContainsFunc(restrictions, func(key string) bool {
 			return strings.HasPrefix(line, key) || !isLink && strings.Contains(line, key)
 		})
