@@ -22,7 +22,7 @@ type Link struct {
 	MAC        string         `json:"mac"`
 	MTU        int            `json:"mtu"`
 	Master     int            `json:"master,omitempty"`     // index of the bridge or bond that it is a port of
-	Parent     int            `json:"parent,omitempty"`     // index of the interface below a VLAN
+	Parent     int            `json:"parent,omitempty"`     // index of the interface below a VLAN or a macvlan
 	Addresses  []netip.Prefix `json:"addresses"`            // global unicast only
 	Transient  []netip.Addr   `json:"transient,omitempty"`  // temporary (RFC 8981), deprecated, or an EgressIP
 	Permanent  []netip.Addr   `json:"permanent,omitempty"`  // IPv6: those that never expire, such as static ones
@@ -47,6 +47,12 @@ func (l Link) Stable() []netip.Prefix {
 	return slices.DeleteFunc(slices.Clone(l.Addresses), func(prefix netip.Prefix) bool {
 		return slices.Contains(l.Transient, prefix.Addr())
 	})
+}
+
+// SharesParent reports whether the link receives the frames of its parent directly. The parent cannot be in a bridge
+// then: an interface has one handler of received frames (netdev_rx_handler_register in the kernel).
+func (l Link) SharesParent() bool {
+	return slices.Contains([]string{"macvlan", "macvtap", "ipvlan"}, l.Kind)
 }
 
 // Links returns the network interfaces.
@@ -77,7 +83,7 @@ func Links() ([]Link, error) {
 			PermanentMAC: attrs.PermHWAddr.String(),
 			InheritsMAC:  inheritsMAC(l),
 		}
-		if l.Type() == "vlan" { // the parent of other types can be in another namespace
+		if l.Type() == "vlan" || link.SharesParent() && attrs.NetNsID < 0 { // else the parent is in another namespace
 			link.Parent = attrs.ParentIndex
 		}
 		for _, address := range addresses {
