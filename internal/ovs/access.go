@@ -65,7 +65,7 @@ func keptAccess(
 	if len(lost) == 0 {
 		return kept, nil
 	}
-	commands := filterRemedy(rules.Filter.References(uplink, BridgeName))
+	commands := rules.filterRemedy(rules.Filter.References(uplink, BridgeName))
 	if zone := rules.zoneOf(original.Settings); rules.Zone != nil && zone != rules.Zone.Name {
 		commands = rules.zoneRemedy(original)
 	}
@@ -103,7 +103,7 @@ func hostWarnings(facts Facts, link hostnet.Link, original networkmanager.Profil
 		warn("nft list ruleset", "whether the packet filter accepts packets on br-ex is unknown: %v", rules.FilterError)
 	} else if references := rules.Filter.References(link.Name, BridgeName); len(references) > 0 {
 		texts := lists.Map(references, func(r packetfilter.Reference) string { return r.Text })
-		warn(filterRemedy(references), "rules of the packet filter name %s and do not apply to br-ex:\n%s", link.Name,
+		warn(rules.filterRemedy(references), "rules of the packet filter name %s and do not apply to br-ex:\n%s", link.Name,
 			strings.Join(texts, "\n"))
 	}
 	if zone := rules.zoneOf(original.Settings); rules.Zone != nil && zone != rules.Zone.Name {
@@ -171,7 +171,7 @@ func (r HostRules) zoneRemedy(original networkmanager.Profile) report.Remedy {
 }
 
 // filterRemedy returns the commands that add the rules for br-ex, and the file that is loaded at boot.
-func filterRemedy(references []packetfilter.Reference) report.Remedy {
+func (r HostRules) filterRemedy(references []packetfilter.Reference) report.Remedy {
 	var lines, notes []string
 	for _, reference := range references {
 		if reference.Command == "" {
@@ -180,7 +180,10 @@ func filterRemedy(references []packetfilter.Reference) report.Remedy {
 		}
 		lines = append(lines, reference.Command)
 		file := "/etc/sysconfig/nftables.conf, or the files that it includes"
-		if reference.Program != "nft" {
+		switch {
+		case reference.Program != "nft" && r.Zone != nil: // of firewalld
+			file = "/etc/firewalld/direct.xml"
+		case reference.Program != "nft":
 			file = "/etc/sysconfig/" + strings.TrimSuffix(reference.Program, "-legacy")
 		}
 		notes = lists.AppendMissing(notes, "# also add the rules to the configuration that is loaded at boot, such as "+file)

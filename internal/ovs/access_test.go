@@ -146,6 +146,16 @@ func TestAccessInZones(t *testing.T) {
 	}
 }
 
+// firewalld loads rules of iptables from a file of its own.
+func TestFileOfDirectRules(t *testing.T) {
+	f := withRules(t, "-i eth0 -p tcp -m tcp --dport 22 -j ACCEPT")
+	f.HostRules.Zone = &firewalld.Zone{Name: "public", Default: "public"}
+	note := report.RemedyOf(CheckAccess(f, Options{})).Note()
+	if !strings.Contains(note, "such as /etc/firewalld/direct.xml") {
+		t.Errorf("note %q", note)
+	}
+}
+
 func TestSSHPorts(t *testing.T) {
 	socket := func(address, process, service string) hostinfo.Socket {
 		return hostinfo.Socket{Network: "tcp", Address: netip.MustParseAddrPort(address), Process: process, Service: service}

@@ -35,7 +35,7 @@ type HostRules struct {
 	PolicyRules []PolicyRule          `json:"policyRules,omitempty"` // routing policy rules of the uplink
 	TableRules  []PolicyRule          `json:"tableRules,omitempty"`  // all of them, with numbers of tables
 	Routes      []ScriptRoute         `json:"routes,omitempty"`
-	Scripts     []string              `json:"scripts,omitempty"` // dispatcher scripts of NetworkManager, and their files
+	Scripts     []string              `json:"scripts,omitempty"` // and other files with the name of the uplink
 }
 
 // ScriptRoute is a line of "ip route show" for a route of the uplink that a script, or an administrator, has added.
@@ -78,7 +78,8 @@ func (f *Facts) GatherHostRules(ctx context.Context, options Options) {
 	device, _ := f.Device(link.Name)
 	profile, _ := f.Profile(device.Active.UUID)
 	rules.Scripts = readScripts(link.Name, profile.File, "/etc/NetworkManager/dispatcher.d/*",
-		"/etc/NetworkManager/dispatcher.d/*/*")
+		"/etc/NetworkManager/dispatcher.d/*/*", "/etc/rc.d/rc.local", "/etc/keepalived/*.conf",
+		"/etc/systemd/system/*.socket", "/etc/systemd/system/*.socket.d/*.conf")
 	rules.MatchFiles = readMatchFiles(link.MAC, "/etc/systemd/network/*.link", "/etc/udev/rules.d/*.rules")
 	if driver, err := os.Readlink("/sys/class/net/" + link.Name + "/device/driver"); err == nil {
 		for i := range rules.MatchFiles {
@@ -182,7 +183,7 @@ func readSysctls(link string, files ...string) []string {
 	})
 }
 
-// readScripts returns the dispatcher scripts that name a link, and the files with routing rules that the scripts of
+// readScripts returns the files that name a link, and the files with routing rules that the scripts of
 // NetworkManager-dispatcher-routing-rules apply together with an ifcfg file.
 func readScripts(link, profile string, patterns ...string) []string {
 	var files []string

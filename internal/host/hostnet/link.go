@@ -17,6 +17,7 @@ import (
 // Link is a network interface and its addresses.
 type Link struct {
 	Name       string         `json:"name"`
+	AltNames   []string       `json:"altNames,omitempty"` // other names of the interface (ip-link(8), altname)
 	Index      int            `json:"index"`
 	Kind       string         `json:"kind"` // device, vlan, bond, bridge, openvswitch, wlan, ...
 	MAC        string         `json:"mac"`
@@ -74,6 +75,7 @@ func Links() ([]Link, error) {
 		}
 		link := Link{
 			Name:         attrs.Name,
+			AltNames:     attrs.AltNames,
 			Index:        attrs.Index,
 			Kind:         l.Type(),
 			MAC:          attrs.HardwareAddr.String(),
