@@ -122,8 +122,35 @@ var cases = map[string]struct {
 			"iifname \"eth0\" accept"),
 		true, false, true,
 	},
-	"local address": {inBase("fib daddr type local accept"), true, true, false},
-	"unknown mark":  {inBase("meta mark 7 accept\niifname \"eth0\" accept"), true, true, true},
+	"local address":   {inBase("fib daddr type local accept"), true, true, false},
+	"mark of no rule": {inBase("meta mark 7 accept\niifname \"eth0\" accept"), true, false, true},
+	"mark of the uplink": {
+		`table inet f {
+	chain p { type filter hook prerouting priority mangle; iifname "eth0" meta mark set 0x1; }
+	chain c { type filter hook input priority 0; policy drop; meta mark 0x1 accept; }
+}`, true, false, true,
+	},
+	"mark by a map": {
+		`table inet f {
+	chain c { type filter hook input priority 0; policy drop; meta mark != 0x0 accept; }
+	chain p { type filter hook prerouting priority mangle; meta mark set iifname map { "lo" : 0x2, "eth0" : 0x1 }; }
+}`, true, false, true,
+	},
+	"mark of any interface": {
+		`table inet f {
+	chain p { type filter hook prerouting priority mangle; tcp dport 22 meta mark set ct mark; }
+	chain c { type filter hook input priority 0; policy drop; meta mark 0x1 accept; }
+}`, true, true, false,
+	},
+	"iptables, mark": {
+		"iptables-nft -t mangle -A PREROUTING -i eth0 -j MARK --set-mark 0x1\n" + iptables("-m mark --mark 0x1/0xff -j ACCEPT"),
+		true, false, true,
+	},
+	"iptables, mark for kubelet": {
+		"iptables-nft -N KUBE-FIREWALL\n" +
+			"iptables-nft -A KUBE-FIREWALL -m mark --mark 0x8000/0x8000 -j DROP\niptables-nft -A INPUT -j KUBE-FIREWALL",
+		true, true, false,
+	},
 	"rate": {
 		inBase("limit rate 3/second log prefix \"eth0 \"\n" +
 			"iifname \"eth0\" limit rate 3/second accept"),

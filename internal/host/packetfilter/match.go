@@ -125,6 +125,8 @@ func (e evaluation) hasValue(c *chain, left statement, right any) truth {
 		return e.isLink(c, right, !e.response)
 	case meta == "oif", meta == "oifname":
 		return e.isLink(c, right, e.response)
+	case meta == "mark" && !*e.isMarked:
+		return truthOf(right == float64(0))
 	case meta == "l4proto", header["field"] == "protocol", header["field"] == "nexthdr":
 		return truthOf(right == "tcp" || right == float64(6))
 	case meta == "nfproto", meta == "protocol":

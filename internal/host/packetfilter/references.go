@@ -59,6 +59,9 @@ func (r *Ruleset) namesIn(c *chain, of rule, link, other string) names {
 	for _, s := range of.statements {
 		match, vmap := asObject(s["match"]), asObject(s["vmap"])
 		left, right := asObject(match["left"]), match["right"]
+		if marks := asObject(asObject(asObject(s["mangle"])["value"])["map"]); marks != nil {
+			vmap = marks
+		}
 		if vmap != nil {
 			left, right = asObject(vmap["key"]), vmap["data"]
 		}
