@@ -228,6 +228,7 @@ func TestHostRulesOfFiles(t *testing.T) {
 	write("other.link", "[Match]\nMACAddress=52:54:00:aa:00:02\n[Link]\nMACAddress=52:54:00:aa:00:03\n")
 	write("70.rules", `SUBSYSTEM=="net", DRIVERS=="?*", ATTR{address}=="52:54:00:aa:00:01", NAME="lan0"`+"\n")
 	write("71.rules", `SUBSYSTEM=="net", ACTION=="add", ATTR{address}=="52:54:00:aa:00:01", NAME="lan0"`+"\n")
+	write("73.rules", `SUBSYSTEM=="net", ATTR{address}=="52:54:00:aa:00:01", NAME:="lan0"`+"\n")
 	write("72.rules", `SUBSYSTEM=="net", ATTR{address}=="52:54:00:aa:00:01", ENV{NM_UNMANAGED}="1"`+"\n")
 	files := readMatchFiles("52:54:00:aa:00:01", dir+"/*.link", dir+"/*.rules")
 	var remedies []string
@@ -240,6 +241,7 @@ func TestHostRulesOfFiles(t *testing.T) {
 		`sed -i '/^\[Match\]/a Driver=virtio_net' blanks.link`,
 		`sed -i '/^\[Match\]/a Driver=virtio_net' type.link`,
 		`sed -i 's/ATTR{address}=="52:54:00:aa:00:01"/KERNEL!="br-ex", &/' 71.rules`,
+		`sed -i 's/ATTR{address}=="52:54:00:aa:00:01"/KERNEL!="br-ex", &/' 73.rules`,
 	}
 	if diff := cmp.Diff(wantRemedies, remedies); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)

@@ -228,7 +228,8 @@ func readMatchFiles(mac string, patterns ...string) []MatchFile {
 		at := strings.Index(strings.ToLower(line), strings.ToLower(mac))
 		matches := strings.HasPrefix(line, "MACAddress=")
 		if !isLink {
-			matches = strings.Contains(line, "ATTR{address}==") && strings.Contains(line, "NAME=")
+			matches = strings.Contains(line, "ATTR{address}==") &&
+				(strings.Contains(line, "NAME=") || strings.Contains(line, "NAME:="))
 		}
 		if at >= 0 && matches && !isRestricted {
 			files = append(files, MatchFile{Path: file, MAC: line[at : at+len(mac)]})
