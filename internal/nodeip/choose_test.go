@@ -224,3 +224,16 @@ func TestIPv6First(t *testing.T) {
 		}
 	}
 }
+
+// The number of addresses is that of the option of kubelet in the payload's unit.
+func TestIsDualStack(t *testing.T) {
+	for unit, want := range map[string]bool{
+		"ExecStart=/usr/local/bin/kubenswrapper kubelet \\\n  --node-ip=${KUBELET_NODE_IPS} \\\n  --v=2\n": true,
+		"ExecStart=/usr/local/bin/kubenswrapper kubelet \\\n  --node-ip=${KUBELET_NODE_IP} \\\n  --v=2\n":  false,
+		"ExecStart=kubelet\n# --node-ip=${KUBELET_NODE_IPS}\n":                                             false, "": false,
+	} {
+		if isDualStack(unit) != want {
+			t.Errorf("%q: %t", unit, !want)
+		}
+	}
+}

@@ -53,10 +53,19 @@ func UsesIPv6() (bool, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, fmt.Errorf("reading the unit of the payload: %w", err)
 	}
-	if strings.Contains(string(content), "--node-ip=${KUBELET_NODE_IPS}") {
+	if isDualStack(string(content)) {
 		return true, nil
 	}
 	return PrefersIPv6()
+}
+
+func isDualStack(kubeletUnit string) bool {
+	for line := range strings.Lines(kubeletUnit) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") && strings.Contains(line, "--node-ip=${KUBELET_NODE_IPS}") {
+			return true
+		}
+	}
+	return false
 }
 
 func prefersIPv6(unit string) bool {
