@@ -11,6 +11,7 @@ const base = `table inet filter {
 	set doors { type inet_service; flags interval; elements = { 22, 8000-8100 }; }
 	set pairs { type ifname . inet_service; elements = { "eth0" . 22 }; }
 	set networks { type ifname . ipv4_addr . inet_service; flags interval; elements = { "eth0" . 10.0.0.0/8 . 20-30 }; }
+	set indexes { type iface_index; elements = { "eth0" }; }
 	set noted { type ifname; elements = { "eth0" comment "LAN" }; }
 	map decisions { type ifname : verdict; elements = { "eth0" comment "LAN" : accept }; }
 	map ways { type ifname : verdict; elements = { "lo" : accept, "eth0" : jump wan }; }
@@ -60,6 +61,7 @@ var cases = map[string]struct {
 	"named set of networks": {
 		inBase(`iifname . ip saddr . tcp dport @networks accept`), true, false, true,
 	},
+	"named set of indexes":     {inBase(`iif @indexes accept`), true, false, false},
 	"named set with a comment": {inBase(`iifname @noted accept`), true, false, true},
 	"named map with a comment": {inBase(`iifname vmap @decisions`), true, false, true},
 	"set in another order":     {inBase(`iifname { "lo", "eth0", "eth1" } tcp dport { 22, 443 } accept`), true, false, true},

@@ -33,10 +33,10 @@ func TestAccepts(t *testing.T) {
 			for _, reference := range rules.References("eth0", "br-ex") {
 				commands = append(commands, reference.Command)
 			}
+			load(t, strings.Join(commands, "\n"))
 			if !test.command {
 				return
 			}
-			load(t, strings.Join(commands, "\n"))
 			if rules = read(t); !rules.Accepts(bridge) {
 				t.Errorf("not accepted over br-ex after %q", commands)
 			}

@@ -215,6 +215,9 @@ func (r *Ruleset) referenceInSet(key setKey, link, other string) Reference {
 	}
 	place := fmt.Sprintf("%s %s %s", key.family, report.ShellWord(key.table), report.ShellWord(key.name))
 	reference := Reference{Text: kind + " " + place, Program: "nft"}
+	if named.isOfIndex {
+		return reference
+	}
 	var added []string
 	for _, element := range named.elements {
 		if len(patternsIn(element, link, other)) == 0 {
