@@ -49,10 +49,10 @@ func Format[T fmt.Stringer](addresses []T) string {
 // Choose returns the addresses that nodeip-configuration.service would choose
 // (baremetal-runtimecfg, pkg/utils/addresses_linux.go). With a hint it considers
 // the addresses whose subnet contains the hint, and for the other family those on the same link. Else, or if there are
-// none, it considers the addresses on links with a default route. It prefers the lower route metric, then the lower link index, the
-// address that the node has, a gateway on the address's subnet, and public before
-// private addresses. The service does not know the addresses that the node has: there,
-// an address that is added to the link can replace one of them. Choose never sets IPv6First.
+// none, it considers the addresses on links with a default route. It prefers the lower route metric, then the lower
+// link index, the address that the node has, a gateway on the address's subnet, and public before private addresses.
+// The service does not know the addresses that the node has: there, an address that is added to the link can replace
+// one of them. Choose never sets IPv6First.
 func Choose(links []hostnet.Link, routes []hostnet.Route, hint string, present Addresses) Addresses {
 	if hint != "" && !HasHinted(links, hint) {
 		hint = ""

@@ -43,8 +43,8 @@ func PrefersIPv6() (bool, error) {
 	return prefersIPv6(string(content)), nil
 }
 
-// kubeletUnitFile is kubelet's unit of the payload. In a dual-stack cluster, kubelet gets the addresses of both families
-// (machine-config-operator, templates/worker/01-worker-kubelet/_base/units/kubelet.service.yaml).
+// kubeletUnitFile is kubelet's unit of the payload. In a dual-stack cluster, kubelet gets the addresses of both
+// families (machine-config-operator, templates/worker/01-worker-kubelet/_base/units/kubelet.service.yaml).
 const kubeletUnitFile = "/etc/systemd/system/kubelet.service"
 
 // UsesIPv6 reports whether a node of the payload's cluster has an IPv6 address.

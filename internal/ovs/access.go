@@ -280,5 +280,6 @@ func (r ScriptRoute) command(uuid string) string {
 	if slices.Contains(strings.Fields(r.Text), "onlink") {
 		words = append(words, "onlink=true")
 	}
-	return fmt.Sprintf("nmcli connection modify uuid %s +%s.routes '%s'", uuid, r.Family.Section(), strings.Join(words, " "))
+	return fmt.Sprintf("nmcli connection modify uuid %s +%s.routes '%s'", uuid, r.Family.Section(),
+		strings.Join(words, " "))
 }

@@ -76,10 +76,10 @@ func awaitedActivation(facts Facts, options Options) string {
 	return ""
 }
 
-// awaitedLease returns the address that the uplink still waits for, or "". NetworkManager reports a profile as activated
-// as soon as one family has an address: a router usually responds before a DHCP server, and RHEL 10 first checks whether
-// another host has an IPv4 address. The node would be configured with the other family alone. A profile with "auto" does
-// not state that there is a router: its IPv6 address is only awaited for a cluster with IPv6.
+// awaitedLease returns the address that the uplink still waits for, or "". NetworkManager reports a profile as
+// activated as soon as one family has an address: a router usually responds before a DHCP server, and RHEL 10 first
+// checks whether another host has an IPv4 address. The node would be configured with the other family alone. A profile
+// with "auto" does not state that there is a router: its IPv6 address is only awaited for a cluster with IPv6.
 func awaitedLease(facts Facts, options Options) string {
 	if _, attached := BridgedUplink(facts); attached {
 		return ""

@@ -11,6 +11,7 @@ import (
 
 // One family has an address, the other has not yet: the profile is activated.
 func TestAwaitedLease(t *testing.T) {
+	const fromRouter = "a router or a DHCP server to assign an IPv6 address to eth0"
 	const four, six = "192.0.2.7/24", "2001:db8:1:0:5054:ff:fea1:26b0/64"
 	for name, test := range map[string]struct {
 		method4, method6 string
@@ -23,10 +24,10 @@ func TestAwaitedLease(t *testing.T) {
 		"no IPv4":             {"disabled", "auto", []string{six}, true, ""},
 		"duplicates checked":  {"manual", "auto", []string{six}, false, "the IPv4 address in the profile of eth0"},
 		"no router":           {"auto", "auto", []string{four}, false, ""},
-		"router later":        {"auto", "auto", []string{four}, true, "a router or a DHCP server to assign an IPv6 address to eth0"},
+		"router later":        {"auto", "auto", []string{four}, true, fromRouter},
 		"no IPv6":             {"auto", "link-local", []string{four}, true, ""},
 		"static IPv6 later":   {"auto", "manual", []string{four}, false, "the IPv6 address in the profile of eth0"},
-		"DHCPv6 server later": {"auto", "dhcp", []string{four}, false, "a router or a DHCP server to assign an IPv6 address to eth0"},
+		"DHCPv6 server later": {"auto", "dhcp", []string{four}, false, fromRouter},
 	} {
 		settings := networkmanager.Settings{}
 		settings.Set("connection", "uuid", "u")

@@ -21,7 +21,7 @@ func TestScriptsOfTheUplink(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{
-		"10-routes":         "#!/bin/sh\n[ \"$1\" = eth0 ] && [ \"$2\" = up ] && ip route add 10.0.0.0/8 via 192.0.2.254 dev eth0\n",
+		"10-routes":         "#!/bin/sh\n[ \"$1\" = eth0 ] && [ \"$2\" = up ] && ip route add 10.0.0.0/8 via 192.0.2.254\n",
 		"20-comment":        "#!/bin/sh\n# eth0 is the uplink\nexit 0\n",
 		"30-others":         "#!/bin/sh\ncase \"$1\" in eth01|veth0|eth0.100|lab-eth0) ;; esac\n",
 		"pre-up.d/mtu":      "case \"$DEVICE_IFACE\" in\n\teth0|eth1) ethtool -K \"$1\" gro off;;\nesac\n",
