@@ -57,9 +57,14 @@ func keptAccess(
 			connection.Link = BridgeName
 			kept = append(kept, connection)
 			connection.FirewalldLink = rules.linkInZone(original.Settings)
-			if !rules.Filter.Accepts(connection) {
-				lost = lists.AppendMissing(lost, fmt.Sprintf("port %d of %s", port, connection.Address))
+			if rules.Filter.Accepts(connection) {
+				continue
 			}
+			text := fmt.Sprintf("port %d of %s", port, connection.Address)
+			if connection.Unlisted = false; rules.Filter.Accepts(connection) {
+				text += " from networks that no rule names"
+			}
+			lost = lists.AppendMissing(lost, text)
 		}
 	}
 	if len(lost) == 0 {

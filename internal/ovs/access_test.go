@@ -79,6 +79,10 @@ func TestPlanRefusesLostAccess(t *testing.T) {
 		if err == nil {
 			continue
 		}
+		others := strings.Contains(err.Error(), "from networks that no rule names")
+		if others != strings.Contains(name, "network") {
+			t.Errorf("%s: %v", name, err)
+		}
 		want := "iptables -t filter -I INPUT 2 -i br-ex -p tcp -m tcp --dport 22 -j ACCEPT"
 		if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "port 22 of 192.0.2.") ||
 			report.RemedyOf(err).Command() != want ||
