@@ -41,7 +41,9 @@ func TestLinkBelowAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := func(name string) Link { return links[slices.IndexFunc(links, func(l Link) bool { return l.Name == name })] }
+	named := func(name string) Link {
+		return links[slices.IndexFunc(links, func(l Link) bool { return l.Name == name })]
+	}
 	if upper := named("lab0"); upper.Parent != named("up0").Index || !upper.SharesParent() {
 		t.Errorf("%+v", upper)
 	}
