@@ -48,11 +48,11 @@ func Format[T fmt.Stringer](addresses []T) string {
 
 // Choose returns the addresses that nodeip-configuration.service would choose
 // (baremetal-runtimecfg, pkg/utils/addresses_linux.go). With a hint it considers
-// the addresses whose subnet contains the hint, else, or if there are none, those on links with a
-// default route. It prefers the lower route metric, then the lower link index, the
-// address that the node has, a gateway on the address's subnet, and public before
-// private addresses. The service does not know the addresses that the node has: there,
-// an address that is added to the link can replace one of them. Choose never sets IPv6First.
+// the addresses whose subnet contains the hint, and for the other family those on the same link. Else, or if there are
+// none, it considers the addresses on links with a default route. It prefers the lower route metric, then the lower
+// link index, the address that the node has, a gateway on the address's subnet, and public before private addresses.
+// The service does not know the addresses that the node has: there, an address that is added to the link can replace
+// one of them. Choose never sets IPv6First.
 func Choose(links []hostnet.Link, routes []hostnet.Route, hint string, present Addresses) Addresses {
 	if hint != "" && !HasHinted(links, hint) {
 		hint = ""
@@ -94,6 +94,7 @@ func HasHinted(links []hostnet.Link, hint string) bool {
 
 type candidate struct {
 	address   netip.Addr
+	unhinted  int // 1 if only another address of the link is in a subnet of the hint
 	metric    int
 	index     int
 	added     int // 1 unless the node has the address
@@ -108,7 +109,8 @@ func newCandidate(link hostnet.Link, prefix netip.Prefix, routes []hostnet.Route
 	}
 	c := candidate{address: address, index: link.Index, private: toInt(address.IsPrivate())}
 	if hint != "" {
-		return c, MatchesHint(link.Subnet(prefix), hint)
+		c.unhinted = toInt(!MatchesHint(link.Subnet(prefix), hint))
+		return c, HasHinted([]hostnet.Link{link}, hint)
 	}
 	family := 4
 	if address.Is6() {
@@ -121,8 +123,9 @@ func newCandidate(link hostnet.Link, prefix netip.Prefix, routes []hostnet.Route
 }
 
 func (c candidate) compare(other candidate) int {
-	return cmp.Or(cmp.Compare(c.metric, other.metric), cmp.Compare(c.index, other.index),
-		cmp.Compare(c.added, other.added), cmp.Compare(c.offSubnet, other.offSubnet), cmp.Compare(c.private, other.private))
+	return cmp.Or(cmp.Compare(c.unhinted, other.unhinted), cmp.Compare(c.metric, other.metric),
+		cmp.Compare(c.index, other.index), cmp.Compare(c.added, other.added), cmp.Compare(c.offSubnet, other.offSubnet),
+		cmp.Compare(c.private, other.private))
 }
 
 func toInt(isSet bool) int {

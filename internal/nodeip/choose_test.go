@@ -92,6 +92,11 @@ func TestChoose(t *testing.T) {
 			links: []hostnet.Link{br, other}, routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "10.9.9.9",
 			want: []string{"10.0.0.7"},
 		},
+		"hint of one family, and the other on the same link": {
+			links:  []hostnet.Link{br, link("eth1", 3, "2001:db8:1::7/64", "172.16.0.7/16", "10.0.0.7/8")},
+			routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")}, hint: "10.9.9.9",
+			want: []string{"10.0.0.7", "2001:db8:1::7"},
+		},
 		"hint for an address from DHCPv6": {
 			links:  []hostnet.Link{leased},
 			routes: []hostnet.Route{route("br-ex", 6, 48, "fe80::1")},
@@ -215,6 +220,19 @@ func TestIPv6First(t *testing.T) {
 		"ExecStart=/bin/podman run IMAGE node-ip set --retry-on-failure\n#    --prefer-ipv6\n":              false, "": false,
 	} {
 		if prefersIPv6(unit) != want {
+			t.Errorf("%q: %t", unit, !want)
+		}
+	}
+}
+
+// The number of addresses is that of the option of kubelet in the payload's unit.
+func TestIsDualStack(t *testing.T) {
+	for unit, want := range map[string]bool{
+		"ExecStart=/usr/local/bin/kubenswrapper kubelet \\\n  --node-ip=${KUBELET_NODE_IPS} \\\n  --v=2\n": true,
+		"ExecStart=/usr/local/bin/kubenswrapper kubelet \\\n  --node-ip=${KUBELET_NODE_IP} \\\n  --v=2\n":  false,
+		"ExecStart=kubelet\n# --node-ip=${KUBELET_NODE_IPS}\n":                                             false, "": false,
+	} {
+		if isDualStack(unit) != want {
 			t.Errorf("%q: %t", unit, !want)
 		}
 	}

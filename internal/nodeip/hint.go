@@ -43,6 +43,31 @@ func PrefersIPv6() (bool, error) {
 	return prefersIPv6(string(content)), nil
 }
 
+// kubeletUnitFile is kubelet's unit of the payload. In a dual-stack cluster, kubelet gets the addresses of both
+// families (machine-config-operator, templates/worker/01-worker-kubelet/_base/units/kubelet.service.yaml).
+const kubeletUnitFile = "/etc/systemd/system/kubelet.service"
+
+// UsesIPv6 reports whether a node of the payload's cluster has an IPv6 address.
+func UsesIPv6() (bool, error) {
+	content, err := os.ReadFile(kubeletUnitFile)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("reading the unit of the payload: %w", err)
+	}
+	if isDualStack(string(content)) {
+		return true, nil
+	}
+	return PrefersIPv6()
+}
+
+func isDualStack(kubeletUnit string) bool {
+	for line := range strings.Lines(kubeletUnit) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") && strings.Contains(line, "--node-ip=${KUBELET_NODE_IPS}") {
+			return true
+		}
+	}
+	return false
+}
+
 func prefersIPv6(unit string) bool {
 	for line := range strings.Lines(unit) {
 		if !strings.HasPrefix(strings.TrimSpace(line), "#") && slices.Contains(strings.Fields(line), "--prefer-ipv6") {

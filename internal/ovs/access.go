@@ -47,22 +47,30 @@ func keptAccess(
 	link, _ := facts.Link(uplink)
 	for _, prefix := range link.Stable() {
 		for _, port := range rules.SSHPorts {
-			connection := packetfilter.Connection{Link: uplink, Address: prefix.Addr().Unmap(), Port: port}
+			connection := packetfilter.Connection{Link: uplink, Address: prefix.Addr().Unmap(), Port: port, Unlisted: true}
+			if !rules.Filter.Accepts(connection) {
+				connection.Unlisted = false
+			}
 			if !rules.Filter.Accepts(connection) {
 				continue
 			}
 			connection.Link = BridgeName
 			kept = append(kept, connection)
 			connection.FirewalldLink = rules.linkInZone(original.Settings)
-			if !rules.Filter.Accepts(connection) {
-				lost = lists.AppendMissing(lost, fmt.Sprintf("port %d of %s", port, connection.Address))
+			if rules.Filter.Accepts(connection) {
+				continue
 			}
+			text := fmt.Sprintf("port %d of %s", port, connection.Address)
+			if connection.Unlisted = false; rules.Filter.Accepts(connection) {
+				text += " from networks that no rule names"
+			}
+			lost = lists.AppendMissing(lost, text)
 		}
 	}
 	if len(lost) == 0 {
 		return kept, nil
 	}
-	commands := filterRemedy(rules.Filter.References(uplink, BridgeName))
+	commands := rules.filterRemedy(rules.Filter.References(uplink, BridgeName))
 	if zone := rules.zoneOf(original.Settings); rules.Zone != nil && zone != rules.Zone.Name {
 		commands = rules.zoneRemedy(original)
 	}
@@ -100,7 +108,7 @@ func hostWarnings(facts Facts, link hostnet.Link, original networkmanager.Profil
 		warn("nft list ruleset", "whether the packet filter accepts packets on br-ex is unknown: %v", rules.FilterError)
 	} else if references := rules.Filter.References(link.Name, BridgeName); len(references) > 0 {
 		texts := lists.Map(references, func(r packetfilter.Reference) string { return r.Text })
-		warn(filterRemedy(references), "rules of the packet filter name %s and do not apply to br-ex:\n%s", link.Name,
+		warn(rules.filterRemedy(references), "rules of the packet filter name %s and do not apply to br-ex:\n%s", link.Name,
 			strings.Join(texts, "\n"))
 	}
 	if zone := rules.zoneOf(original.Settings); rules.Zone != nil && zone != rules.Zone.Name {
@@ -108,13 +116,17 @@ func hostWarnings(facts Facts, link hostnet.Link, original networkmanager.Profil
 			"%s is in the firewalld zone %s, which its NetworkManager profile does not name; br-ex will be in the zone %s",
 			link.Name, rules.Zone.Name, zone)
 	}
-	if len(rules.Sysctls) > 0 {
-		commands := lists.Map(rules.Sysctls, func(setting string) string {
+	if sysctls := sysctlsForBridge(rules.Sysctls, original.Settings); len(sysctls) > 0 {
+		commands := lists.Map(sysctls, func(setting string) string {
 			return "echo " + report.ShellWord(setting) + " >>/etc/sysctl.d/90-br-ex.conf"
 		})
 		warn(report.Remedy(strings.Join(commands, "\n")),
 			"sysctls of %s do not apply to br-ex, which has its addresses; set them for br-ex too:\n%s", link.Name,
-			strings.Join(rules.Sysctls, "\n"))
+			strings.Join(sysctls, "\n"))
+	}
+	for _, file := range rules.Scripts {
+		warn(report.Remedyf("cat %s # change it so that it also applies to br-ex", report.ShellWord(file)),
+			"%s applies to %s and not to br-ex, which has its addresses", file, link.Name)
 	}
 	for _, file := range rules.MatchFiles {
 		warn(file.remedy(), "%s matches the MAC %s alone, and br-ex has the same MAC: it can rename br-ex at a boot",
@@ -126,7 +138,27 @@ func hostWarnings(facts Facts, link hostnet.Link, original networkmanager.Profil
 			"lost at a boot"), "routing policy rules name %s and do not apply to br-ex:\n%s", link.Name,
 			strings.Join(lists.Map(own, func(r PolicyRule) string { return r.Priority + ": " + r.Text }), "\n"))
 	}
+	if own := foreignRoutes(rules.Routes, original.Settings); len(own) > 0 {
+		commands := lists.Map(own, func(r ScriptRoute) string { return r.command(original.UUID()) })
+		warn(report.Remedy(strings.Join(commands, "\n")),
+			"routes over %s are not in its NetworkManager profile and will be lost; add them to the profile:\n%s", link.Name,
+			strings.Join(lists.Map(own, func(r ScriptRoute) string { return r.Text }), "\n"))
+	}
 	return warnings
+}
+
+// sysctlsForBridge returns the settings without those that the agent's own file sets: NetworkManager processes router
+// advertisements on br-ex, and not the kernel, unless the profile leaves IPv6 to the kernel.
+func sysctlsForBridge(settings []string, original networkmanager.Settings) []string {
+	if original.Method(networkmanager.IPv6) == "ignore" {
+		return settings
+	}
+	return slices.DeleteFunc(slices.Clone(settings), func(setting string) bool {
+		return slices.ContainsFunc(bridgeSysctls, func(own string) bool {
+			name, _, _ := strings.Cut(own, "=")
+			return strings.HasPrefix(setting, "net.ipv6.conf."+BridgeName+"."+name+"=")
+		})
+	})
 }
 
 // zoneOf returns firewalld's zone of an interface with a profile; "" if firewalld does not run.
@@ -144,7 +176,7 @@ func (r HostRules) zoneRemedy(original networkmanager.Profile) report.Remedy {
 }
 
 // filterRemedy returns the commands that add the rules for br-ex, and the file that is loaded at boot.
-func filterRemedy(references []packetfilter.Reference) report.Remedy {
+func (r HostRules) filterRemedy(references []packetfilter.Reference) report.Remedy {
 	var lines, notes []string
 	for _, reference := range references {
 		if reference.Command == "" {
@@ -153,7 +185,10 @@ func filterRemedy(references []packetfilter.Reference) report.Remedy {
 		}
 		lines = append(lines, reference.Command)
 		file := "/etc/sysconfig/nftables.conf, or the files that it includes"
-		if reference.Program != "nft" {
+		switch {
+		case reference.Program != "nft" && r.Zone != nil: // of firewalld
+			file = "/etc/firewalld/direct.xml"
+		case reference.Program != "nft":
 			file = "/etc/sysconfig/" + strings.TrimSuffix(reference.Program, "-legacy")
 		}
 		notes = lists.AppendMissing(notes, "# also add the rules to the configuration that is loaded at boot, such as "+file)
@@ -197,4 +232,59 @@ func (r PolicyRule) command(uplink string) string {
 	}
 	words = slices.DeleteFunc(words, func(word string) bool { return word == "[detached]" })
 	return fmt.Sprintf("ip %s rule add priority %s %s", r.Family, r.Priority, strings.Join(words, " "))
+}
+
+// foreignRoutes returns the routes that are not in the uplink's profile.
+func foreignRoutes(routes []ScriptRoute, original networkmanager.Settings) []ScriptRoute {
+	return slices.DeleteFunc(slices.Clone(routes), func(r ScriptRoute) bool {
+		return slices.ContainsFunc(original.Routes(r.Family), func(own networkmanager.Route) bool {
+			return own.Destination.String() == r.destination() && (own.Table == 0 || fmt.Sprint(own.Table) == r.value("table"))
+		})
+	})
+}
+
+// destination returns the destination with its prefix length.
+func (r ScriptRoute) destination() string {
+	destination, _, _ := strings.Cut(r.Text, " ")
+	switch {
+	case destination == "default" && r.Family == networkmanager.IPv6:
+		return "::/0"
+	case destination == "default":
+		return "0.0.0.0/0"
+	case strings.Contains(destination, "/"):
+		return destination
+	case r.Family == networkmanager.IPv6:
+		return destination + "/128"
+	}
+	return destination + "/32"
+}
+
+// value returns the word behind a keyword, or "".
+func (r ScriptRoute) value(keyword string) string {
+	words := strings.Fields(r.Text)
+	if i := slices.Index(words, keyword); i >= 0 && i+1 < len(words) {
+		return words[i+1]
+	}
+	return ""
+}
+
+// command returns the command that adds the route to a profile, which br-ex inherits.
+func (r ScriptRoute) command(uuid string) string {
+	words := []string{r.destination()}
+	if gateway := r.value("via"); gateway != "" {
+		words = append(words, gateway)
+	}
+	if metric := r.value("metric"); metric != "" {
+		words = append(words, metric)
+	}
+	for _, attribute := range []string{"table", "src", "mtu"} {
+		if value := r.value(attribute); value != "" {
+			words = append(words, attribute+"="+value)
+		}
+	}
+	if slices.Contains(strings.Fields(r.Text), "onlink") {
+		words = append(words, "onlink=true")
+	}
+	return fmt.Sprintf("nmcli connection modify uuid %s +%s.routes '%s'", uuid, r.Family.Section(),
+		strings.Join(words, " "))
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/firewalld"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -54,10 +55,14 @@ func TestPlanRefusesLostAccess(t *testing.T) {
 		refused bool
 		kept    int // connections that are verified on br-ex
 	}{
-		"only on the uplink":   {facts: only, refused: true},
-		"confirmed":            {facts: only, options: Options{IgnorePacketFilter: true}},
-		"on br-ex too":         {facts: withRules(t, rule, "-i br-ex -p tcp -m tcp --dport 22 -j ACCEPT"), kept: 1},
-		"any interface":        {facts: withRules(t, "-p tcp -m tcp --dport 22 -j ACCEPT"), kept: 1},
+		"only on the uplink":           {facts: only, refused: true},
+		"confirmed":                    {facts: only, options: Options{IgnorePacketFilter: true}},
+		"on br-ex too":                 {facts: withRules(t, rule, "-i br-ex -p tcp -m tcp --dport 22 -j ACCEPT"), kept: 1},
+		"any interface":                {facts: withRules(t, "-p tcp -m tcp --dport 22 -j ACCEPT"), kept: 1},
+		"another rule for one network": {facts: withRules(t, rule, "-s 198.51.100.0/24 -j ACCEPT"), refused: true},
+		"one network": {
+			facts: withRules(t, "-s 198.51.100.0/24 -p tcp -m tcp --dport 22 -j ACCEPT", "-i eth0 -p udp -j ACCEPT"), kept: 1,
+		},
 		"no way in before":     {facts: withRules(t, "-i eth0 -p tcp -m tcp --dport 80 -j ACCEPT")},
 		"rules are not known":  {facts: changed(func(r *HostRules) { r.Filter, r.FilterError = nil, errors.New("x") })},
 		"another uplink":       {facts: changed(func(r *HostRules) { r.Uplink = "eth1" })},
@@ -73,6 +78,10 @@ func TestPlanRefusesLostAccess(t *testing.T) {
 		}
 		if err == nil {
 			continue
+		}
+		others := strings.Contains(err.Error(), "from networks that no rule names")
+		if others != strings.Contains(name, "network") {
+			t.Errorf("%s: %v", name, err)
 		}
 		want := "iptables -t filter -I INPUT 2 -i br-ex -p tcp -m tcp --dport 22 -j ACCEPT"
 		if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "port 22 of 192.0.2.") ||
@@ -141,6 +150,16 @@ func TestAccessInZones(t *testing.T) {
 	}
 }
 
+// firewalld loads rules of iptables from a file of its own.
+func TestFileOfDirectRules(t *testing.T) {
+	f := withRules(t, "-i eth0 -p tcp -m tcp --dport 22 -j ACCEPT")
+	f.HostRules.Zone = &firewalld.Zone{Name: "public", Default: "public"}
+	note := report.RemedyOf(CheckAccess(f, Options{})).Note()
+	if !strings.Contains(note, "such as /etc/firewalld/direct.xml") {
+		t.Errorf("note %q", note)
+	}
+}
+
 func TestSSHPorts(t *testing.T) {
 	socket := func(address, process, service string) hostinfo.Socket {
 		return hostinfo.Socket{Network: "tcp", Address: netip.MustParseAddrPort(address), Process: process, Service: service}
@@ -182,14 +201,24 @@ func TestHostRulesOfFiles(t *testing.T) {
 	write("a.conf", "# net.ipv4.conf.eth0.proxy_arp = 1\n-net.ipv4.conf.eth0.rp_filter=0\n"+
 		"net/ipv6/conf/eth0/accept_ra = 2\n"+
 		"net.ipv4.conf.all.rp_filter = 1\nnet.ipv4.conf.eth0/100.rp_filter = 1\nnet.ipv4.conf.eth0.log_martians = 1\n"+
-		"net.ipv4.neigh.eth0.gc_stale_time = 60\nnet.ipv4.conf.br-ex.log_martians = 0\nkernel.eth0.a.b.c = 1\n")
+		"net.ipv4.neigh.eth0.gc_stale_time = 60\nnet.ipv4.conf.br-ex.log_martians = 0\nkernel.eth0.a.b.c = 1\n"+
+		"net.ipv4.conf.eth*.arp_ignore = 1\nnet.ipv4.conf.*.arp_announce = 2\nnet.ipv4.conf.*.rp_filter = 1\n")
+	write("b.conf", "net.ipv4.conf.eth0.rp_filter = 2\n")
 	want := []string{
-		"net.ipv4.conf.br-ex.rp_filter = 0", "net.ipv6.conf.br-ex.accept_ra = 2", "net.ipv4.neigh.br-ex.gc_stale_time = 60",
+		"net.ipv6.conf.br-ex.accept_ra = 2", "net.ipv4.neigh.br-ex.gc_stale_time = 60", "net.ipv4.conf.br-ex.arp_ignore = 1",
+		"net.ipv4.conf.br-ex.rp_filter = 2",
 	}
 	if diff := cmp.Diff(want, readSysctls("eth0", dir+"/*.conf", dir+"/none")); diff != "" {
 		t.Errorf("sysctls (-want +got):\n%s", diff)
 	}
-	vlan := []string{"net.ipv4.conf.br-ex.rp_filter = 1"}
+	vlan := []string{"net.ipv4.conf.br-ex.rp_filter = 1", "net.ipv4.conf.br-ex.arp_ignore = 1"}
+	routed := networkmanager.Settings{}
+	if got := sysctlsForBridge(want, routed); slices.Contains(got, want[0]) || len(got) != len(want)-1 {
+		t.Errorf("sysctls of br-ex: %v", got)
+	}
+	if routed.Set("ipv6", "method", "ignore"); len(sysctlsForBridge(want, routed)) != len(want) {
+		t.Error("a profile that leaves IPv6 to the kernel keeps no sysctl of the kernel")
+	}
 	if diff := cmp.Diff(vlan, readSysctls("eth0.100", dir+"/*.conf")); diff != "" {
 		t.Errorf("sysctls of a VLAN (-want +got):\n%s", diff)
 	}
@@ -198,10 +227,12 @@ func TestHostRulesOfFiles(t *testing.T) {
 	write("type.link", "[Match]\nMACAddress=02:00:00:00:00:01 "+mac+"\nType=ether\n")
 	write("named.link", "[Match]\nOriginalName=eth*\nMACAddress="+mac+"\n")
 	write("driver.link", "[Match]\nMACAddress="+mac+"\nDriver=virtio_net\n")
+	write("blanks.link", "[Match]\nMACAddress = "+mac+"\n")
 	write("permanent.link", "[Match]\nPermanentMACAddress="+mac+"\n")
 	write("other.link", "[Match]\nMACAddress=52:54:00:aa:00:02\n[Link]\nMACAddress=52:54:00:aa:00:03\n")
 	write("70.rules", `SUBSYSTEM=="net", DRIVERS=="?*", ATTR{address}=="52:54:00:aa:00:01", NAME="lan0"`+"\n")
 	write("71.rules", `SUBSYSTEM=="net", ACTION=="add", ATTR{address}=="52:54:00:aa:00:01", NAME="lan0"`+"\n")
+	write("73.rules", `SUBSYSTEM=="net", ATTR{address}=="52:54:00:aa:00:01", NAME:="lan0"`+"\n")
 	write("72.rules", `SUBSYSTEM=="net", ATTR{address}=="52:54:00:aa:00:01", ENV{NM_UNMANAGED}="1"`+"\n")
 	files := readMatchFiles("52:54:00:aa:00:01", dir+"/*.link", dir+"/*.rules")
 	var remedies []string
@@ -211,8 +242,10 @@ func TestHostRulesOfFiles(t *testing.T) {
 	}
 	wantRemedies := []string{
 		`sed -i '/^\[Match\]/a Driver=virtio_net' alone.link`,
+		`sed -i '/^\[Match\]/a Driver=virtio_net' blanks.link`,
 		`sed -i '/^\[Match\]/a Driver=virtio_net' type.link`,
 		`sed -i 's/ATTR{address}=="52:54:00:aa:00:01"/KERNEL!="br-ex", &/' 71.rules`,
+		`sed -i 's/ATTR{address}=="52:54:00:aa:00:01"/KERNEL!="br-ex", &/' 73.rules`,
 	}
 	if diff := cmp.Diff(wantRemedies, remedies); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
@@ -235,7 +268,7 @@ func TestPolicyRulesOfTheUplink(t *testing.T) {
 		"102:\tfrom all oif eth0 lookup main suppress_prefixlength 0\n"
 	f := facts(t, "dhcp")
 	f.HostRules = &HostRules{
-		Uplink: "eth0", Filter: &packetfilter.Ruleset{}, PolicyRules: parsePolicyRules("-4", output, "eth0"),
+		Uplink: "eth0", Filter: &packetfilter.Ruleset{}, PolicyRules: rulesOfLink(parsePolicyRules("-4", output), "eth0"),
 	}
 	for i := range f.Profiles {
 		own := map[string]dbus.Variant{"priority": dbus.MakeVariant(uint32(90))}

@@ -4,6 +4,8 @@ package ovs
 
 import (
 	"context"
+	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -74,9 +76,10 @@ func awaitedActivation(facts Facts, options Options) string {
 	return ""
 }
 
-// awaitedLease returns that the uplink waits for a DHCPv4 server, or "". NetworkManager reports a profile as activated
-// as soon as one family has an address: a router usually responds before a DHCP server, and the node would be
-// configured with the IPv6 address alone.
+// awaitedLease returns the address that the uplink still waits for, or "". NetworkManager reports a profile as
+// activated as soon as one family has an address: a router usually responds before a DHCP server, and RHEL 10 first
+// checks whether another host has an IPv4 address. The node would be configured with the other family alone. A profile
+// with "auto" does not state that there is a router: its IPv6 address is only awaited for a cluster with IPv6.
 func awaitedLease(facts Facts, options Options) string {
 	if _, attached := BridgedUplink(facts); attached {
 		return ""
@@ -84,8 +87,22 @@ func awaitedLease(facts Facts, options Options) string {
 	choice, err := chooseUplink(facts, options)
 	device, _ := facts.Device(choice.name)
 	profile, _ := facts.Profile(device.Active.UUID)
-	if err == nil && IsDynamic(profile.Settings, networkmanager.IPv4) && len(device.IPv4.Addresses) == 0 {
-		return "a DHCP server to assign an IPv4 address to " + choice.name
+	link, _ := facts.Link(choice.name)
+	if err != nil {
+		return ""
+	}
+	for _, family := range networkmanager.Families() {
+		isOf := func(prefix netip.Prefix) bool { return networkmanager.FamilyOf(prefix.Addr()) == family }
+		method := profile.Settings.Method(family)
+		switch {
+		case !HasAddresses(profile.Settings, family) || slices.ContainsFunc(link.Stable(), isOf):
+		case method == "manual":
+			return fmt.Sprintf("the %s address in the profile of %s", family, choice.name)
+		case family == networkmanager.IPv4:
+			return "a DHCP server to assign an IPv4 address to " + choice.name
+		case method == "dhcp" || facts.NodeIPv6:
+			return "a router or a DHCP server to assign an IPv6 address to " + choice.name
+		}
 	}
 	return ""
 }

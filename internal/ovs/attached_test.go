@@ -19,6 +19,13 @@ func TestPlanAlreadyAttached(t *testing.T) {
 			t.Errorf("with %+v: already there %t, uplink %q, %v", options, move.AlreadyAttached, move.Uplink, err)
 		}
 	}
+	renamed := facts(t, "bridged")
+	for i := range renamed.Links {
+		renamed.Links[i].AltNames = []string{"altname-" + renamed.Links[i].Name}
+	}
+	if _, err := Plan(renamed, Options{BridgeInterface: "altname-eth0"}); err != nil {
+		t.Errorf("an alternative name of the uplink is refused: %v", err)
+	}
 	_, err := Plan(facts(t, "bridged"), Options{BridgeInterface: "ctl0"})
 	if report.CodeOf(err) != report.Refused {
 		t.Errorf("another uplink than the one in br-ex: %v", err)

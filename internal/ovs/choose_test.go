@@ -23,7 +23,7 @@ func route(link string, family, metric int, gateway string) hostnet.Route {
 func TestChooseUplink(t *testing.T) {
 	links := []hostnet.Link{
 		link("eth0", 2, "192.0.2.7/24", "2001:db8::7/64"), link("eth1", 3, "198.51.100.7/24"),
-		{Name: "eth10"},
+		{Name: "eth10", AltNames: []string{"enp16s0", "enxfa163e000001"}},
 		{Name: "veth1", Kind: "veth"},
 		link("br-ex", 9, "203.0.113.7/24"), link("ovn-k8s-mp0", 10, "10.128.0.2/23"),
 	}
@@ -34,6 +34,10 @@ func TestChooseUplink(t *testing.T) {
 		want    string
 		source  string
 	}{
+		"alternative name": {Facts{Routes: eth1}, Options{BridgeInterface: "enp16s0"}, "eth10", "--bridge-interface"},
+		"alternative name in the file": {
+			Facts{Routes: eth1, BridgeHint: "enxfa163e000001"}, Options{}, "eth10", "/etc/ovnk/default_bridge",
+		},
 		"default route": {Facts{Routes: eth1}, Options{}, "eth1", "the IPv4 default route"},
 		"lowest metric": {
 			Facts{Routes: []hostnet.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")}},

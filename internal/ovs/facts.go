@@ -34,6 +34,7 @@ type Facts struct {
 	NodeIPHint      string                   `json:"nodeIPHint,omitempty"`      // /etc/default/nodeip-configuration
 	NodeIPs         nodeip.Addresses         `json:"nodeIPs,omitzero"`          // of kubelet's drop-in
 	NodeIPv6First   bool                     `json:"nodeIPv6First,omitempty"`   // IPv6 is the first family of the cluster
+	NodeIPv6        bool                     `json:"nodeIPv6,omitempty"`        // the cluster has IPv6, also beside IPv4
 
 	// For remedies: the routes of all tables, and the name servers.
 	TableRoutes []hostnet.TableRoute `json:"tableRoutes,omitempty"`
@@ -153,6 +154,9 @@ func (f *Facts) gatherFiles() error {
 		return err
 	}
 	if f.NodeIPs, err = nodeip.Configured(); err != nil {
+		return err
+	}
+	if f.NodeIPv6, err = nodeip.UsesIPv6(); err != nil {
 		return err
 	}
 	f.NodeIPv6First, err = nodeip.PrefersIPv6()

@@ -74,6 +74,8 @@ func (m Migration) FilesBeforeMigration() []ledger.Change {
 	return sysctlFiles(m.Profiles.BridgeIP)
 }
 
+var bridgeSysctls = []string{"accept_ra = 0", "accept_ra_defrtr = 0", "accept_ra_pinfo = 0", "addr_gen_mode = 1"}
+
 // sysctlFiles returns the sysctls that make the kernel ignore router
 // advertisements on the agent's br-ex, unless its profile leaves IPv6 to the
 // kernel.
@@ -91,7 +93,7 @@ func sysctlFiles(bridgeIP networkmanager.Settings) []ledger.Change {
 	}
 	const reason = "only NetworkManager processes router advertisements on br-ex"
 	content := "# " + reason + "\n"
-	for _, setting := range []string{"accept_ra = 0", "accept_ra_defrtr = 0", "accept_ra_pinfo = 0", "addr_gen_mode = 1"} {
+	for _, setting := range bridgeSysctls {
 		content += "-net.ipv6.conf." + BridgeName + "." + setting + "\n"
 	}
 	return []ledger.Change{ledger.FileChange(sysctlFile, reason, content)}

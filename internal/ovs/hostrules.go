@@ -4,14 +4,19 @@ package ovs
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/firewalld"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
@@ -28,6 +33,15 @@ type HostRules struct {
 	Sysctls     []string              `json:"sysctls,omitempty"`     // settings of the uplink, with br-ex as the interface
 	MatchFiles  []MatchFile           `json:"matchFiles,omitempty"`  // files that match the uplink's MAC and thereby br-ex
 	PolicyRules []PolicyRule          `json:"policyRules,omitempty"` // routing policy rules of the uplink
+	TableRules  []PolicyRule          `json:"tableRules,omitempty"`  // all of them, with numbers of tables
+	Routes      []ScriptRoute         `json:"routes,omitempty"`
+	Scripts     []string              `json:"scripts,omitempty"` // and other files with the name of the uplink
+}
+
+// ScriptRoute is a line of "ip route show" for a route of the uplink that a script, or an administrator, has added.
+type ScriptRoute struct {
+	Family networkmanager.Family `json:"family"`
+	Text   string                `json:"text"`
 }
 
 // MatchFile is a .link file, or a file with udev rules, that matches an interface by its MAC alone.
@@ -59,8 +73,13 @@ func (f *Facts) GatherHostRules(ctx context.Context, options Options) {
 	}
 	sockets, _ := hostinfo.Sockets(func(network string, _ int) bool { return network == "tcp" })
 	rules.SSHPorts = sshPorts(sockets)
-	rules.Sysctls = readSysctls(link.Name, "/etc/sysctl.d/*.conf", "/run/sysctl.d/*.conf", "/usr/lib/sysctl.d/*.conf",
-		"/etc/sysctl.conf")
+	rules.Sysctls = readSysctls(link.Name, append(namedFiles("/etc/sysctl.d/*.conf", "/run/sysctl.d/*.conf",
+		"/usr/local/lib/sysctl.d/*.conf", "/usr/lib/sysctl.d/*.conf"), "/etc/sysctl.conf")...)
+	device, _ := f.Device(link.Name)
+	profile, _ := f.Profile(device.Active.UUID)
+	rules.Scripts = readScripts(link.Name, profile.File, "/etc/NetworkManager/dispatcher.d/*",
+		"/etc/NetworkManager/dispatcher.d/*/*", "/etc/rc.d/rc.local", "/etc/keepalived/*.conf",
+		"/etc/systemd/system/*.socket", "/etc/systemd/system/*.socket.d/*.conf")
 	rules.MatchFiles = readMatchFiles(link.MAC, "/etc/systemd/network/*.link", "/etc/udev/rules.d/*.rules")
 	if driver, err := os.Readlink("/sys/class/net/" + link.Name + "/device/driver"); err == nil {
 		for i := range rules.MatchFiles {
@@ -69,7 +88,19 @@ func (f *Facts) GatherHostRules(ctx context.Context, options Options) {
 	}
 	for _, family := range []string{"-4", "-6"} {
 		if output, err := command.Run(ctx, "ip", family, "rule", "show"); err == nil {
-			rules.PolicyRules = append(rules.PolicyRules, parsePolicyRules(family, output, link.Name)...)
+			rules.PolicyRules = append(rules.PolicyRules, rulesOfLink(parsePolicyRules(family, output), link.Name)...)
+		}
+		if output, err := command.Run(ctx, "ip", "-Numeric", family, "rule", "show"); err == nil {
+			rules.TableRules = append(rules.TableRules, parsePolicyRules(family, output)...)
+		}
+	}
+	for _, family := range networkmanager.Families() {
+		output, err := command.Run(ctx, "ip", fmt.Sprintf("-%d", family), "route", "show", "table", "all", "dev", link.Name,
+			"proto", "boot") // the default of "ip route add"
+		for line := range strings.Lines(output) {
+			if err == nil {
+				rules.Routes = append(rules.Routes, ScriptRoute{Family: family, Text: strings.TrimSpace(line)})
+			}
 		}
 	}
 	f.HostRules = rules
@@ -103,9 +134,28 @@ func readLines(visit func(file, line string), patterns ...string) {
 	}
 }
 
+// namedFiles returns the files that match patterns, in the order of systemd-sysctl: by name, without those whose name
+// an earlier pattern contains.
+func namedFiles(patterns ...string) []string {
+	byName := map[string]string{}
+	for _, pattern := range patterns {
+		files, _ := filepath.Glob(pattern) // the patterns are valid
+		for _, file := range files {
+			if name := filepath.Base(file); byName[name] == "" {
+				byName[name] = file
+			}
+		}
+	}
+	var files []string
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		files = append(files, byName[name])
+	}
+	return files
+}
+
 // readSysctls returns the settings of an interface in files as sysctl.d(5) describes them, with br-ex in place of the
-// interface. Settings that the files contain for br-ex are not included.
-func readSysctls(link string, patterns ...string) []string {
+// interface. Settings that the files contain for br-ex are not included. The last file with a setting has precedence.
+func readSysctls(link string, files ...string) []string {
 	var found, present []string
 	readLines(func(_, line string) {
 		name, value, isSetting := strings.Cut(strings.TrimPrefix(line, "-"), "=")
@@ -117,17 +167,39 @@ func readSysctls(link string, patterns ...string) []string {
 		if len(parts) != 5 || parts[0] != "net" {
 			return
 		}
-		setting := strings.Join([]string{parts[0], parts[1], parts[2], BridgeName, parts[4]}, ".")
-		switch parts[3] {
-		case link:
-			found = append(found, setting+" = "+strings.TrimSpace(value))
-		case BridgeName:
-			present = append(present, setting+" ")
+		setting := strings.Join([]string{parts[0], parts[1], parts[2], BridgeName, parts[4]}, ".") + " = "
+		isSame := func(other string) bool { return strings.HasPrefix(other, setting) }
+		isOfBridge, _ := path.Match(parts[3], BridgeName)
+		isOfLink, _ := path.Match(parts[3], link)
+		switch {
+		case parts[3] == BridgeName:
+			present = append(present, setting)
+		case isOfLink && !isOfBridge: // a pattern for both has no precedence over the name
+			found = append(slices.DeleteFunc(found, isSame), setting+strings.TrimSpace(value))
 		}
-	}, patterns...)
+	}, files...)
 	return slices.DeleteFunc(found, func(setting string) bool {
 		return slices.ContainsFunc(present, func(prefix string) bool { return strings.HasPrefix(setting, prefix) })
 	})
+}
+
+// readScripts returns the files that name a link, and the files with routing rules that the scripts of
+// NetworkManager-dispatcher-routing-rules apply together with an ifcfg file.
+func readScripts(link, profile string, patterns ...string) []string {
+	var files []string
+	name := regexp.MustCompile(`(^|[^\w.-])` + regexp.QuoteMeta(link) + `($|[^\w.-])`)
+	readLines(func(file, line string) {
+		if !strings.HasPrefix(line, "#") && name.MatchString(line) {
+			files = lists.AppendMissing(files, file)
+		}
+	}, patterns...)
+	if ifcfg, isIfcfg := strings.CutPrefix(filepath.Base(profile), "ifcfg-"); isIfcfg {
+		for _, prefix := range []string{"rule-", "rule6-"} {
+			found, _ := filepath.Glob(filepath.Join(filepath.Dir(profile), prefix+ifcfg))
+			files = append(files, found...)
+		}
+	}
+	return files
 }
 
 // restrictions lists the keys of a .link file and of a udev rule that br-ex does not match. Type=ether is none.
@@ -146,6 +218,9 @@ func readMatchFiles(mac string, patterns ...string) []MatchFile {
 			return
 		}
 		isLink := filepath.Ext(file) == ".link"
+		if key, value, isSetting := strings.Cut(line, "="); isLink && isSetting {
+			line = strings.TrimSpace(key) + "=" + strings.TrimSpace(value)
+		}
 		isRestricted := slices.ContainsFunc(restrictions, func(key string) bool {
 			return strings.HasPrefix(line, key) || !isLink && strings.Contains(line, key)
 		})
@@ -153,7 +228,8 @@ func readMatchFiles(mac string, patterns ...string) []MatchFile {
 		at := strings.Index(strings.ToLower(line), strings.ToLower(mac))
 		matches := strings.HasPrefix(line, "MACAddress=")
 		if !isLink {
-			matches = strings.Contains(line, "ATTR{address}==") && strings.Contains(line, "NAME=")
+			matches = strings.Contains(line, "ATTR{address}==") &&
+				(strings.Contains(line, "NAME=") || strings.Contains(line, "NAME:="))
 		}
 		if at >= 0 && matches && !isRestricted {
 			files = append(files, MatchFile{Path: file, MAC: line[at : at+len(mac)]})
@@ -162,17 +238,24 @@ func readMatchFiles(mac string, patterns ...string) []MatchFile {
 	return slices.DeleteFunc(files, func(file MatchFile) bool { return restricted[file.Path] })
 }
 
-// parsePolicyRules returns the routing policy rules for packets that arrive on an interface or leave through it.
-func parsePolicyRules(family, output, link string) []PolicyRule {
+func parsePolicyRules(family, output string) []PolicyRule {
 	var rules []PolicyRule
 	for line := range strings.Lines(output) {
 		priority, text, _ := strings.Cut(strings.TrimSpace(line), ":")
-		words := strings.Fields(text)
-		for i, word := range words[:max(len(words)-1, 0)] {
-			if (word == "iif" || word == "oif") && words[i+1] == link {
-				rules = append(rules, PolicyRule{Family: family, Priority: priority, Text: strings.Join(words, " ")})
-			}
-		}
+		rules = append(rules, PolicyRule{Family: family, Priority: priority, Text: strings.Join(strings.Fields(text), " ")})
 	}
 	return rules
+}
+
+// rulesOfLink returns the routing policy rules for packets that arrive on an interface or leave through it.
+func rulesOfLink(rules []PolicyRule, link string) []PolicyRule {
+	return slices.DeleteFunc(rules, func(rule PolicyRule) bool {
+		words := strings.Fields(rule.Text)
+		for i, word := range words[:max(len(words)-1, 0)] {
+			if (word == "iif" || word == "oif") && words[i+1] == link {
+				return false
+			}
+		}
+		return true
+	})
 }

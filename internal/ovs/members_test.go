@@ -116,6 +116,24 @@ func TestBondMembers(t *testing.T) {
 	}
 }
 
+// A profile that is bound to the MAC of another NIC cannot be activated on the uplink.
+func TestPriorityOfProfileForAnotherNIC(t *testing.T) {
+	facts := Facts{
+		Links: []hostnet.Link{
+			{Name: "eth0", PermanentMAC: "fa:16:3e:00:00:0d"}, {Name: "eth1", PermanentMAC: "fa:16:3e:00:00:0e"},
+		},
+		Profiles: []networkmanager.Profile{newBondPort("a", "", "bond0", func(s networkmanager.Settings) {
+			s.Set("802-3-ethernet", "mac-address", []byte{0xfa, 0x16, 0x3e, 0, 0, 0x0e})
+			s.Set("connection", "autoconnect-priority", int32(maxAutoconnectPriority))
+		})},
+	}
+	for name, refused := range map[string]bool{"eth0": false, "eth1": true} {
+		if _, err := chooseAutoconnectPriority(facts, name, "802-3-ethernet"); (err != nil) != refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // At boot a clone must win over every other profile of its NIC.
 func TestMemberPriority(t *testing.T) {
 	high := newBondPort("a", "eth0", "bond0",

@@ -58,7 +58,8 @@ func Plan(facts Facts, options Options) (Migration, error) {
 		return Migration{}, err
 	}
 	if uplink, ok := BridgedUplink(facts); ok {
-		if options.BridgeInterface != "" && options.BridgeInterface != uplink && options.BridgeInterface != BridgeName {
+		selected, _ := facts.namedLink(options.BridgeInterface)
+		if name := cmp.Or(selected.Name, options.BridgeInterface); name != "" && name != uplink && name != BridgeName {
 			return Migration{}, report.Fail(report.Refused, "hcp-node-agent leave",
 				"br-ex already exists with uplink %s, but --bridge-interface is %s; omit the flag, or revert the first join",
 				uplink, options.BridgeInterface)

@@ -21,6 +21,23 @@ type presentRoute struct {
 	gateway     netip.Addr // unspecified for a destination on the link
 	metric      int
 	table       int // 0: main
+	source      netip.Addr
+	isOnLink    bool
+}
+
+// attributes returns the attributes of the route in the form of NetworkManager.
+func (r presentRoute) attributes() []string {
+	var attributes []string
+	if r.table != 0 {
+		attributes = append(attributes, fmt.Sprintf("table=%d", r.table))
+	}
+	if r.source.IsValid() {
+		attributes = append(attributes, "src="+r.source.String())
+	}
+	if r.isOnLink {
+		attributes = append(attributes, "onlink=true")
+	}
+	return attributes
 }
 
 // presentIP returns the addresses of a family that an interface has now, and its routes.
@@ -50,7 +67,10 @@ func presentIP(facts Facts, link hostnet.Link, family networkmanager.Family) ([]
 			destination.Addr().IsMulticast(), !route.Gateway.IsValid() && slices.ContainsFunc(addresses, isSubnet):
 			continue
 		}
-		found := presentRoute{destination: destination, gateway: route.Gateway, metric: route.Metric, table: route.Table}
+		found := presentRoute{
+			destination: destination, gateway: route.Gateway, metric: route.Metric, table: route.Table,
+			source: route.Source, isOnLink: route.IsOnLink,
+		}
 		if !found.gateway.IsValid() {
 			found.gateway = unspecified
 		}
@@ -62,17 +82,48 @@ func presentIP(facts Facts, link hostnet.Link, family networkmanager.Family) ([]
 	return addresses, routes
 }
 
+// presentRules returns the routing policy rules, in the form of NetworkManager, that select a table of the routes by
+// addresses or marks. Rules with other conditions are omitted.
+func presentRules(host *HostRules, family networkmanager.Family, routes []presentRoute) []string {
+	if host == nil {
+		return nil
+	}
+	var rules []string
+	for _, rule := range host.TableRules {
+		text := "priority " + rule.Priority
+		words, table, isSimple := strings.Fields(rule.Text), "", true
+		for i := 0; i+1 < len(words); i += 2 {
+			switch key, value := words[i], words[i+1]; key {
+			case "from", "to", "fwmark":
+				if value == "all" {
+					value = map[networkmanager.Family]string{networkmanager.IPv4: "0.0.0.0/0", networkmanager.IPv6: "::/0"}[family]
+				}
+				text += " " + key + " " + value
+			case "lookup":
+				table = value
+				text += " table " + value
+			case "proto":
+			default:
+				isSimple = false
+			}
+		}
+		isTable := func(route presentRoute) bool { return fmt.Sprint(route.table) == table }
+		if isSimple && rule.Family == fmt.Sprintf("-%d", family) && slices.ContainsFunc(routes, isTable) {
+			rules = append(rules, text)
+		}
+	}
+	return rules
+}
+
 // staticArguments returns the arguments of nmcli that make the present addresses and routes of a family static.
 func staticArguments(facts Facts, link hostnet.Link, family networkmanager.Family) string {
 	addresses, routes := presentIP(facts, link, family)
 	section := family.Section()
 	texts := make([]string, 0, len(routes))
 	for _, route := range routes {
-		text := fmt.Sprintf("%s %s %d", route.destination, route.gateway, route.metric)
-		if route.table != 0 {
-			text += fmt.Sprintf(" table=%d", route.table)
-		}
-		texts = append(texts, text)
+		words := append([]string{fmt.Sprintf("%s %s %d", route.destination, route.gateway, route.metric)},
+			route.attributes()...)
+		texts = append(texts, strings.Join(words, " "))
 	}
 	list := joinTexts(addresses, ",")
 	return fmt.Sprintf("%s.method manual %s.addresses %s %s.routes '%s'", section, section, list, section,
@@ -152,9 +203,12 @@ func keyfile(facts Facts, link hostnet.Link, name, uuid string, priority int32) 
 		}
 		for i, route := range routes {
 			lines = append(lines, fmt.Sprintf("route%d=%s,%s,%d", i+1, route.destination, route.gateway, route.metric))
-			if route.table != 0 {
-				lines = append(lines, fmt.Sprintf("route%d_options=table=%d", i+1, route.table))
+			if attributes := route.attributes(); len(attributes) > 0 {
+				lines = append(lines, fmt.Sprintf("route%d_options=%s", i+1, strings.Join(attributes, ",")))
 			}
+		}
+		for i, rule := range presentRules(facts.HostRules, family, routes) {
+			lines = append(lines, fmt.Sprintf("routing-rule%d=%s", i+1, rule))
 		}
 		if len(addresses) == 0 {
 			continue

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -54,7 +55,17 @@ func outside(change func(*Facts)) Facts {
 		Resolver: hostnet.Resolver{
 			Nameservers: []netip.Addr{address("192.0.2.1"), address("2001:db8:1::53")}, Search: []string{"lab.example", "corp"},
 		},
+		HostRules: &HostRules{Uplink: "eth0", Filter: &packetfilter.Ruleset{}, TableRules: slices.Concat(
+			parsePolicyRules("-4", "0:\tfrom all lookup 255\n7:\tfrom all lookup 254 suppress_prefixlength 0\n"+
+				"90:\tfrom all to 10.98.0.0/16 fwmark 0x1 lookup 100 proto static\n"+
+				"91:\tnot from 198.51.100.5 lookup 100\n91:\tfrom 198.51.100.5 ipproto tcp lookup 100\n"+
+				"92:\tfrom 203.0.113.5 lookup 101\n"+
+				"100:\tfrom 198.51.100.5 lookup 100\n"),
+			parsePolicyRules("-6", "100:\tfrom 2001:db8:1::50 lookup 100\n"),
+		)},
 	}
+	f.TableRoutes[2].Source = address("198.51.100.5")
+	f.TableRoutes[3].IsOnLink = true
 	if change != nil {
 		change(&f)
 	}
@@ -78,8 +89,11 @@ address1=192.0.2.50/24
 address2=198.51.100.5/32
 route1=0.0.0.0/0,192.0.2.1,0
 route2=10.99.0.0/16,192.0.2.2,50
+route2_options=src=198.51.100.5
 route3=10.98.0.0/16,0.0.0.0,0
-route3_options=table=100
+route3_options=table=100,onlink=true
+routing-rule1=priority 90 from 0.0.0.0/0 to 10.98.0.0/16 fwmark 0x1 table 100
+routing-rule2=priority 100 from 198.51.100.5 table 100
 dns=192.0.2.1;
 dns-search=lab.example;corp;
 [ipv6]

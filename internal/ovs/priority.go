@@ -20,7 +20,7 @@ func chooseAutoconnectPriority(facts Facts, name, kind string) (int32, error) {
 	priority := int32(defaultAutoconnectPriority)
 	for _, profile := range facts.Profiles {
 		s := profile.Settings
-		if ProfileUUID(facts.MachineID, profile.ID()) == profile.UUID() || !couldActivateOn(s, name, kind) {
+		if ProfileUUID(facts.MachineID, profile.ID()) == profile.UUID() || !couldActivateOn(facts, s, name, kind) {
 			continue
 		}
 		other := s.Int32("connection", "autoconnect-priority")
@@ -34,7 +34,7 @@ func chooseAutoconnectPriority(facts Facts, name, kind string) (int32, error) {
 	return priority, nil
 }
 
-func couldActivateOn(s networkmanager.Settings, name, kind string) bool {
-	own := s.Text("connection", "interface-name")
+func couldActivateOn(facts Facts, s networkmanager.Settings, name, kind string) bool {
+	own := boundInterface(facts, s)
 	return s.Text("connection", "type") == kind && (own == "" || own == name)
 }

@@ -25,6 +25,13 @@ func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device) 
 	if link.Master != 0 {
 		return refuseMember(facts, link)
 	}
+	if upper, found := find(facts.Links, func(l hostnet.Link) bool {
+		return l.SharesParent() && l.Parent == link.Index
+	}); found {
+		return Refuse(report.Remedy("ip -d link show "+upper.Name),
+			"the %s interface %s is above the uplink %s, which therefore cannot be a port of Open vSwitch; use another "+
+				"interface for one of them", upper.Kind, upper.Name, link.Name)
+	}
 	if err := refuseName(link.Name); err != nil {
 		return err
 	}

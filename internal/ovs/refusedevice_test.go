@@ -92,6 +92,15 @@ func TestRefuseDevice(t *testing.T) {
 			facts: Facts{Links: []hostnet.Link{{Name: "br0", Index: 9, Kind: "bridge"}}}, link: inside,
 			device: ofType(networkmanager.Ethernet), message: "a port of br0", remedy: "ip -d link show up0",
 		},
+		"below a macvtap interface": {
+			facts: Facts{Links: []hostnet.Link{{Name: "macvtap0", Index: 9, Kind: "macvtap", Parent: 2}}}, link: plain,
+			device: ofType(networkmanager.Ethernet), message: "macvtap0 is above", remedy: "ip -d link show macvtap0",
+		},
+		"below a VLAN": {
+			facts: Facts{Links: []hostnet.Link{
+				{Name: "up0.5", Index: 9, Kind: "vlan", Parent: 2}, {Name: "lab", Index: 10, Kind: "macvlan", Parent: 9},
+			}}, link: plain, device: ofType(networkmanager.Ethernet),
+		},
 		"in a VRF": {
 			facts: Facts{Links: []hostnet.Link{{Name: "red", Index: 9, Kind: "vrf"}}}, link: inside,
 			device: ofType(networkmanager.Ethernet), message: "in the VRF red", remedy: "--bridge-interface",

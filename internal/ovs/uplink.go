@@ -42,16 +42,22 @@ func chooseUplink(facts Facts, options Options) (uplinkChoice, error) {
 		if choice.name == "" {
 			continue
 		}
-		if _, ok := facts.Link(choice.name); !ok {
+		link, ok := facts.namedLink(choice.name)
+		if !ok {
 			return choice, report.Fail(report.Refused, "ip -br link",
 				"the network interface in %s does not exist: %s", choice.source, choice.name)
 		}
-		return choice, nil
+		return uplinkChoice{link.Name, choice.source}, nil
 	}
 	if choice, ok := uplinkByNodeIP(facts); ok {
 		return choice, nil
 	}
 	return uplinkByDefaultRoute(facts)
+}
+
+// namedLink returns the network interface that an administrator has named, also by an alternative name.
+func (f Facts) namedLink(name string) (hostnet.Link, bool) {
+	return find(f.Links, func(link hostnet.Link) bool { return link.Name == name || slices.Contains(link.AltNames, name) })
 }
 
 // uplinkByNodeIP returns the interface with the node's address, according to the

@@ -29,7 +29,7 @@ func checkUplinkFiles(p *Plan, network *ovs.Facts) []report.Finding {
 			continue
 		}
 		switch path.Dir(change.Target) {
-		case "/etc/NetworkManager/conf.d":
+		case "/etc/NetworkManager", "/etc/NetworkManager/conf.d":
 			findings = append(findings, checkManagement(change, uplink, bridge)...)
 		case "/etc/NetworkManager/system-connections":
 			findings = append(findings, checkProfile(change, uplink)...)
@@ -112,7 +112,7 @@ func (k keyfile) unmanages(link hostnet.Link) bool {
 		switch {
 		case s.section == "keyfile" && s.key == "unmanaged-devices" && matchesDevice(s.value, link):
 			return true
-		case isDevice && s.key == "managed" && (s.value == "0" || s.value == "false" || s.value == "no"):
+		case isDevice && s.key == "managed" && slices.Contains([]string{"0", "false", "no", "off"}, strings.ToLower(s.value)):
 			if devices := k.value(s.section, "match-device"); devices == "" || matchesDevice(devices, link) {
 				return true
 			}
@@ -128,12 +128,12 @@ func matchesDevice(list string, link hostnet.Link) bool {
 	for _, spec := range strings.FieldsFunc(list, func(r rune) bool { return r == ';' || r == ',' || r == ' ' }) {
 		spec, isException := strings.CutPrefix(spec, "except:")
 		kind, value, hasKind := strings.Cut(spec, ":")
-		found := spec == "*" || isMAC(spec, link)
+		found := spec == "*" || spec == link.Name || isMAC(spec, link)
 		if hasKind {
 			switch kind {
 			case "interface-name":
 				exact, isExact := strings.CutPrefix(value, "=")
-				isLike, err := path.Match(value, link.Name)
+				isLike, err := path.Match(strings.TrimPrefix(value, "~"), link.Name)
 				found = (isExact && exact == link.Name) || (err == nil && isLike)
 			case "mac":
 				found = isMAC(value, link)

@@ -17,12 +17,13 @@ import (
 // Link is a network interface and its addresses.
 type Link struct {
 	Name       string         `json:"name"`
+	AltNames   []string       `json:"altNames,omitempty"` // other names of the interface (ip-link(8), altname)
 	Index      int            `json:"index"`
 	Kind       string         `json:"kind"` // device, vlan, bond, bridge, openvswitch, wlan, ...
 	MAC        string         `json:"mac"`
 	MTU        int            `json:"mtu"`
 	Master     int            `json:"master,omitempty"`     // index of the bridge or bond that it is a port of
-	Parent     int            `json:"parent,omitempty"`     // index of the interface below a VLAN
+	Parent     int            `json:"parent,omitempty"`     // index of the interface below a VLAN or a macvlan
 	Addresses  []netip.Prefix `json:"addresses"`            // global unicast only
 	Transient  []netip.Addr   `json:"transient,omitempty"`  // temporary (RFC 8981), deprecated, or an EgressIP
 	Permanent  []netip.Addr   `json:"permanent,omitempty"`  // IPv6: those that never expire, such as static ones
@@ -49,6 +50,12 @@ func (l Link) Stable() []netip.Prefix {
 	})
 }
 
+// SharesParent reports whether the link receives the frames of its parent directly. The parent cannot be in a bridge
+// then: an interface has one handler of received frames (netdev_rx_handler_register in the kernel).
+func (l Link) SharesParent() bool {
+	return slices.Contains([]string{"macvlan", "macvtap", "ipvlan"}, l.Kind)
+}
+
 // Links returns the network interfaces.
 func Links() ([]Link, error) {
 	found, err := dump(netlink.LinkList)
@@ -68,6 +75,7 @@ func Links() ([]Link, error) {
 		}
 		link := Link{
 			Name:         attrs.Name,
+			AltNames:     attrs.AltNames,
 			Index:        attrs.Index,
 			Kind:         l.Type(),
 			MAC:          attrs.HardwareAddr.String(),
@@ -77,7 +85,7 @@ func Links() ([]Link, error) {
 			PermanentMAC: attrs.PermHWAddr.String(),
 			InheritsMAC:  inheritsMAC(l),
 		}
-		if l.Type() == "vlan" { // the parent of other types can be in another namespace
+		if l.Type() == "vlan" || link.SharesParent() && attrs.NetNsID < 0 { // else the parent is in another namespace
 			link.Parent = attrs.ParentIndex
 		}
 		for _, address := range addresses {

@@ -31,6 +31,24 @@ func namespaced(t *testing.T) bool {
 	return false
 }
 
+func TestLinkBelowAnother(t *testing.T) {
+	if !namespaced(t) {
+		return
+	}
+	ip(t, "ip link add up0 type veth peer name down0")
+	ip(t, "ip link add lab0 link up0 type macvlan")
+	links, err := Links()
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := func(name string) Link {
+		return links[slices.IndexFunc(links, func(l Link) bool { return l.Name == name })]
+	}
+	if upper := named("lab0"); upper.Parent != named("up0").Index || !upper.SharesParent() {
+		t.Errorf("%+v", upper)
+	}
+}
+
 // Egress addresses of pods are not addresses of the node.
 func TestLinkAddresses(t *testing.T) {
 	if !namespaced(t) {

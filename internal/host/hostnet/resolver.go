@@ -4,11 +4,11 @@ package hostnet
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Resolver contains the name servers and search domains that the host uses.
@@ -17,16 +17,23 @@ type Resolver struct {
 	Search      []string     `json:"search,omitempty"`
 }
 
-// ReadResolver reads /etc/resolv.conf.
+// ReadResolver reads /etc/resolv.conf, or the file with the servers of systemd-resolved if that lists systemd-resolved
+// alone.
 func ReadResolver() (Resolver, error) {
-	content, err := os.ReadFile("/etc/resolv.conf")
-	if errors.Is(err, os.ErrNotExist) {
-		return Resolver{}, nil
+	var r Resolver
+	for _, file := range []string{"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"} {
+		content, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return r, fmt.Errorf("reading the name servers: %w", err)
+		}
+		if r = parseResolver(string(content)); len(r.Nameservers) > 0 {
+			break
+		}
 	}
-	return parseResolver(string(content)), wrap.Errorf(err, "reading the name servers")
+	return r, nil
 }
 
-// parseResolver omits the addresses of systemd-resolved, which gets its name servers from elsewhere.
+// parseResolver omits the addresses and the empty search list of systemd-resolved.
 func parseResolver(content string) Resolver {
 	var r Resolver
 	for line := range strings.Lines(content) {
@@ -41,7 +48,7 @@ func parseResolver(content string) Resolver {
 				r.Nameservers = append(r.Nameservers, server)
 			}
 		case "search", "domain":
-			r.Search = words[1:]
+			r.Search = slices.DeleteFunc(words[1:], func(domain string) bool { return domain == "." })
 		}
 	}
 	return r

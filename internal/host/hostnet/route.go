@@ -32,6 +32,8 @@ type TableRoute struct {
 	Route
 	Table       int
 	Destination netip.Prefix // of length 0, or invalid, for a default route
+	Source      netip.Addr   `json:"source,omitzero"`    // preferred for packets of the host; invalid: none
+	IsOnLink    bool         `json:"isOnLink,omitempty"` // the gateway can be in no subnet of the link
 }
 
 // TableRoutes returns the unicast routes of all routing tables except the kernel's table of local
@@ -54,7 +56,8 @@ func TableRoutes() ([]TableRoute, error) {
 			if route.Table == unix.RT_TABLE_LOCAL || route.Type != unix.RTN_UNICAST {
 				continue
 			}
-			paths := []*netlink.NexthopInfo{{LinkIndex: route.LinkIndex, Gw: route.Gw}}
+			source, _ := netip.AddrFromSlice(route.Src)
+			paths := []*netlink.NexthopInfo{{LinkIndex: route.LinkIndex, Gw: route.Gw, Flags: route.Flags}}
 			for _, hop := range append(paths, route.MultiPath...) {
 				gateway, _ := netip.AddrFromSlice(hop.Gw)
 				link, exists := names[hop.LinkIndex] // false for the head of a multipath route
@@ -62,6 +65,7 @@ func TableRoutes() ([]TableRoute, error) {
 					routes = append(routes, TableRoute{
 						Route: Route{Link: link, Gateway: gateway.Unmap(), Metric: route.Priority, Family: family.number},
 						Table: route.Table, Destination: optionalPrefix(route.Dst),
+						Source: source.Unmap(), IsOnLink: hop.Flags&unix.RTNH_F_ONLINK != 0,
 					})
 				}
 			}

@@ -10,6 +10,10 @@ const base = `table inet filter {
 	set other { type ifname; elements = { "lo", "eth1" }; }
 	set doors { type inet_service; flags interval; elements = { 22, 8000-8100 }; }
 	set pairs { type ifname . inet_service; elements = { "eth0" . 22 }; }
+	set networks { type ifname . ipv4_addr . inet_service; flags interval; elements = { "eth0" . 10.0.0.0/8 . 20-30 }; }
+	set indexes { type iface_index; elements = { "eth0" }; }
+	set noted { type ifname; elements = { "eth0" comment "LAN" }; }
+	map decisions { type ifname : verdict; elements = { "eth0" comment "LAN" : accept }; }
 	map ways { type ifname : verdict; elements = { "lo" : accept, "eth0" : jump wan }; }
 	chain wan { tcp dport 22 accept; }
 	chain back { iifname "eth0" return; drop; }
@@ -54,18 +58,27 @@ var cases = map[string]struct {
 	"anonymous set":      {inBase(`iifname { "lo", "eth0" } tcp dport { 22, 443 } accept`), true, false, true},
 	"named set":          {inBase(`iifname @lan tcp dport @doors accept`), true, false, true},
 	"named set of pairs": {inBase(`iifname . tcp dport @pairs accept`), true, false, true},
-	"pair":               {inBase(`iifname . tcp dport { "eth0" . 22 } accept`), true, false, true},
-	"map":                {inBase(`iifname vmap { "lo" : accept, "eth0" : jump wan }`), true, false, true},
-	"map with goto":      {inBase(`iifname vmap { "lo" : accept, "eth0" : goto wan }`), true, false, true},
-	"named map":          {inBase(`iifname vmap @ways`), true, false, true},
-	"jump":               {inBase(`iifname "eth0" jump wan`), true, false, true},
-	"return":             {inBase("jump back\naccept"), true, false, true},
-	"all but the uplink": {inBase("iifname != \"eth0\" drop\naccept"), true, false, false},
-	"all but a set":      {inBase("iifname != @lan drop\naccept"), true, false, true},
-	"all but another":    {inBase("iifname != \"eth1\" tcp dport 22 accept"), true, true, false},
-	"another set":        {inBase("iifname @other accept\ntcp dport 22 accept"), true, true, false},
-	"another port":       {inBase(`iifname "eth0" tcp dport 80 accept`), false, false, false},
-	"range of ports":     {inBase(`iifname "eth0" tcp dport 20-30 accept`), true, false, true},
+	"named set of networks": {
+		inBase(`iifname . ip saddr . tcp dport @networks accept`), true, false, true,
+	},
+	"named set of indexes":     {inBase(`iif @indexes accept`), true, false, false},
+	"named set with a comment": {inBase(`iifname @noted accept`), true, false, true},
+	"named map with a comment": {inBase(`iifname vmap @decisions`), true, false, true},
+	"set in another order":     {inBase(`iifname { "lo", "eth0", "eth1" } tcp dport 22 accept`), true, false, true},
+	"reply of a server":        {inBase("tcp sport { 80, 443 } accept\niifname \"eth0\" accept"), true, false, true},
+	"ports of clients":         {inBase("tcp sport 1024-65535 tcp dport 22 accept"), true, true, false},
+	"pair":                     {inBase(`iifname . tcp dport { "eth0" . 22 } accept`), true, false, true},
+	"map":                      {inBase(`iifname vmap { "lo" : accept, "eth0" : jump wan }`), true, false, true},
+	"map with goto":            {inBase(`iifname vmap { "lo" : accept, "eth0" : goto wan }`), true, false, true},
+	"named map":                {inBase(`iifname vmap @ways`), true, false, true},
+	"jump":                     {inBase(`iifname "eth0" jump wan`), true, false, true},
+	"return":                   {inBase("jump back\naccept"), true, false, true},
+	"all but the uplink":       {inBase("iifname != \"eth0\" drop\naccept"), true, false, false},
+	"all but a set":            {inBase("iifname != @lan drop\naccept"), true, false, true},
+	"all but another":          {inBase("iifname != \"eth1\" tcp dport 22 accept"), true, true, false},
+	"another set":              {inBase("iifname @other accept\ntcp dport 22 accept"), true, true, false},
+	"another port":             {inBase(`iifname "eth0" tcp dport 80 accept`), false, false, false},
+	"range of ports":           {inBase(`iifname "eth0" tcp dport 20-30 accept`), true, false, true},
 	"high ports": {
 		inBase("tcp dport >= 1024 accept\n" +
 			"iifname \"eth0\" tcp dport < 1024 accept"),
@@ -111,8 +124,36 @@ var cases = map[string]struct {
 			"iifname \"eth0\" accept"),
 		true, false, true,
 	},
-	"local address": {inBase("fib daddr type local accept"), true, true, false},
-	"unknown mark":  {inBase("meta mark 7 accept\niifname \"eth0\" accept"), true, true, true},
+	"local address":   {inBase("fib daddr type local accept"), true, true, false},
+	"mark of no rule": {inBase("meta mark 7 accept\niifname \"eth0\" accept"), true, false, true},
+	"mark of the uplink": {
+		`table inet f {
+	chain p { type filter hook prerouting priority mangle; iifname "eth0" meta mark set 0x1; }
+	chain c { type filter hook input priority 0; policy drop; meta mark 0x1 accept; }
+}`, true, false, true,
+	},
+	"mark by a map": {
+		`table inet f {
+	chain c { type filter hook input priority 0; policy drop; meta mark != 0x0 accept; }
+	chain p { type filter hook prerouting priority mangle; meta mark set iifname map { "lo" : 0x2, "eth0" : 0x1 }; }
+}`, true, false, true,
+	},
+	"mark of any interface": {
+		`table inet f {
+	chain p { type filter hook prerouting priority mangle; tcp dport 22 meta mark set ct mark; }
+	chain c { type filter hook input priority 0; policy drop; meta mark 0x1 accept; }
+}`, true, true, false,
+	},
+	"iptables, mark": {
+		"iptables-nft -t mangle -A PREROUTING -i eth0 -j MARK --set-mark 0x1\n" +
+			iptables("-m mark --mark 0x1/0xff -j ACCEPT"),
+		true, false, true,
+	},
+	"iptables, mark for kubelet": {
+		"iptables-nft -N KUBE-FIREWALL\n" +
+			"iptables-nft -A KUBE-FIREWALL -m mark --mark 0x8000/0x8000 -j DROP\niptables-nft -A INPUT -j KUBE-FIREWALL",
+		true, true, false,
+	},
 	"rate": {
 		inBase("limit rate 3/second log prefix \"eth0 \"\n" +
 			"iifname \"eth0\" limit rate 3/second accept"),
@@ -179,6 +220,10 @@ table ip b { chain c { type filter hook input priority 10; policy drop; iifname 
 	},
 	"iptables, local type": {
 		iptables("-m addrtype --dst-type BROADCAST -j ACCEPT", "-i eth0 -m addrtype --dst-type LOCAL -j ACCEPT"),
+		true, false, true,
+	},
+	"iptables, without connection tracking": {
+		iptables("-p tcp -m tcp --sport 443 -j ACCEPT", "-m addrtype --src-type LOCAL -j ACCEPT", "-i eth0 -j ACCEPT"),
 		true, false, true,
 	},
 	"iptables, chains": {

@@ -16,6 +16,8 @@ type Connection struct {
 	// FirewalldLink is the interface under whose name firewalld's rules see the packets: another one in the same zone,
 	// if Link does not exist yet. AnyLink means that the zone is not known. "": Link.
 	FirewalldLink string `json:"firewalldLink,omitempty"`
+	// Unlisted means that the address of the other host is in no network that a rule names.
+	Unlisted bool `json:"unlisted,omitempty"`
 }
 
 // AnyLink stands for an unknown interface.
@@ -49,23 +51,29 @@ func (r *Ruleset) accepts(p packet) bool {
 	if p.response {
 		path = []string{"output", "postrouting"}
 	}
-	e := evaluation{Ruleset: r, packet: p, known: map[*chain]outcome{}}
-	for _, c := range r.chains {
-		if !slices.Contains(path, c.Hook) || !slices.Contains([]string{"inet", p.family()}, c.Family) {
+	e := evaluation{Ruleset: r, packet: p, isMarked: new(bool)}
+	e.passes(path) // finds the rules that set the mark, in any order of the chains
+	return e.passes(path)
+}
+
+// passes reports whether each base chain of the hooks can accept the packet.
+func (e evaluation) passes(hooks []string) bool {
+	e.known = map[*chain]outcome{}
+	isPassed := true
+	for _, c := range e.chains {
+		if !slices.Contains(hooks, c.Hook) || !slices.Contains([]string{"inet", e.family()}, c.Family) {
 			continue
 		}
-		if p.response && c.Type == "nat" {
+		if e.response && c.Type == "nat" {
 			continue // only the first packet of a connection passes it
 		}
 		result := e.run(c)
 		if result&returned != 0 && c.Policy != "drop" {
 			result |= accepted
 		}
-		if result&accepted == 0 {
-			return false
-		}
+		isPassed = isPassed && result&accepted != 0
 	}
-	return true
+	return isPassed
 }
 
 func (p packet) family() string {
@@ -79,7 +87,8 @@ func (p packet) family() string {
 type evaluation struct {
 	*Ruleset
 	packet
-	known map[*chain]outcome
+	known    map[*chain]outcome
+	isMarked *bool // a rule can have set the mark of the packet
 }
 
 // run returns the possible outcomes of a chain.
@@ -115,7 +124,13 @@ func (e evaluation) apply(c *chain, r rule) (result outcome, ends bool) {
 			case "vmap":
 				found, ends := e.decideByMap(c, asObject(value))
 				return found, ends && matches == yes
-			case "counter", "log", "mangle", "notrack", "ct helper", "ct timeout", "ct expectation", "map", "flow", "dup",
+			case "mangle":
+				if found := asObject(asObject(asObject(value)["value"])["map"]); found != nil {
+					matches = matches.and(e.isKey(c, found))
+				}
+				meta, _ := asObject(asObject(asObject(value)["key"])["meta"])["key"].(string)
+				*e.isMarked = *e.isMarked || meta == "mark" && matches != no
+			case "counter", "log", "notrack", "ct helper", "ct timeout", "ct expectation", "map", "flow", "dup",
 				"last":
 			case "limit", "quota", "ct count", "set", "meter":
 				matches = matches.and(maybe)
@@ -189,6 +204,21 @@ func (e evaluation) decideByMap(c *chain, vmap statement) (result outcome, ends 
 		}
 	}
 	return result, false
+}
+
+// isKey evaluates whether a map contains the value of its expression.
+func (e evaluation) isKey(c *chain, found statement) truth {
+	elements, known := e.elements(c, found["data"])
+	if !known {
+		return maybe
+	}
+	var keys []any
+	for _, element := range elements {
+		if pair := asList(element); len(pair) == 2 {
+			keys = append(keys, pair[0])
+		}
+	}
+	return e.isOneOf(c, asObject(found["key"]), keys)
 }
 
 // elements returns the elements of an anonymous or named set or map.

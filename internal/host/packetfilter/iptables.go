@@ -4,6 +4,7 @@ package packetfilter
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -101,8 +102,14 @@ func (r *Ruleset) translate(c *chain, arguments []string) []statement {
 			add(key("ct", "state"), words(strings.ToLower(value)))
 		case "--ctstatus":
 			add(key("ct", "status"), words(strings.ToLower(value)))
+		case "--mark":
+			mark, _, _ := strings.Cut(value, "/")
+			number, _ := strconv.ParseUint(mark, 0, 32) // is valid
+			add(key("meta", "mark"), float64(number))
 		case "--dst-type":
 			add(statement{"fib": statement{"result": "type", "flags": []any{"daddr"}}}, words(strings.ToLower(value)))
+		case "--src-type":
+			add(statement{"fib": statement{"result": "type", "flags": []any{"saddr"}}}, words(strings.ToLower(value)))
 		case "-j", "-g":
 			statements = append(statements, r.target(c, option, value)...)
 		case "-m", "--comment", "--reject-with":
@@ -127,6 +134,8 @@ func (r *Ruleset) target(c *chain, option, name string) []statement {
 		return []statement{{"drop": nil}}
 	case "RETURN":
 		return []statement{{"return": nil}}
+	case "MARK", "CONNMARK":
+		return []statement{{"mangle": statement{"key": key("meta", "mark")}}}
 	}
 	statements := map[string]string{"-j": "jump", "-g": "goto"}
 	if r.chain(c.Family, c.Table, name) != nil {

@@ -125,6 +125,8 @@ func (e evaluation) hasValue(c *chain, left statement, right any) truth {
 		return e.isLink(c, right, !e.response)
 	case meta == "oif", meta == "oifname":
 		return e.isLink(c, right, e.response)
+	case meta == "mark" && !*e.isMarked:
+		return truthOf(right == float64(0))
 	case meta == "l4proto", header["field"] == "protocol", header["field"] == "nexthdr":
 		return truthOf(right == "tcp" || right == float64(6))
 	case meta == "nfproto", meta == "protocol":
@@ -139,6 +141,10 @@ func (e evaluation) hasValue(c *chain, left statement, right any) truth {
 		return no
 	case fib["result"] == "type" && slices.Equal(asList(fib["flags"]), []any{"daddr"}) && !e.response:
 		return truthOf(right == "local")
+	case fib["result"] == "type" && slices.Equal(asList(fib["flags"]), []any{"saddr"}) && !e.response:
+		return truthOf(right == "unicast")
+	case (header["field"] == "sport" || header["field"] == "dport") && header["protocol"] != "udp":
+		return isClientPort(right)
 	case header["field"] == "daddr", header["field"] == "saddr":
 		return e.isAddress(right, (header["field"] == "daddr") != e.response)
 	}
@@ -152,6 +158,19 @@ func (p packet) port(left statement) (float64, bool) {
 		field = "sport"
 	}
 	return float64(p.Port), header["field"] == field && (header["protocol"] == "tcp" || header["protocol"] == "th")
+}
+
+// isClientPort evaluates whether the port of the other host is a port, or in a range. It is not a privileged one.
+func isClientPort(right any) truth {
+	const privileged = 1023
+	first, last := bounds(right)
+	switch {
+	case last <= privileged:
+		return no
+	case first <= privileged+1 && last == 65535:
+		return yes
+	}
+	return maybe
 }
 
 // isLink evaluates whether the packet passes an interface; has is false for the direction in which it passes none.
@@ -191,7 +210,9 @@ func (p packet) isAddress(right any, own bool) truth {
 		return maybe
 	case own:
 		return truthOf(first.Compare(p.Address) <= 0 && p.Address.Compare(last) <= 0)
-	case first.IsLoopback() && last.IsLoopback(), first == p.Address && last == p.Address:
+	case first.IsUnspecified() && !last.Next().IsValid():
+		return yes
+	case first.IsLoopback() && last.IsLoopback(), first == p.Address && last == p.Address, p.Unlisted:
 		return no
 	}
 	return maybe

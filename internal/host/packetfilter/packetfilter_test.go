@@ -33,10 +33,10 @@ func TestAccepts(t *testing.T) {
 			for _, reference := range rules.References("eth0", "br-ex") {
 				commands = append(commands, reference.Command)
 			}
+			load(t, strings.Join(commands, "\n"))
 			if !test.command {
 				return
 			}
-			load(t, strings.Join(commands, "\n"))
 			if rules = read(t); !rules.Accepts(bridge) {
 				t.Errorf("not accepted over br-ex after %q", commands)
 			}
@@ -89,6 +89,32 @@ func read(t *testing.T) *Ruleset {
 		t.Fatal(err)
 	}
 	return rules
+}
+
+// A host in a network that no rule names is accepted only where no rule requires the network.
+func TestAcceptsAnyNetwork(t *testing.T) {
+	requirePrograms(t)
+	inNamespace(t)
+	load(t, `table inet filter {
+	set admins { type ipv4_addr; flags interval; elements = { 198.51.100.0/24 }; }
+	chain input {
+		type filter hook input priority 0; policy drop;
+		ip saddr 198.51.100.7 accept
+		ip saddr @admins accept
+		iifname "eth0" ip saddr != 203.0.113.0/24 accept
+		iifname "eth1" ip saddr 0.0.0.0/0 accept
+	}
+}`)
+	rules := read(t)
+	for link, unlisted := range map[string]bool{"eth0": true, "eth1": true, "br-ex": false} {
+		c := Connection{Link: link, Address: netip.MustParseAddr("192.0.2.50"), Port: 22}
+		if !rules.Accepts(c) {
+			t.Errorf("%s: a host in a network of the rules is not accepted", link)
+		}
+		if c.Unlisted = true; rules.Accepts(c) != unlisted {
+			t.Errorf("%s: a host in another network is accepted: %t", link, !unlisted)
+		}
+	}
 }
 
 // firewalld itself adds br-ex to the zone of its profile.

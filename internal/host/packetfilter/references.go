@@ -59,6 +59,9 @@ func (r *Ruleset) namesIn(c *chain, of rule, link, other string) names {
 	for _, s := range of.statements {
 		match, vmap := asObject(s["match"]), asObject(s["vmap"])
 		left, right := asObject(match["left"]), match["right"]
+		if marks := asObject(asObject(asObject(s["mangle"])["value"])["map"]); marks != nil {
+			vmap = marks
+		}
 		if vmap != nil {
 			left, right = asObject(vmap["key"]), vmap["data"]
 		}
@@ -117,10 +120,11 @@ func patternsIn(value any, link, other string) []string {
 
 // hasCopy reports whether a chain has the same rule for other.
 func hasCopy(c *chain, r rule, patterns []string, other string) bool {
-	text := normalize(r)
+	var replacements []string
 	for _, pattern := range patterns {
-		text = strings.ReplaceAll(text, strconv.Quote(pattern), strconv.Quote(other))
+		replacements = append(replacements, strconv.Quote(pattern), strconv.Quote(other))
 	}
+	text := normalize(r, replacements...)
 	return slices.ContainsFunc(c.rules, func(copied rule) bool { return normalize(copied) == text })
 }
 
@@ -129,10 +133,33 @@ var (
 	indexes  = regexp.MustCompile(`"key":"([io]if)"`)
 )
 
-// normalize returns the statements of a rule without counters, and with names of interfaces instead of indexes.
-func normalize(r rule) string {
+// normalize returns the statements of a rule after replacements, without counters, with names of interfaces instead of
+// indexes, and with the elements of sets in one order: that of nft depends on the elements.
+func normalize(r rule, replacements ...string) string {
 	encoded, _ := json.Marshal(r.statements) // was decoded from JSON, or has only strings and numbers
-	return indexes.ReplaceAllString(counters.ReplaceAllString(string(encoded), `"counter":null`), `"key":"${1}name"`)
+	text := strings.NewReplacer(replacements...).Replace(string(encoded))
+	text = indexes.ReplaceAllString(counters.ReplaceAllString(text, `"counter":null`), `"key":"${1}name"`)
+	var statements any
+	_ = json.Unmarshal([]byte(text), &statements) // is valid
+	sortSets(statements)
+	encoded, _ = json.Marshal(statements)
+	return string(encoded)
+}
+
+func sortSets(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, element := range value {
+			sortSets(element)
+		}
+	case map[string]any:
+		for name, inner := range value {
+			sortSets(inner)
+			if elements := asList(inner); name == "set" {
+				slices.SortFunc(elements, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+			}
+		}
+	}
 }
 
 // indexWords matches the keywords with which a rule of nftables names an interface that must exist.
@@ -188,6 +215,9 @@ func (r *Ruleset) referenceInSet(key setKey, link, other string) Reference {
 	}
 	place := fmt.Sprintf("%s %s %s", key.family, report.ShellWord(key.table), report.ShellWord(key.name))
 	reference := Reference{Text: kind + " " + place, Program: "nft"}
+	if named.isOfIndex {
+		return reference
+	}
 	var added []string
 	for _, element := range named.elements {
 		if len(patternsIn(element, link, other)) == 0 {
@@ -214,6 +244,15 @@ func elementFor(element any, link, other string) (string, bool) {
 	case float64:
 		return strconv.FormatFloat(element, 'f', -1, 64), true
 	case map[string]any:
+		if inner, ok := element["elem"]; ok { // with a comment or a counter
+			return elementFor(asObject(inner)["val"], link, other)
+		}
+		if first, last := addressBounds(element); first.IsValid() && first != last {
+			return first.String() + "-" + last.String(), true
+		}
+		if first, last := bounds(element); first < last {
+			return fmt.Sprintf("%.0f-%.0f", first, last), true
+		}
 		var parts []string
 		for _, value := range asList(element["concat"]) {
 			part, ok := elementFor(value, link, other)

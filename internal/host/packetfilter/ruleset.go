@@ -39,8 +39,9 @@ type statement = map[string]any
 type (
 	setKey struct{ family, table, name string }
 	set    struct {
-		isMap    bool
-		elements []any
+		isMap     bool
+		isOfIndex bool // names stand for the indexes of interfaces that exist
+		elements  []any
 	}
 	ruleKey struct {
 		family, table string
@@ -60,6 +61,7 @@ func (r *Ruleset) parseJSON(output string) error {
 			}
 			Set, Map *struct {
 				Family, Table, Name string
+				Type                any
 				Elem                json.RawMessage
 			}
 		}
@@ -73,6 +75,7 @@ func (r *Ruleset) parseJSON(output string) error {
 			isMap bool
 			set   *struct {
 				Family, Table, Name string
+				Type                any
 				Elem                json.RawMessage
 			}
 		}{{false, entry.Set}, {true, entry.Map}} {
@@ -81,7 +84,9 @@ func (r *Ruleset) parseJSON(output string) error {
 			}
 			var elements []any
 			_ = json.Unmarshal(found.set.Elem, &elements) // a set without elements has none, or null
-			r.sets[setKey{found.set.Family, found.set.Table, found.set.Name}] = set{found.isMap, elements}
+			r.sets[setKey{found.set.Family, found.set.Table, found.set.Name}] = set{
+				isMap: found.isMap, isOfIndex: strings.Contains(fmt.Sprint(found.set.Type), "iface_index"), elements: elements,
+			}
 		}
 		if entry.Chain != nil {
 			r.chains = append(r.chains, entry.Chain)
