@@ -86,7 +86,7 @@ func (p *planner) kernelArguments() resource.ArgumentChange {
 		added = append(added, string(argument))
 	}
 	for _, argument := range added {
-		words := slices.DeleteFunc(strings.Fields(argument), func(word string) bool {
+		words := slices.DeleteFunc(bootloader.Split(argument), func(word string) bool {
 			word = strings.ReplaceAll(word, `"`, "")
 			return p.in.Facts.CgroupV2 && (word == "systemd.unified_cgroup_hierarchy=1" || word == "cgroup_no_v1=all")
 		})
