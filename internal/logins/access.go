@@ -112,7 +112,7 @@ func authorizedKeys(tree Tree, user User, s settings) []string {
 		}
 		content, _ := tree.ReadFile(name)
 		for line := range strings.Lines(string(content)) {
-			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' && acceptsKey(s, line) {
 				keys = append(keys, line)
 			}
 		}
@@ -123,4 +123,23 @@ func authorizedKeys(tree Tree, user User, s settings) []string {
 		}
 	}
 	return keys
+}
+
+// acceptsKey reports whether sshd accepts the type of a key, which crypto-policies(7) restrict. The signatures of an
+// RSA key have three types.
+func acceptsKey(s settings, line string) bool {
+	accepted := slices.Concat(s["pubkeyacceptedalgorithms"], s["pubkeyacceptedkeytypes"]) // of OpenSSH 8.5, and older ones
+	words := strings.Fields(line)
+	at := slices.IndexFunc(words, func(word string) bool {
+		return strings.HasPrefix(word, "ssh-") || strings.HasPrefix(word, "ecdsa-sha2-") || strings.HasPrefix(word, "sk-")
+	})
+	if len(accepted) == 0 || at < 0 {
+		return true
+	}
+	types := []string{words[at]}
+	if words[at] == "ssh-rsa" {
+		types = []string{"ssh-rsa", "rsa-sha2-256", "rsa-sha2-512"}
+	}
+	isType := func(name string) bool { return slices.Contains(types, name) }
+	return slices.ContainsFunc(strings.Split(accepted[0], ","), isType)
 }

@@ -104,6 +104,26 @@ func TestCheckListening(t *testing.T) {
 	}
 }
 
+// Users of sssd, whom the host does not list, could not log in any more.
+func TestNameServiceWithoutSource(t *testing.T) {
+	after := rhel.with(files{"/etc/nsswitch.conf": "passwd: files\nshadow: files\ngroup: files\n"})
+	in := Input{Before: rhel, After: after}
+	findings := in.checkNameService()
+	if len(findings) != 1 || findings[0].RefusesJoin || !strings.Contains(findings[0].Message, "passwd from sss") {
+		t.Errorf("findings: %+v", findings)
+	}
+}
+
+// A file without the directory of the host's rules ends those.
+func TestSudoWithoutDirectory(t *testing.T) {
+	before := files{"/etc/sudoers": "@includedir /etc/sudoers.d\n", "/etc/sudoers.d/site": "admin ALL=(ALL) ALL\n"}
+	in := Input{Before: before, After: before.with(files{"/etc/sudoers": "root ALL=(ALL) ALL\n"})}
+	findings := in.checkSudo()
+	if len(findings) != 1 || !strings.HasSuffix(findings[0].Message, "for: admin") {
+		t.Errorf("findings: %+v", findings)
+	}
+}
+
 func TestCheckSudo(t *testing.T) {
 	before := files{
 		"/etc/sudoers": "Defaults !visiblepw\nCmnd_Alias A = /bin/a\nroot ALL=(ALL) ALL\n" +

@@ -129,7 +129,13 @@ func TestCompare(t *testing.T) {
 		"keys of others beside": {
 			files: files{"/root/.ssh/authorized_keys": "ssh-ed25519 AAAAother\n" + rhel["/root/.ssh/authorized_keys"]},
 		},
-		"only root": {files: files{"/etc/nologin": "closed\n"}, lost: "admin"},
+		"types of keys that no user has": {
+			after: "pubkeyacceptedalgorithms ecdsa-sha2-nistp256,rsa-sha2-512\npasswordauthentication no", lost: "root, admin",
+			refused: true,
+		},
+		"types of keys of an older sshd": {after: "pubkeyacceptedkeytypes ecdsa-sha2-nistp256", lost: "root"},
+		"types of keys that users have":  {after: "pubkeyacceptedalgorithms ssh-ed25519,rsa-sha2-512"},
+		"only root":                      {files: files{"/etc/nologin": "closed\n"}, lost: "admin"},
 		"only root, who may not": {
 			after: "permitrootlogin no", files: files{"/etc/nologin": ""}, lost: "root, admin", refused: true,
 		},
@@ -139,6 +145,9 @@ func TestCompare(t *testing.T) {
 		},
 		"a group by PAM": {
 			files: files{"/etc/pam.d/sshd": pamAccess, accessFile: "+ : (wheel) : ALL\n- : ALL : ALL\n"}, lost: "root",
+		},
+		"a group without parentheses by PAM": {
+			files: files{"/etc/pam.d/sshd": pamAccess, accessFile: "+:wheel root:ALL\n-:ALL:ALL\n"},
 		},
 		"another network by PAM": {
 			files: files{"/etc/pam.d/sshd": pamAccess, accessFile: "-:root:ALL EXCEPT 198.51.100.0/24\n"}, lost: "root",
@@ -180,6 +189,30 @@ func TestNoLoginBefore(t *testing.T) {
 	none := map[string]settings{"root": change("permitrootlogin no")}
 	if findings := in.compare([]User{{Name: "root"}}, none, none); len(findings) > 0 {
 		t.Errorf("findings: %+v", findings)
+	}
+}
+
+func TestAcceptsKey(t *testing.T) {
+	s := parseSettings("pubkeyacceptedalgorithms ecdsa-sha2-nistp256,rsa-sha2-512\n")
+	for line, want := range map[string]bool{
+		`from="192.0.2.0/24" ssh-rsa AAAA x`: true,
+		"ecdsa-sha2-nistp256 AAAA x":         true,
+		"ecdsa-sha2-nistp384 AAAA x":         false,
+		"ssh-ed25519 AAAA x":                 false,
+		"sk-ssh-ed25519@openssh.com AAAA x":  false,
+	} {
+		if got := acceptsKey(s, line); got != want {
+			t.Errorf("%s: %t, want %t", line, got, want)
+		}
+	}
+}
+
+// Files that decide about logins if the payload has only them.
+func TestConcerns(t *testing.T) {
+	for _, name := range []string{accessFile, "/etc/authselect/password-auth", "/etc/ssh/sshd_config.d/00-x.conf"} {
+		if !Concerns(name) {
+			t.Errorf("logins do not depend on %s", name)
+		}
 	}
 }
 

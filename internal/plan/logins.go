@@ -34,7 +34,7 @@ func (b *Builder) checkLogins(ctx context.Context, p *Plan) []report.Finding {
 			changed = append(changed, name)
 		}
 	}
-	findings := checkUplinkFiles(p, b.network)
+	findings := append(checkUplinkFiles(p, b.network), checkUplinkSettings(p, b.network)...)
 	if len(changed) > 0 {
 		findings = append(logins.Check(ctx, logins.Input{
 			Before: loginTree{host: b.Host.Files}, After: after, Changed: changed, From: administratorAddress(),
