@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -109,6 +108,7 @@ func mounts(tree Tree, file string) [][]string {
 	var lines [][]string
 	for line := range strings.Lines(string(content)) {
 		if fields := strings.Fields(line); len(fields) >= 4 && fields[0][0] != '#' && path.IsAbs(fields[1]) {
+			fields[1] = path.Clean(fields[1])
 			lines = append(lines, fields)
 		}
 	}
@@ -118,19 +118,11 @@ func mounts(tree Tree, file string) [][]string {
 // deviceOf returns the device that the boot awaits for a line of fstab(5), "" for none.
 func deviceOf(mount []string) string {
 	for option := range strings.SplitSeq(mount[3], ",") {
-		if option == "nofail" || option == "noauto" || option == "bind" || option == "_netdev" {
+		if slices.Contains([]string{"nofail", "noauto", "bind", "_netdev", "x-systemd.automount"}, option) {
 			return ""
 		}
 	}
-	tag, value, _ := strings.Cut(mount[0], "=")
-	switch tag {
-	case "UUID", "LABEL", "PARTUUID", "PARTLABEL":
-		return hostinfo.DiskLink(strings.ToLower(tag), hostfs.UnescapeMount(strings.Trim(value, `"`)))
-	}
-	if strings.HasPrefix(mount[0], "/dev/") {
-		return mount[0]
-	}
-	return ""
+	return hostinfo.DeviceOf(mount[0])
 }
 
 // checkSudoers refuses files of sudo with syntax errors, which sudo refuses to run with, or ignores.
