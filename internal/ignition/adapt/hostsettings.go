@@ -191,7 +191,7 @@ func (p *planner) parseSysctl(line string) (name, value, rule, reason string) {
 		return name, "", "forwarding",
 			"the value of the running kernel is managed by OVN-Kubernetes, which sets it at each start"
 	case name != "" && !p.in.HasSysctl(name) && !p.loadsModules():
-		return name, "", "sysctl-absent", "the running kernel does not have this sysctl"
+		return name, "", "sysctl-absent", "the running kernel does not have this sysctl, or no value of it"
 	}
 	return name, strings.Join(strings.Fields(value), " "), "", ""
 }
