@@ -79,7 +79,8 @@ func (d *StorageDriver) Restore(ctx context.Context, c ledger.Change, before led
 	if len(before.Names) > 0 {
 		return nil
 	}
-	for _, name := range []string{"containers.json", "volatile-containers.json"} { // volatile: of podman run --rm, quadlets
+	// Those of podman run --rm, and thus of quadlets, are in the second list.
+	for _, name := range []string{"containers.json", "volatile-containers.json"} {
 		content, _, err := d.Contents.Tree.ReadFile(c.Target + "/storage/overlay-containers/" + name)
 		if hostfs.IsNotExist(err) {
 			continue
