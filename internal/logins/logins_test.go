@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // files is a tree in memory: contents by path.
@@ -183,6 +185,33 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// An administrator of sssd can log in with a password or Kerberos.
+func TestRemoteAdministrator(t *testing.T) {
+	admin := User{Name: "ann", Groups: []string{"admins"}, HasPassword: true, IsRemote: true}
+	for name, test := range map[string]struct {
+		after   string
+		refused bool
+	}{
+		"only core":    {"allowusers core", true},
+		"a group":      {"allowgroups admins", false},
+		"no passwords": {"passwordauthentication no", true},
+		"Kerberos":     {"passwordauthentication no\ngssapiauthentication yes", false},
+	} {
+		in := Input{Before: rhel, After: rhel, Changed: []string{"/etc/ssh/sshd_config"}, From: "192.0.2.7"}
+		findings := in.compare([]User{admin}, map[string]settings{"ann": parseSettings(defaults)},
+			map[string]settings{"ann": change(test.after)})
+		if (report.Refusal(findings) != nil) != test.refused {
+			t.Errorf("%s: %+v", name, findings)
+		}
+	}
+	if user, exists := remoteUser(t.Context(), "root"); !exists || user.Home != "/root" || user.Groups[0] != "root" {
+		t.Errorf("root of the name service: %+v, %t", user, exists)
+	}
+	if _, exists := remoteUser(t.Context(), "no-such-user"); exists {
+		t.Error("a user exists that does not")
+	}
+}
+
 // A host without any login has none to lose.
 func TestNoLoginBefore(t *testing.T) {
 	in := Input{Before: files{}, After: files{}, Changed: []string{"/etc/ssh/sshd_config"}}
@@ -200,6 +229,7 @@ func TestAcceptsKey(t *testing.T) {
 		"ecdsa-sha2-nistp384 AAAA x":         false,
 		"ssh-ed25519 AAAA x":                 false,
 		"sk-ssh-ed25519@openssh.com AAAA x":  false,
+		`no-pty,command="echo 'log in as the user \"cloud-user\"'" ecdsa-sha2-nistp256 AAAA x`: false,
 	} {
 		if got := acceptsKey(s, line); got != want {
 			t.Errorf("%s: %t, want %t", line, got, want)

@@ -38,7 +38,7 @@ func (b *Builder) checkLogins(ctx context.Context, p *Plan) []report.Finding {
 	if len(changed) > 0 {
 		findings = append(logins.Check(ctx, logins.Input{
 			Before: loginTree{host: b.Host.Files}, After: after, Changed: changed, From: administratorAddress(),
-			Exists: hostinfo.HasDevice,
+			Administrator: os.Getenv("SUDO_USER"), Exists: hostinfo.HasDevice,
 		}), findings...)
 	}
 	result := preflight.Result{Findings: findings}
