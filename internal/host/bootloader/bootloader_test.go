@@ -175,18 +175,23 @@ title="Red Hat Enterprise Linux (5.14.0-570.el9.x86_64) 9.6 (Plow)"`)
 	if diff := cmp.Diff(want, words); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
-	// The stand-in changes nothing, so that a console of the host could be lost.
-	to := append(slices.Clone(words), "console=ttyS1")
-	if err := loader.Change(t.Context(), words, to); err == nil || !strings.Contains(err.Error(), "might not boot") {
+	// The stand-in has lost a console of the host.
+	from := append(slices.Clone(words), "console=tty0")
+	err = loader.Change(t.Context(), from, append(slices.Clone(from), "console=ttyS1"))
+	if err == nil || !strings.Contains(err.Error(), "might not boot") {
 		t.Errorf("other arguments than requested: %v", err)
+	}
+	withSpaces := append(slices.Clone(words), `dyndbg="file a.c +p"`)
+	err = loader.Change(t.Context(), words, withSpaces)
+	if err == nil || !strings.Contains(err.Error(), "spaces: dyndbg") {
+		t.Errorf("an argument with spaces: %v", err)
 	}
 	got, err := os.ReadFile(record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The arguments are then those before, so that nothing is left to be restored.
-	diff := cmp.Diff("<--info=DEFAULT>\n<--update-kernel=ALL><--args=console=ttyS1>\n<--info=DEFAULT>\n"+
-		"<--update-kernel=ALL>\n", string(got))
+	diff := cmp.Diff("<--info=DEFAULT>\n<--update-kernel=ALL><--args=console=tty0 console=ttyS1>\n<--info=DEFAULT>\n"+
+		"<--update-kernel=ALL><--args=console=tty0>\n", string(got))
 	if diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -52,7 +52,10 @@ func (g grubby) Change(ctx context.Context, from, to []string) error {
 	if keys := difference(now, to); slices.ContainsFunc(difference(from, to), func(key string) bool {
 		return slices.Contains(keys, key)
 	}) {
-		_, err := command.Run(ctx, "grubby", append([]string{"--update-kernel=ALL"}, GrubbyFlags(now, from)...)...)
+		var err error
+		if flags := GrubbyFlags(now, from); len(flags) > 0 {
+			_, err = command.Run(ctx, "grubby", append([]string{"--update-kernel=ALL"}, flags...)...)
+		}
 		return errors.Join(fmt.Errorf("grubby has set other arguments than requested, with which the host might not boot: "+
 			"have %q, want %q", strings.Join(now, " "), strings.Join(to, " ")), err)
 	}
