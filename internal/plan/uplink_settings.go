@@ -31,8 +31,12 @@ func (s uplinkSetting) finding(isFatal bool, format string, args ...any) report.
 	return report.Finding{Severity: report.SeverityWarning, Message: message, Remedy: s.remedy}
 }
 
-// argument returns the kernel argument of the payload that is one of the words.
+// argument returns the kernel argument of the payload that is one of the words, unless the host was booted with all of
+// them.
 func (p *Plan) argument(words ...string) []uplinkSetting {
+	if !p.NeedsReboot {
+		return nil
+	}
 	for _, word := range bootloader.Split(strings.Join(p.PayloadArguments.Add, " ")) {
 		if slices.Contains(words, word) {
 			return []uplinkSetting{{
@@ -89,8 +93,9 @@ func checkIPv6(p *Plan, network *ovs.Facts) []report.Finding {
 // kernelName matches the names that the kernel gives to network interfaces.
 var kernelName = regexp.MustCompile(`^eth\d+$`)
 
-// checkInterfaceNames refuses settings that disable predictable names of network interfaces (systemd.net-naming-scheme(7))
-// on a host that has such names: its profiles, and those of br-ex, contain them.
+// checkInterfaceNames refuses settings that disable predictable names of network interfaces, which
+// systemd.net-naming-scheme(7) describes, on a host that has such names: its profiles, and those of br-ex, contain
+// them.
 func checkInterfaceNames(p *Plan, network *ovs.Facts) []report.Finding {
 	settings := p.argument("net.ifnames=0")
 	for _, change := range p.Files {

@@ -20,11 +20,12 @@ func TestCheckUplinkSettings(t *testing.T) {
 	const dual = "192.0.2.7/24 2001:db8::7/64"
 	sysctl := func(name, value string) adapt.Plan {
 		return adapt.Plan{Sysctls: []ledger.Change{{
-			Kind: ledger.Sysctl, Target: name, Reason: "/etc/sysctl.d/x.conf", Desired: ledger.State{Present: true, Value: value},
+			Kind: ledger.Sysctl, Target: name, Reason: "/etc/sysctl.d/x.conf",
+			Desired: ledger.State{Present: true, Value: value},
 		}}}
 	}
 	arguments := func(words string, applied bool) adapt.Plan {
-		p := adapt.Plan{PayloadArguments: resource.ArgumentChange{Add: []string{words}}}
+		p := adapt.Plan{PayloadArguments: resource.ArgumentChange{Add: []string{words}}, NeedsReboot: true}
 		if applied {
 			p.KernelArguments = []ledger.Change{{Kind: ledger.KernelArguments}}
 		}
@@ -40,15 +41,18 @@ func TestCheckUplinkSettings(t *testing.T) {
 		want      string // in the message; "" for no finding
 		refused   bool
 	}{
-		"IPv6 only":        {sysctl("net.ipv6.conf.all.disable_ipv6", "1"), "2001:db8::7/64", "2001:db8::7/64", true},
-		"of the uplink":    {sysctl("net.ipv6.conf.eno1/100.disable_ipv6", "1"), "2001:db8::7/64", "eno1.100", true},
-		"of another":       {sysctl("net.ipv6.conf.eno2.disable_ipv6", "1"), "2001:db8::7/64", "", false},
-		"both families":    {sysctl("net.ipv6.conf.all.disable_ipv6", "1"), dual, "2001:db8::7/64", false},
-		"IPv4 only":        {sysctl("net.ipv6.conf.all.disable_ipv6", "1"), "192.0.2.7/24", "", false},
-		"IPv6 enabled":     {sysctl("net.ipv6.conf.all.disable_ipv6", "0"), "2001:db8::7/64", "", false},
-		"argument":         {arguments("quiet ipv6.disable=1", true), "2001:db8::7/64", "ipv6.disable=1", true},
-		"argument, shown":  {arguments("ipv6.disable=1", false), "2001:db8::7/64", "ipv6.disable=1", false},
-		"kernel's names":   {arguments("net.ifnames=0", true), dual, "such as eno1 ", true},
+		"IPv6 only":       {sysctl("net.ipv6.conf.all.disable_ipv6", "1"), "2001:db8::7/64", "2001:db8::7/64", true},
+		"of the uplink":   {sysctl("net.ipv6.conf.eno1/100.disable_ipv6", "1"), "2001:db8::7/64", "eno1.100", true},
+		"of another":      {sysctl("net.ipv6.conf.eno2.disable_ipv6", "1"), "2001:db8::7/64", "", false},
+		"both families":   {sysctl("net.ipv6.conf.all.disable_ipv6", "1"), dual, "2001:db8::7/64", false},
+		"IPv4 only":       {sysctl("net.ipv6.conf.all.disable_ipv6", "1"), "192.0.2.7/24", "", false},
+		"IPv6 enabled":    {sysctl("net.ipv6.conf.all.disable_ipv6", "0"), "2001:db8::7/64", "", false},
+		"argument":        {arguments("quiet ipv6.disable=1", true), "2001:db8::7/64", "ipv6.disable=1", true},
+		"argument, shown": {arguments("ipv6.disable=1", false), "2001:db8::7/64", "ipv6.disable=1", false},
+		"kernel's names":  {arguments("net.ifnames=0", true), dual, "such as eno1 ", true},
+		"names of this boot": {
+			adapt.Plan{PayloadArguments: resource.ArgumentChange{Add: []string{"net.ifnames=0"}}}, dual, "", false,
+		},
 		"names are masked": {adapt.Plan{Files: []ledger.Change{masked}}, dual, "such as eno1 ", true},
 	} {
 		t.Run(name, func(t *testing.T) {
