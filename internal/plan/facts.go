@@ -62,7 +62,7 @@ func (b *Builder) Gather(ctx context.Context) (Facts, error) {
 		return f, nil
 	}
 	f.IsModuleLoaded, f.HasDevice, f.HasFileSystem = hostinfo.IsModuleLoaded, hostinfo.HasDevice, hostinfo.HasFileSystem
-	f.HasContent = func(path string) bool { return hostinfo.HasContent(ctx, path) }
+	f.HasContent = func(device string) bool { return hostinfo.HasContent(ctx, device) }
 	if f.Deployments, err = b.Host.Deployments(ctx); err != nil {
 		return f, err
 	}
