@@ -25,12 +25,12 @@ var readers = map[string]string{
 	"doctor": "deployment.CheckStageable deployment.Status ledger.Difference ledger.IsLocked ledger.Item ledger.Unit " +
 		"machine.Inspect machine.Reader machine.ServiceUnit migrate.UnfinishedMigration openvswitch.Unit " +
 		"systemd.NetworkManagerUnit systemd.UnitState",
-	"plan": "deployment.CheckStageable deployment.Deployment deployment.ReadStorage " +
+	"plan": "bootloader.Split deployment.CheckStageable deployment.Deployment deployment.ReadStorage " +
 		"deployment.SkopeoVersion deployment.Status dnf.ExtraProxyVariables dnf.HasRPM dnf.Host dnf.IsAvailable " +
 		"dnf.Package dnf.ProxyVariables firewalld.ReadZone " +
 		"firewalld.Zone hostfs.IsWithin hostfs.NewScratchTree hostfs.ReadOnlyDirectory hostfs.Reader " +
 		"hostfs.Regular hostfs.Symlink " +
-		"hostinfo.Bootc hostinfo.Class hostinfo.CoreOS hostinfo.Facts hostinfo.HasDevice " +
+		"hostinfo.Bootc hostinfo.Class hostinfo.CoreOS hostinfo.Facts hostinfo.HasContent hostinfo.HasDevice " +
 		"hostinfo.HasFileSystem hostinfo.HasModule hostinfo.HasSysctl " +
 		"hostinfo.IsClockSynchronized hostinfo.IsModuleLoaded hostinfo.OSRelease hostinfo.PackageMode " +
 		"hostinfo.ParseEnv hostinfo.Sockets " +

@@ -24,8 +24,8 @@ const StorageDir = "/var/lib/containers"
 const StorageKind ledger.Kind = "image storage"
 
 // StorageDriver is a snapshot that records whether an image storage existed before CRI-O first ran. An undo
-// removes the storage only if none existed, and if no container and no volume is left. After
-// CRI-O's containers are removed, any container left belongs to podman, as all volumes do. The
+// removes the storage only if none existed, and if no container, no volume and no secret is left. After
+// CRI-O's containers are removed, any container left belongs to podman, as all volumes and secrets do. The
 // images of a shared storage cannot be separated.
 type StorageDriver struct{ Contents *resource.DirSnapshot }
 
@@ -79,8 +79,15 @@ func (d *StorageDriver) Restore(ctx context.Context, c ledger.Change, before led
 	if len(before.Names) > 0 {
 		return nil
 	}
-	content, _, err := d.Contents.Tree.ReadFile(c.Target + "/storage/overlay-containers/containers.json")
-	if err == nil {
+	// Those of podman run --rm, and thus of quadlets, are in the second list.
+	for _, name := range []string{"containers.json", "volatile-containers.json"} {
+		content, _, err := d.Contents.Tree.ReadFile(c.Target + "/storage/overlay-containers/" + name)
+		if hostfs.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
 		var left []json.RawMessage
 		if err := json.Unmarshal(content, &left); err != nil {
 			return fmt.Errorf("reading the list of containers in %s: %w", StorageDir, err)
@@ -88,6 +95,10 @@ func (d *StorageDriver) Restore(ctx context.Context, c ledger.Change, before led
 		if len(left) > 0 {
 			return nil
 		}
+	}
+	hasSecrets, err := d.Contents.Tree.Exists(c.Target + "/storage/secrets/filedriver/secretsdata.json")
+	if hasSecrets || err != nil {
+		return err
 	}
 	volumes, err := d.Contents.Tree.ReadDir(c.Target + "/storage/volumes")
 	if len(volumes) > 0 || err != nil && !hostfs.IsNotExist(err) {

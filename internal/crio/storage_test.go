@@ -19,13 +19,15 @@ func TestUndoRemovesOnlyOwnStorage(t *testing.T) {
 		before     string // a file that existed
 		containers string // containers left in the list
 		stays      bool
-		volume     string // a file that podman has created since
+		created    string // a file that podman has created since
 	}{
 		"ours":                  {"", "[]", false, ""},
 		"podman's were there":   {"storage/overlay-images/images.json", "[]", true, ""},
 		"podman's came since":   {"", `[{"id":"of podman"}]`, true, ""},
 		"damaged list is no go": {"", "{", true, ""},
 		"volume of podman":      {"", "[]", true, "storage/volumes/database/_data/db"},
+		"secret of podman":      {"", "[]", true, "storage/secrets/filedriver/secretsdata.json"},
+		"quadlet":               {"", "[]", true, "storage/overlay-containers/volatile-containers.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -53,8 +55,8 @@ func TestUndoRemovesOnlyOwnStorage(t *testing.T) {
 				t.Fatal(err)
 			}
 			write("storage/overlay-containers/containers.json", test.containers)
-			if test.volume != "" {
-				write(test.volume, "data")
+			if test.created != "" {
+				write(test.created, `["data"]`)
 			}
 			err = driver.Restore(t.Context(), change, before)
 			_, gone := os.Stat(filepath.Join(root, StorageDir))

@@ -14,7 +14,14 @@ var secretPattern = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY` +
 	`|client-key-data"?\s*:` +
 	`|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.` +
 	`|(?m:^\s*"?token"?\s*[:=]\s*"?[A-Za-z0-9._~+=-][A-Za-z0-9._~+/=-]{15,})` + // a path is no token
-	"|(?mi:^[ \\t]*(?:[a-z_.]*\\.)?password(?:_in)?[ \\t]*=[ \\t]*[^\\s$\"'`(<{%][^\\s]*[ \\t]*$)") // cifs, iscsi
+	// cifs, iscsi, cloud.conf; a path is no password
+	"|(?mi:^[ \\t]*(?:[a-z_.]*\\.)?password(?:_in)?[ \\t]*=[ \\t]*" +
+	"(?:[^\\s$\"'`(<{%/][^\\s]*|\"[^\"$`<{%/][^\"$`]*\")[ \\t]*$)" +
+	`|(?m:^\s*(?:PrivateKey|PresharedKey)\s*=\s*[A-Za-z0-9+/]{43}=)` + // WireGuard
+	`|\bPSK\s+"[^"]` + // ipsec.secrets(5)
+	`|\bmachine\s+\S+\s+login\s+\S+\s+password\s+[^\s$]` + // .netrc
+	`|(?mi:^\s*(?:aws_secret_access_key|ldap_default_authtok)\s*=\s*[^\s$])` +
+	`|(?i:Authorization:\s*(?:Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8})`)
 
 // urlPattern matches a password in a URL, whose user information ends at the first slash (RFC 3986, 3.2).
 var urlPattern = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#@:"'<>]*:[^\s/?#@"'<>$]+@([A-Za-z0-9_.-]*)`)

@@ -11,7 +11,7 @@ import (
 
 // access describes how a user can log in with SSH.
 type access struct {
-	password bool
+	password bool     // or Kerberos
 	keys     []string // authorized keys, and the settings of other sources of keys
 }
 
@@ -50,8 +50,9 @@ func accessOf(tree Tree, user User, s settings, from string) access {
 		"publickey":            len(a.keys) > 0,
 		"password":             byPassword && s.isSet("passwordauthentication"),
 		"keyboard-interactive": byPassword && dialogue && s.isSet("usepam"),
+		"gssapi-with-mic":      user.IsRemote && s.isSet("gssapiauthentication"),
 	}
-	a.password = offered["password"] || offered["keyboard-interactive"]
+	a.password = offered["password"] || offered["keyboard-interactive"] || offered["gssapi-with-mic"]
 	if required := s["authenticationmethods"]; len(required) > 0 && required[0] != "any" {
 		isMet := func(list string) bool {
 			return !slices.ContainsFunc(strings.Split(list, ","), func(method string) bool {
@@ -112,7 +113,7 @@ func authorizedKeys(tree Tree, user User, s settings) []string {
 		}
 		content, _ := tree.ReadFile(name)
 		for line := range strings.Lines(string(content)) {
-			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' && acceptsKey(s, line) {
 				keys = append(keys, line)
 			}
 		}
@@ -123,4 +124,26 @@ func authorizedKeys(tree Tree, user User, s settings) []string {
 		}
 	}
 	return keys
+}
+
+// acceptsKey reports whether a key gives a shell, and sshd accepts its type, which crypto-policies(7) restrict. The
+// signatures of an RSA key have three types. cloud-init adds keys of root whose command prints another user.
+func acceptsKey(s settings, line string) bool {
+	accepted := slices.Concat(s["pubkeyacceptedalgorithms"], s["pubkeyacceptedkeytypes"]) // of OpenSSH 8.5, and older ones
+	words := strings.Fields(line)
+	at := slices.IndexFunc(words, func(word string) bool {
+		return strings.HasPrefix(word, "ssh-") || strings.HasPrefix(word, "ecdsa-sha2-") || strings.HasPrefix(word, "sk-")
+	})
+	if at >= 0 && strings.Contains(strings.Join(words[:at], " "), "command=") {
+		return false
+	}
+	if len(accepted) == 0 || at < 0 {
+		return true
+	}
+	types := []string{words[at]}
+	if words[at] == "ssh-rsa" {
+		types = []string{"ssh-rsa", "rsa-sha2-256", "rsa-sha2-512"}
+	}
+	isType := func(name string) bool { return slices.Contains(types, name) }
+	return slices.ContainsFunc(strings.Split(accepted[0], ","), isType)
 }

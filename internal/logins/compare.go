@@ -22,6 +22,8 @@ type Input struct {
 	Changed []string
 	// From is the address from which the administrator logs in, or one of a network that is likely.
 	From string
+	// Administrator is the user who has become root with sudo; "" for none.
+	Administrator string
 	// Exists reports whether a file of any type exists on the host, such as a device.
 	Exists func(p string) bool
 }
@@ -31,6 +33,11 @@ type Input struct {
 func Check(ctx context.Context, in Input) []report.Finding {
 	findings := slices.Concat(in.checkFiles(), in.checkUnits(), in.checkSudoers(ctx), in.checkSudo())
 	users := Users(in.Before)
+	if !slices.ContainsFunc(users, func(u User) bool { return u.Name == in.Administrator }) && in.Administrator != "" {
+		if user, exists := remoteUser(ctx, in.Administrator); exists {
+			users = append(users, user)
+		}
+	}
 	before, err := readSettings(ctx, in.Before, users, in.From)
 	if errors.Is(err, command.ErrNotInstalled) {
 		return findings

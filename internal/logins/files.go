@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -44,29 +44,35 @@ func (in Input) checkFiles() []report.Finding {
 // checkNameService refuses a configuration without the local accounts.
 func (in Input) checkNameService() []report.Finding {
 	const file = "/etc/nsswitch.conf"
-	before, after := localDatabases(in.Before, file), localDatabases(in.After, file)
-	var lost []string
-	for _, name := range before {
-		if !slices.Contains(after, name) {
-			lost = append(lost, name)
+	var findings []report.Finding
+	for _, source := range []string{"files", "sss", "winbind", "ldap"} {
+		after := databasesOf(in.After, file, source)
+		lost := slices.DeleteFunc(databasesOf(in.Before, file, source), func(name string) bool {
+			return slices.Contains(after, name)
+		})
+		switch {
+		case len(lost) == 0:
+		case source == "files":
+			findings = append(findings, refuse([]string{file},
+				"%s of the payload does not read the accounts of this host (files) for %s: no user could log in", file,
+				strings.Join(lost, ", ")))
+		default:
+			findings = append(findings, warn(exclusion([]string{file}), "%s of the payload does not read %s from %s: their "+
+				"users could not log in", file, strings.Join(lost, ", "), source))
 		}
 	}
-	if len(lost) == 0 {
-		return nil
-	}
-	return []report.Finding{refuse([]string{file},
-		"%s of the payload does not read the accounts of this host (files) for %s: no user could log in", file,
-		strings.Join(lost, ", "))}
+	return findings
 }
 
-// localDatabases returns the databases of accounts that nsswitch.conf(5) reads from files.
-func localDatabases(tree Tree, file string) []string {
+// databasesOf returns the databases of accounts that nsswitch.conf(5) reads from a source. compat reads files.
+func databasesOf(tree Tree, file, source string) []string {
 	content, _ := tree.ReadFile(file)
 	var names []string
 	for line := range strings.Lines(string(content)) {
 		name, sources, _ := strings.Cut(line, ":")
-		isLocal := slices.ContainsFunc(strings.Fields(sources), func(s string) bool { return s == "files" || s == "compat" })
-		if name = strings.TrimSpace(name); isLocal && slices.Contains([]string{"passwd", "shadow", "group"}, name) {
+		isOf := func(s string) bool { return s == source || (s == "compat" && source == "files") }
+		if name = strings.TrimSpace(name); slices.ContainsFunc(strings.Fields(sources), isOf) &&
+			slices.Contains([]string{"passwd", "shadow", "group"}, name) {
 			names = append(names, name)
 		}
 	}
@@ -102,6 +108,7 @@ func mounts(tree Tree, file string) [][]string {
 	var lines [][]string
 	for line := range strings.Lines(string(content)) {
 		if fields := strings.Fields(line); len(fields) >= 4 && fields[0][0] != '#' && path.IsAbs(fields[1]) {
+			fields[1] = path.Clean(fields[1])
 			lines = append(lines, fields)
 		}
 	}
@@ -111,19 +118,11 @@ func mounts(tree Tree, file string) [][]string {
 // deviceOf returns the device that the boot awaits for a line of fstab(5), "" for none.
 func deviceOf(mount []string) string {
 	for option := range strings.SplitSeq(mount[3], ",") {
-		if option == "nofail" || option == "noauto" || option == "bind" || option == "_netdev" {
+		if slices.Contains([]string{"nofail", "noauto", "bind", "_netdev", "x-systemd.automount"}, option) {
 			return ""
 		}
 	}
-	tag, value, _ := strings.Cut(mount[0], "=")
-	switch tag {
-	case "UUID", "LABEL", "PARTUUID", "PARTLABEL":
-		return hostinfo.DiskLink(strings.ToLower(tag), hostfs.UnescapeMount(strings.Trim(value, `"`)))
-	}
-	if strings.HasPrefix(mount[0], "/dev/") {
-		return mount[0]
-	}
-	return ""
+	return hostinfo.DeviceOf(mount[0])
 }
 
 // checkSudoers refuses files of sudo with syntax errors, which sudo refuses to run with, or ignores.
@@ -155,11 +154,14 @@ func (in Input) checkSudo() []report.Finding {
 	}
 }
 
+var includesDirectory = regexp.MustCompile(`(?m)^[#@]includedir\s+"?/etc/sudoers\.d`)
+
 // sudoers returns the users and %groups that have rules in sudoers(5), in their order.
 func sudoers(tree Tree) []string {
 	files := []string{"/etc/sudoers"}
+	main, _ := tree.ReadFile(files[0])
 	for _, name := range tree.ReadDir("/etc/sudoers.d") {
-		if !strings.Contains(name, ".") && !strings.HasSuffix(name, "~") {
+		if includesDirectory.Match(main) && !strings.Contains(name, ".") && !strings.HasSuffix(name, "~") {
 			files = append(files, "/etc/sudoers.d/"+name)
 		}
 	}

@@ -40,12 +40,20 @@ func TestCheckFiles(t *testing.T) {
 		"present device whose label has a space": {
 			files{"/etc/fstab": rhel["/etc/fstab"] + "LABEL=my\\040data /data xfs defaults 0 0\n"}, "",
 		},
+		"mounted when it is used": {
+			files{"/etc/fstab": rhel["/etc/fstab"] + "LABEL=data /data xfs x-systemd.automount 0 0\n"}, "",
+		},
+		"home with a slash": {
+			files{"/etc/fstab": "UUID=1-2 / xfs defaults 0 0\n/dev/vg/home /home/ xfs defaults 0 0\n"}, "",
+		},
 		"absent optional device":  {files{"/etc/fstab": rhel["/etc/fstab"] + "LABEL=data /data xfs nofail 0 0\n"}, ""},
 		"file system of a server": {files{"/etc/fstab": rhel["/etc/fstab"] + "nas:/x /data nfs defaults 0 0\n"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Input{Before: rhel, After: rhel.with(test.files), Changed: slices.Collect(maps.Keys(test.files))}
-			in.Exists = func(p string) bool { return p == "/dev/vdb" || p == `/dev/disk/by-label/my\x20data` }
+			in.Exists = func(p string) bool {
+				return p == "/dev/vdb" || p == "/dev/vg/home" || p == `/dev/disk/by-label/my\x20data`
+			}
 			findings := in.checkFiles()
 			if test.want == "" {
 				if len(findings) > 0 {
@@ -101,6 +109,26 @@ func TestCheckListening(t *testing.T) {
 				t.Errorf("findings: %+v", findings)
 			}
 		})
+	}
+}
+
+// Users of sssd, whom the host does not list, could not log in any more.
+func TestNameServiceWithoutSource(t *testing.T) {
+	after := rhel.with(files{"/etc/nsswitch.conf": "passwd: files\nshadow: files\ngroup: files\n"})
+	in := Input{Before: rhel, After: after}
+	findings := in.checkNameService()
+	if len(findings) != 1 || findings[0].RefusesJoin || !strings.Contains(findings[0].Message, "passwd from sss") {
+		t.Errorf("findings: %+v", findings)
+	}
+}
+
+// A file without the directory of the host's rules ends those.
+func TestSudoWithoutDirectory(t *testing.T) {
+	before := files{"/etc/sudoers": "@includedir /etc/sudoers.d\n", "/etc/sudoers.d/site": "admin ALL=(ALL) ALL\n"}
+	in := Input{Before: before, After: before.with(files{"/etc/sudoers": "root ALL=(ALL) ALL\n"})}
+	findings := in.checkSudo()
+	if len(findings) != 1 || !strings.HasSuffix(findings[0].Message, "for: admin") {
+		t.Errorf("findings: %+v", findings)
 	}
 }
 

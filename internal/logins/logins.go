@@ -6,11 +6,13 @@
 package logins
 
 import (
+	"context"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // Tree is the file tree of a host as it is, or as it will be with the files of a payload. Links are followed.
@@ -22,7 +24,7 @@ type Tree interface {
 // patterns match the files on which logins depend.
 var patterns = []string{
 	"/etc/ssh/**", "/etc/crypto-policies/back-ends/*", "/root/.ssh/*", "/home/*/.ssh/*", "/var/roothome/.ssh/*",
-	"/var/home/*/.ssh/*", "/etc/pam.d/*",
+	"/var/home/*/.ssh/*", "/etc/pam.d/*", "/etc/security/access.conf", "/etc/authselect/*",
 	"/etc/nsswitch.conf", "/etc/nologin", "/etc/sudoers", "/etc/sudoers.d/*", "/etc/fstab",
 }
 
@@ -36,6 +38,21 @@ type User struct {
 	Name, Home  string
 	Groups      []string // the primary group first
 	HasPassword bool     // that can be used
+	IsRemote    bool     // of LDAP, IPA or Active Directory
+}
+
+// remoteUser returns a user that the name service finds in no file of this host, such as one of sssd, whose password is
+// assumed to be known; false: the user does not exist.
+func remoteUser(ctx context.Context, name string) (User, bool) {
+	entry, err := command.Run(ctx, "getent", "passwd", name)
+	fields := strings.Split(strings.TrimSpace(entry), ":")
+	if err != nil || len(fields) < 7 {
+		return User{}, false
+	}
+	groups, err := command.Run(ctx, "id", "-Gn", name)
+	return User{
+		Name: fields[0], Home: fields[5], Groups: strings.Fields(groups), HasPassword: true, IsRemote: true,
+	}, err == nil
 }
 
 // Users returns the users in passwd(5), shadow(5) and group(5) of a tree who have a shell.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // files is a tree in memory: contents by path.
@@ -129,7 +131,13 @@ func TestCompare(t *testing.T) {
 		"keys of others beside": {
 			files: files{"/root/.ssh/authorized_keys": "ssh-ed25519 AAAAother\n" + rhel["/root/.ssh/authorized_keys"]},
 		},
-		"only root": {files: files{"/etc/nologin": "closed\n"}, lost: "admin"},
+		"types of keys that no user has": {
+			after: "pubkeyacceptedalgorithms ecdsa-sha2-nistp256,rsa-sha2-512\npasswordauthentication no", lost: "root, admin",
+			refused: true,
+		},
+		"types of keys of an older sshd": {after: "pubkeyacceptedkeytypes ecdsa-sha2-nistp256", lost: "root"},
+		"types of keys that users have":  {after: "pubkeyacceptedalgorithms ssh-ed25519,rsa-sha2-512"},
+		"only root":                      {files: files{"/etc/nologin": "closed\n"}, lost: "admin"},
 		"only root, who may not": {
 			after: "permitrootlogin no", files: files{"/etc/nologin": ""}, lost: "root, admin", refused: true,
 		},
@@ -139,6 +147,9 @@ func TestCompare(t *testing.T) {
 		},
 		"a group by PAM": {
 			files: files{"/etc/pam.d/sshd": pamAccess, accessFile: "+ : (wheel) : ALL\n- : ALL : ALL\n"}, lost: "root",
+		},
+		"a group without parentheses by PAM": {
+			files: files{"/etc/pam.d/sshd": pamAccess, accessFile: "+:wheel root:ALL\n-:ALL:ALL\n"},
 		},
 		"another network by PAM": {
 			files: files{"/etc/pam.d/sshd": pamAccess, accessFile: "-:root:ALL EXCEPT 198.51.100.0/24\n"}, lost: "root",
@@ -174,12 +185,64 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// An administrator of sssd can log in with a password or Kerberos.
+func TestRemoteAdministrator(t *testing.T) {
+	admin := User{Name: "ann", Groups: []string{"admins"}, HasPassword: true, IsRemote: true}
+	for name, test := range map[string]struct {
+		after   string
+		refused bool
+	}{
+		"only core":    {"allowusers core", true},
+		"a group":      {"allowgroups admins", false},
+		"no passwords": {"passwordauthentication no", true},
+		"Kerberos":     {"passwordauthentication no\ngssapiauthentication yes", false},
+	} {
+		in := Input{Before: rhel, After: rhel, Changed: []string{"/etc/ssh/sshd_config"}, From: "192.0.2.7"}
+		findings := in.compare([]User{admin}, map[string]settings{"ann": parseSettings(defaults)},
+			map[string]settings{"ann": change(test.after)})
+		if (report.Refusal(findings) != nil) != test.refused {
+			t.Errorf("%s: %+v", name, findings)
+		}
+	}
+	if user, exists := remoteUser(t.Context(), "root"); !exists || user.Home != "/root" || user.Groups[0] != "root" {
+		t.Errorf("root of the name service: %+v, %t", user, exists)
+	}
+	if _, exists := remoteUser(t.Context(), "no-such-user"); exists {
+		t.Error("a user exists that does not")
+	}
+}
+
 // A host without any login has none to lose.
 func TestNoLoginBefore(t *testing.T) {
 	in := Input{Before: files{}, After: files{}, Changed: []string{"/etc/ssh/sshd_config"}}
 	none := map[string]settings{"root": change("permitrootlogin no")}
 	if findings := in.compare([]User{{Name: "root"}}, none, none); len(findings) > 0 {
 		t.Errorf("findings: %+v", findings)
+	}
+}
+
+func TestAcceptsKey(t *testing.T) {
+	s := parseSettings("pubkeyacceptedalgorithms ecdsa-sha2-nistp256,rsa-sha2-512\n")
+	for line, want := range map[string]bool{
+		`from="192.0.2.0/24" ssh-rsa AAAA x`: true,
+		"ecdsa-sha2-nistp256 AAAA x":         true,
+		"ecdsa-sha2-nistp384 AAAA x":         false,
+		"ssh-ed25519 AAAA x":                 false,
+		"sk-ssh-ed25519@openssh.com AAAA x":  false,
+		`no-pty,command="echo 'log in as the user \"cloud-user\"'" ecdsa-sha2-nistp256 AAAA x`: false,
+	} {
+		if got := acceptsKey(s, line); got != want {
+			t.Errorf("%s: %t, want %t", line, got, want)
+		}
+	}
+}
+
+// Files that decide about logins if the payload has only them.
+func TestConcerns(t *testing.T) {
+	for _, name := range []string{accessFile, "/etc/authselect/password-auth", "/etc/ssh/sshd_config.d/00-x.conf"} {
+		if !Concerns(name) {
+			t.Errorf("logins do not depend on %s", name)
+		}
 	}
 }
 

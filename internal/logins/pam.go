@@ -24,8 +24,8 @@ func isDeniedByPAM(tree Tree, user User, from string) bool {
 			continue
 		}
 		isUser := func(word string) bool {
-			group, isGroup := strings.CutPrefix(strings.TrimSuffix(word, ")"), "(")
-			return word == "ALL" || word == user.Name || (isGroup && slices.Contains(user.Groups, group))
+			group := strings.TrimSuffix(strings.TrimPrefix(word, "("), ")") // a group also without parentheses
+			return word == "ALL" || word == user.Name || slices.Contains(user.Groups, group)
 		}
 		isOrigin := func(word string) bool {
 			isNetwork := strings.HasSuffix(word, ".") && strings.HasPrefix(from, word)

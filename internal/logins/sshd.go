@@ -105,7 +105,7 @@ func differing(before, after settings) []string {
 	for _, name := range []string{
 		"permitrootlogin", "pubkeyauthentication", "passwordauthentication", "kbdinteractiveauthentication",
 		"challengeresponseauthentication", "authenticationmethods", "authorizedkeysfile", "allowusers", "denyusers",
-		"allowgroups", "denygroups", "usepam",
+		"allowgroups", "denygroups", "usepam", "pubkeyacceptedalgorithms", "pubkeyacceptedkeytypes",
 	} {
 		if !slices.Equal(before[name], after[name]) {
 			list = append(list, strings.TrimSpace(name+" "+strings.Join(after[name], " ")))

@@ -50,6 +50,7 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 		IsModuleLoaded: f.IsModuleLoaded,
 		HasDevice:      f.HasDevice,
 		HasFileSystem:  f.HasFileSystem,
+		HasContent:     f.HasContent,
 		Tree:           f.Files, User: f.User, Group: f.Group, Exclude: s.Config.Payload.Exclude,
 	})
 	if err != nil {

@@ -29,6 +29,7 @@ type Facts struct {
 	// HasDevice reports whether a path below /dev exists, nil if that is unknown. HasFileSystem reports whether a file
 	// system is mounted at a path, without a bind mount.
 	HasDevice, HasFileSystem func(path string) bool
+	HasContent               func(path string) bool // whether a block device has content, nil if that is unknown
 
 	User, Group  map[string]int     // IDs by name
 	FirewallZone string             // of firewalld, in which ports are opened; "" if the agent opens none
@@ -61,6 +62,7 @@ func (b *Builder) Gather(ctx context.Context) (Facts, error) {
 		return f, nil
 	}
 	f.IsModuleLoaded, f.HasDevice, f.HasFileSystem = hostinfo.IsModuleLoaded, hostinfo.HasDevice, hostinfo.HasFileSystem
+	f.HasContent = func(device string) bool { return hostinfo.HasContent(ctx, device) }
 	if f.Deployments, err = b.Host.Deployments(ctx); err != nil {
 		return f, err
 	}

@@ -34,11 +34,11 @@ func (b *Builder) checkLogins(ctx context.Context, p *Plan) []report.Finding {
 			changed = append(changed, name)
 		}
 	}
-	findings := checkUplinkFiles(p, b.network)
+	findings := append(checkUplinkFiles(p, b.network), checkUplinkSettings(p, b.network)...)
 	if len(changed) > 0 {
 		findings = append(logins.Check(ctx, logins.Input{
 			Before: loginTree{host: b.Host.Files}, After: after, Changed: changed, From: administratorAddress(),
-			Exists: hostinfo.HasDevice,
+			Administrator: os.Getenv("SUDO_USER"), Exists: hostinfo.HasDevice,
 		}), findings...)
 	}
 	result := preflight.Result{Findings: findings}

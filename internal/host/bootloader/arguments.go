@@ -5,6 +5,7 @@ package bootloader
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A kernel command line is a list of words, in which keys repeat and order matters. The functions in this file keep
@@ -17,25 +18,37 @@ func Next(words, add, remove []string) []string {
 	for _, argument := range remove {
 		if Contains(words, argument) {
 			words = without(words, func(word string) bool {
-				return slices.ContainsFunc(strings.Fields(argument), func(gone string) bool { return plain(gone) == plain(word) })
+				return slices.ContainsFunc(Split(argument), func(gone string) bool { return plain(gone) == plain(word) })
 			})
 		}
 	}
 	var missing []string
 	for i, isSet := range AreSet(words, add) {
 		if !isSet {
-			missing = append(missing, strings.Fields(add[i])...)
+			missing = append(missing, Split(add[i])...)
 		}
 	}
-	words = without(words, func(word string) bool {
+	words = without(withoutHugePages(words, missing), func(word string) bool {
 		return hasSingleValue(Key(word)) && slices.Contains(KeysOf(missing), Key(word))
 	})
 	return slices.Concat(words, missing)
 }
 
+// Split returns the words of a kernel command line. As for the kernel (next_arg in lib/cmdline.c), a word ends at a
+// space outside of quotation marks.
+func Split(line string) []string {
+	isQuoted := false
+	return strings.FieldsFunc(line, func(r rune) bool {
+		if r == '"' {
+			isQuoted = !isQuoted
+		}
+		return !isQuoted && unicode.IsSpace(r)
+	})
+}
+
 // Contains reports whether words contain all words of the argument. Quotation marks are ignored: boot loaders add them.
 func Contains(words []string, argument string) bool {
-	return !slices.ContainsFunc(strings.Fields(argument), func(word string) bool {
+	return !slices.ContainsFunc(Split(argument), func(word string) bool {
 		return !slices.ContainsFunc(words, func(have string) bool { return plain(have) == plain(word) })
 	})
 }
@@ -52,7 +65,7 @@ func AreSet(words, arguments []string) []bool {
 		var wanted []string
 		for _, at := range members {
 			done[at] = true
-			wanted = append(wanted, strings.Fields(arguments[at])...)
+			wanted = append(wanted, Split(arguments[at])...)
 		}
 		isSet := areSet(words, wanted, keys)
 		for _, at := range members {
@@ -80,9 +93,9 @@ func linked(arguments []string, first int) (members []int, keys []string) {
 
 // linkedKeys returns the keys of an argument, and those whose words count only together with them.
 func linkedKeys(argument string) []string {
-	keys := KeysOf(strings.Fields(argument))
+	keys := KeysOf(Split(argument))
 	if slices.ContainsFunc(keys, isHugePages) {
-		keys = append(keys, "hugepagesz", "hugepages")
+		keys = append(keys, hugePageKeys...)
 	}
 	return appendMissing(nil, keys)
 }
@@ -100,13 +113,14 @@ func appendMissing(list, more []string) []string {
 func areSet(words, wanted, keys []string) bool {
 	have := without(words, func(word string) bool { return !slices.Contains(keys, Key(word)) })
 	have, wanted = plainWords(have), plainWords(wanted)
-	if slices.ContainsFunc(keys, isHugePages) { // each number belongs to the size before it
-		for at := 0; at+len(wanted) <= len(have); at++ {
-			if slices.Equal(have[at:at+len(wanted)], wanted) {
-				return true
+	if slices.ContainsFunc(keys, isHugePages) {
+		pages := hugePages(have)
+		for size, count := range hugePages(wanted) {
+			if now, found := pages[size]; !found || (count != "" && now != count) {
+				return false
 			}
 		}
-		return false
+		return true
 	}
 	left := wanted
 	for _, word := range have {
@@ -137,8 +151,6 @@ func without(words []string, isGone func(word string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(words), isGone)
 }
 
-func isHugePages(key string) bool { return key == "hugepagesz" || key == "hugepages" }
-
 // accumulates reports whether the kernel, dracut or systemd uses all values of a key, in any order. Of other keys, the
 // last value decides; of console it becomes /dev/console.
 func accumulates(key string) bool {
@@ -148,11 +160,13 @@ func accumulates(key string) bool {
 	}, key)
 }
 
-// hasSingleValue reports whether a new value of a key replaces the others. In doubt, it is appended.
+// hasSingleValue reports whether a new value of a key replaces the others. In doubt, it is appended. The kernel ignores
+// a second default_hugepagesz, and CPUs that differ from those of an earlier isolcpus or nohz_full.
 func hasSingleValue(key string) bool {
 	return slices.Contains([]string{
 		"psi", "crashkernel", "mitigations", "nosmt", "selinux", "enforcing", "audit", "default_hugepagesz",
-		"transparent_hugepage", "systemd.unified_cgroup_hierarchy", "systemd.legacy_systemd_cgroup_controller",
+		"transparent_hugepage", "isolcpus", "nohz_full", "systemd.unified_cgroup_hierarchy",
+		"systemd.legacy_systemd_cgroup_controller",
 	}, key)
 }
 
@@ -166,7 +180,7 @@ func difference(from, to []string) []string {
 		}
 	}
 	if slices.ContainsFunc(keys, isHugePages) {
-		keys = appendMissing(keys, []string{"hugepagesz", "hugepages"})
+		keys = appendMissing(keys, hugePageKeys)
 	}
 	return keys
 }
@@ -193,7 +207,7 @@ func KeysOf(words []string) []string {
 
 // Key returns the key of a word.
 func Key(word string) string {
-	key, _, _ := strings.Cut(word, "=")
+	key, _, _ := strings.Cut(strings.TrimPrefix(word, `"`), "=")
 	return key
 }
 

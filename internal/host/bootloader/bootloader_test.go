@@ -33,7 +33,7 @@ func TestNext(t *testing.T) {
 		},
 		"sizes before numbers": {
 			words: "hugepagesz=1G hugepagesz=2M hugepages=4 hugepages=16", add: huge,
-			want: "hugepagesz=1G hugepagesz=2M hugepages=4 hugepages=16 hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16",
+			want: "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16",
 		},
 		"the same number twice": {
 			words: "ro", add: []string{"default_hugepagesz=1G", "hugepagesz=1G", "hugepages=4", "hugepagesz=2M", "hugepages=4"},
@@ -42,9 +42,27 @@ func TestNext(t *testing.T) {
 		"one of two equal words is set": {
 			words: "default_hugepagesz=1G hugepagesz=1G hugepages=4 hugepagesz=2M",
 			add:   []string{"default_hugepagesz=1G", "hugepagesz=1G", "hugepages=4", "hugepagesz=2M", "hugepages=4"},
-			want: "default_hugepagesz=1G hugepagesz=1G hugepages=4 hugepagesz=2M " +
-				"hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4",
+			want:  "default_hugepagesz=1G hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4",
 		},
+		"another number of pages, which the kernel would ignore": {
+			words: "default_hugepagesz=1G hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=8",
+			add:   []string{"default_hugepagesz=1G", "hugepagesz=1G", "hugepages=16"},
+			want:  "hugepagesz=2M hugepages=8 default_hugepagesz=1G hugepagesz=1G hugepages=16",
+		},
+		"the sizes in another order": {words: "hugepagesz=2M hugepages=16 hugepagesz=1G hugepages=4", add: huge},
+		"a number of the default size": {
+			words: "hugepagesz=2M hugepages=8", add: []string{"default_hugepagesz=1G", "hugepages=8"},
+			want: "hugepagesz=2M hugepages=8 default_hugepagesz=1G hugepages=8",
+		},
+		"other isolated CPUs, which the kernel would ignore": {
+			words: "isolcpus=2-3 nohz_full=2-3", add: []string{"isolcpus=managed_irq,4-7", "nohz_full=4-7"},
+			want: "isolcpus=managed_irq,4-7 nohz_full=4-7",
+		},
+		"a value with spaces": {
+			words: `ro dyndbg="file a.c +p"`, add: []string{`dyndbg="file b.c +p" quiet`},
+			want: `ro dyndbg="file a.c +p" dyndbg="file b.c +p" quiet`,
+		},
+		"a value with spaces, as GRUB quotes it": {words: `"dyndbg=file a.c +p"`, add: []string{`dyndbg="file a.c +p"`}},
 		"the machine-config-operator's test": {
 			words: "x=1", add: []string{"y=0", "z=4", "y=1", "z=4"}, want: "x=1 y=0 z=4 y=1 z=4",
 		},
@@ -73,7 +91,7 @@ func TestNext(t *testing.T) {
 		"removed": {words: "ro quiet a=1 quiet", remove: []string{"quiet", "absent", "a=2"}, want: "ro a=1"},
 		"an argument with a missing word is not removed": {words: "a=1", remove: []string{"a=1 b=2"}},
 	} {
-		words := strings.Fields(test.words)
+		words := Split(test.words)
 		if test.want == "" {
 			test.want = test.words
 		}
@@ -107,9 +125,14 @@ func TestFlags(t *testing.T) {
 			"a console=tty0 quiet console=ttyS0", "a console=tty0 console=ttyS0 x", "--args=x --remove-args=quiet",
 			"--delete=quiet --append=x",
 		},
+		{
+			"default_hugepagesz=1G hugepagesz=2M hugepages=8", "default_hugepagesz=1G hugepagesz=2M hugepages=8 hugepages=1",
+			"--args=default_hugepagesz=1G hugepagesz=2M hugepages=8 hugepages=1", "--append=hugepages=1",
+		},
+		{`a dyndbg="file b.c +p"`, "a", `--remove-args=dyndbg="file b.c +p"`, `--delete=dyndbg="file b.c +p"`},
 		{"a", "a", "", ""},
 	} {
-		from, to := strings.Fields(test.from), strings.Fields(test.to)
+		from, to := Split(test.from), Split(test.to)
 		if got := strings.Join(GrubbyFlags(from, to), " "); got != test.grubby {
 			t.Errorf("%s: grubby %q, want %q", test.from, got, test.grubby)
 		}
@@ -152,16 +175,23 @@ title="Red Hat Enterprise Linux (5.14.0-570.el9.x86_64) 9.6 (Plow)"`)
 	if diff := cmp.Diff(want, words); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
-	// The stand-in changes nothing, so that a console of the host could be lost.
-	to := append(slices.Clone(words), "console=ttyS1")
-	if err := loader.Change(t.Context(), words, to); err == nil || !strings.Contains(err.Error(), "might not boot") {
+	// The stand-in has lost a console of the host.
+	from := append(slices.Clone(words), "console=tty0")
+	err = loader.Change(t.Context(), from, append(slices.Clone(from), "console=ttyS1"))
+	if err == nil || !strings.Contains(err.Error(), "might not boot") {
 		t.Errorf("other arguments than requested: %v", err)
+	}
+	withSpaces := append(slices.Clone(words), `dyndbg="file a.c +p"`)
+	err = loader.Change(t.Context(), words, withSpaces)
+	if err == nil || !strings.Contains(err.Error(), "spaces: dyndbg") {
+		t.Errorf("an argument with spaces: %v", err)
 	}
 	got, err := os.ReadFile(record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	diff := cmp.Diff("<--info=DEFAULT>\n<--update-kernel=ALL><--args=console=ttyS1>\n<--info=DEFAULT>\n", string(got))
+	diff := cmp.Diff("<--info=DEFAULT>\n<--update-kernel=ALL><--args=console=tty0 console=ttyS1>\n<--info=DEFAULT>\n"+
+		"<--update-kernel=ALL><--args=console=tty0>\n", string(got))
 	if diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

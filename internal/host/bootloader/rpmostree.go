@@ -5,7 +5,6 @@ package bootloader
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
@@ -17,7 +16,7 @@ type rpmOSTree struct{}
 // Arguments returns the arguments of the deployment that boots next.
 func (rpmOSTree) Arguments(ctx context.Context) ([]string, error) {
 	out, err := command.Run(ctx, "rpm-ostree", "kargs")
-	return strings.Fields(out), err
+	return Split(out), err
 }
 
 // Change changes the arguments of the next deployment.

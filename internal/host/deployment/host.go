@@ -114,9 +114,9 @@ func (s Status) boots(digest string) bool {
 
 // next returns the words of a kernel command line with the arguments of the target.
 func (t Target) next(words []string) []string {
-	remove := slices.DeleteFunc(strings.Fields(strings.Join(t.RemoveArguments, " ")), func(word string) bool {
+	remove := slices.DeleteFunc(bootloader.Split(strings.Join(t.RemoveArguments, " ")), func(word string) bool {
 		return slices.ContainsFunc(t.AddArguments, func(argument string) bool {
-			return slices.Contains(strings.Fields(argument), word)
+			return slices.Contains(bootloader.Split(argument), word)
 		})
 	})
 	return bootloader.Next(words, t.AddArguments, remove)

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"k8s.io/utils/cpuset"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bootloader"
 )
 
 // Facts contains what the agent's decisions depend on.
@@ -66,7 +68,7 @@ func Gather(_ context.Context) (Facts, error) {
 	facts.FIPS = firstLine("/proc/sys/crypto/fips_enabled") == "1"
 	facts.CgroupV2 = fileExists("/sys/fs/cgroup/cgroup.controllers")
 	facts.SELinux = selinuxMode(firstLine("/sys/fs/selinux/enforce"), firstLine("/proc/self/attr/current"))
-	facts.Cmdline = strings.Fields(firstLine("/proc/cmdline"))
+	facts.Cmdline = bootloader.Split(firstLine("/proc/cmdline"))
 	if online, err := cpuset.Parse(firstLine("/sys/devices/system/cpu/online")); err == nil {
 		facts.CPUs = online.Size()
 	}

@@ -4,6 +4,7 @@ package hostinfo
 
 import (
 	"context"
+	"os"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
@@ -23,8 +24,12 @@ func SysctlName(name string) string { return swapSeparators.Replace(SysctlPath(n
 
 var swapSeparators = strings.NewReplacer(".", "/", "/", ".")
 
-// HasSysctl reports whether the running kernel has a sysctl.
-func HasSysctl(name string) bool { return fileExists("/proc/sys/" + SysctlPath(name)) }
+// HasSysctl reports whether the running kernel has a sysctl that has a value. Others, such as net.ipv4.route.flush, can
+// only be written.
+func HasSysctl(name string) bool {
+	info, err := os.Stat("/proc/sys/" + SysctlPath(name))
+	return err == nil && info.Mode().Perm()&0o400 != 0
+}
 
 // HasModule reports whether a kernel module is loaded, built in or loadable.
 func HasModule(ctx context.Context, name string) bool {

@@ -43,6 +43,7 @@ type Input struct {
 
 	HasDevice     func(path string) bool // whether a path below /dev exists; nil if it is unknown
 	HasFileSystem func(path string) bool // whether a file system is mounted at the path, without a bind mount
+	HasContent    func(path string) bool // whether a block device has content; nil if it is unknown
 }
 
 // ToHost returns the plan of a payload for a host. It is a pure function of its arguments and
@@ -61,6 +62,9 @@ func ToHost(payload *ignition.Payload, in Input) (*Plan, error) {
 		return nil, err
 	}
 	if err := p.checkMounts(); err != nil {
+		return nil, err
+	}
+	if err := p.checkOverwrites(); err != nil {
 		return nil, err
 	}
 	if !p.isAdapted() {

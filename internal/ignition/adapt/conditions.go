@@ -4,6 +4,7 @@ package adapt
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,6 +36,7 @@ var conditions = map[string]func(p *planner, about subject) bool{
 	"is-unit-file":           isUnitFile,
 	"empty":                  func(_ *planner, e subject) bool { return e.content == "" },
 	"excludes-ifcfg-plugin":  excludesIfcfgPlugin,
+	"moves-image-storage":    movesImageStorage,
 	"sets-dhcp-identity":     setsAnyKey("ipv6.dhcp-duid", "ipv6.dhcp-iaid", "ipv4.dhcp-client-id"),
 	"sets-managed-devices":   setsAnyKey("managed", "unmanaged-devices"),
 	"lacks-nmstate-files":    lacksNmstateFiles,
@@ -87,6 +89,16 @@ func excludesIfcfgPlugin(_ *planner, e subject) bool {
 		}
 	}
 	return false
+}
+
+var graphRoot = regexp.MustCompile(`(?m)^\s*graphroot\s*=\s*"([^"]*)"`)
+
+// movesImageStorage reports whether a storage.conf has another directory of images and containers than the one of the
+// host, if that exists.
+func movesImageStorage(p *planner, e subject) bool {
+	now, _, err := p.in.Tree.ReadFile("/etc/containers/storage.conf")
+	before, after := graphRoot.FindSubmatch(now), graphRoot.FindStringSubmatch(e.content)
+	return err == nil && before != nil && after != nil && string(before[1]) != after[1]
 }
 
 // setsAnyKey returns a condition: whether a file of key=value lines sets one of the keys.

@@ -5,12 +5,14 @@ package adapt
 import (
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/utils/ptr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -77,9 +79,10 @@ func (p *planner) checkMounts() error {
 			continue
 		}
 		options := strings.Split(strings.Join(sectionValues(u, "Mount", "Options"), ","), ",")
-		for _, device := range sectionValues(u, "Mount", "What") {
-			if strings.HasPrefix(device, "/dev/") && !p.in.HasDevice(device) && !slices.Contains(options, "nofail") {
-				missing = append(missing, name+" ("+device+")")
+		for _, source := range sectionValues(u, "Mount", "What") {
+			device := hostinfo.DeviceOf(source)
+			if device != "" && !p.in.HasDevice(device) && !slices.Contains(options, "nofail") {
+				missing = append(missing, name+" ("+source+")")
 				drop += " --payload-drop " + report.ShellWord(name)
 			}
 		}
@@ -91,4 +94,41 @@ func (p *planner) checkMounts() error {
 		"data of another NodePool, or exclude the units:%s", drop),
 		"the host would not boot: local-fs.target would require units of the payload whose devices do not exist: %s",
 		strings.Join(missing, ", "))
+}
+
+// overwriting matches the commands that overwrite block devices, and their arguments. systemd-makefs is not one: it
+// leaves a device with a file system alone.
+var overwriting = regexp.MustCompile(
+	`\b(?:mkfs(?:\.\w+)?|mke2fs|wipefs|sgdisk|sfdisk|pvcreate|blkdiscard|luksFormat|mdadm (?:--create|-C))\s[^;&|]*`)
+
+var devicePath = regexp.MustCompile(`/dev/[\w/.:+-]+`)
+
+// checkOverwrites refuses units of the payload that overwrite a device of the host with content: they are meant for the
+// disks of new machines. A unit that the host already has, and one that checks the device with blkid, are accepted.
+func (p *planner) checkOverwrites() error {
+	if p.in.HasContent == nil {
+		return nil
+	}
+	var found, names []string
+	for _, name := range slices.Sorted(maps.Keys(p.provided)) {
+		u := p.provided[name]
+		now, _, err := p.in.Tree.ReadFile(path.Join(unitDirectory, name))
+		if err == nil && string(now) == ptr.Deref(u.Contents, "") {
+			continue
+		}
+		for _, line := range sectionValues(u, "Service", "ExecStartPre", "ExecStart", "ExecStartPost") {
+			commands := strings.Join(overwriting.FindAllString(line, -1), " ")
+			for _, device := range devicePath.FindAllString(commands, -1) {
+				if !strings.Contains(line, "blkid") && p.in.HasContent(device) {
+					found, names = append(found, name+" ("+device+")"), lists.AppendMissing(names, name)
+				}
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return report.Fail(report.Refused, report.Remedyf("hcp-node-agent join --payload-drop=%s # or use the user data of "+
+		"another NodePool; a device without data: wipefs --all DEVICE", report.ShellWord(strings.Join(names, ","))),
+		"units of the payload would overwrite devices of this host that have data: %s", strings.Join(found, ", "))
 }

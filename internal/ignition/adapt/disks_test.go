@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -96,6 +97,7 @@ func TestMountsOfMissingDevicesAreRefused(t *testing.T) {
 		isRefused bool
 	}{
 		"missing":   {unit: head + device + required, isRefused: true},
+		"label":     {unit: head + "LABEL=data" + required, isRefused: true},
 		"exists":    {unit: head + "/dev/vdb" + required},
 		"unknown":   {unit: head + device + required, edit: func(in *Input) { in.HasDevice = nil }},
 		"excluded":  {unit: head + device + required, edit: func(in *Input) { in.Exclude = []string{"var.mount"} }},
@@ -118,9 +120,54 @@ func TestMountsOfMissingDevicesAreRefused(t *testing.T) {
 			test.edit(&in)
 		}
 		_, err = ToHost(p, in)
-		isRefused := report.CodeOf(err) == report.Refused && strings.Contains(err.Error(), "var.mount ("+device+")")
+		isRefused := report.CodeOf(err) == report.Refused && strings.Contains(err.Error(), "var.mount (")
 		if isRefused != test.isRefused || (err != nil && !isRefused) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// Units that prepare the second disk of new machines (OpenShift's documentation of separate file systems) are not run
+// on a host whose disk has data.
+func TestUnitsThatOverwriteDevices(t *testing.T) {
+	for name, test := range map[string]struct {
+		command   string
+		edit      func(*Input)
+		isRefused bool
+	}{
+		"forced":             {command: "/usr/sbin/mkfs.xfs -f /dev/vdb", isRefused: true},
+		"in a shell":         {command: "-/bin/bash -c '/sbin/wipefs -a /dev/vdb; mkfs.ext4 /dev/vdc'", isRefused: true},
+		"RAID":               {command: "mdadm --create /dev/md0 --level=1 -n 2 /dev/vdc /dev/vdb", isRefused: true},
+		"encrypted":          {command: "cryptsetup -q luksFormat /dev/vdb /etc/key", isRefused: true},
+		"empty device":       {command: "/usr/sbin/mkfs.xfs -f /dev/vdc"},
+		"leaves data alone":  {command: "/usr/lib/systemd/systemd-makefs xfs /dev/vdb"},
+		"checks the device":  {command: "/bin/sh -c '/sbin/blkid /dev/vdb || /sbin/mkfs.xfs /dev/vdb'"},
+		"reads the device":   {command: "/bin/sh -c '/sbin/mkfs.xfs -f /dev/vdc && /bin/mount /dev/vdb /x'"},
+		"excluded":           {command: "mkfs.xfs /dev/vdb", edit: func(in *Input) { in.Exclude = []string{"a.service"} }},
+		"of the host itself": {command: "mkfs.xfs /dev/vdb", edit: func(in *Input) { in.Tree = unitTree{} }},
+		"unknown":            {command: "mkfs.xfs /dev/vdb", edit: func(in *Input) { in.HasContent = nil }},
+	} {
+		unit := `{"name":"a.service","enabled":true,"contents":"[Service]\nExecStart=` + test.command + `\n"}`
+		p, err := ignition.LoadPayload([]byte(systemdConfig(unit)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := plainHost()
+		in.HasContent = func(path string) bool { return path == "/dev/vdb" }
+		if test.edit != nil {
+			test.edit(&in)
+		}
+		_, err = ToHost(p, in)
+		isRefused := report.CodeOf(err) == report.Refused && strings.Contains(err.Error(), "a.service (/dev/vdb)")
+		if isRefused != test.isRefused || (err != nil && !isRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// unitTree is a tree with the unit of the payload.
+type unitTree struct{ emptyTree }
+
+func (unitTree) ReadFile(string) ([]byte, hostfs.Info, error) {
+	return []byte("[Service]\nExecStart=mkfs.xfs /dev/vdb\n"), hostfs.Info{Type: hostfs.Regular}, nil
 }

@@ -86,7 +86,7 @@ func (p *planner) kernelArguments() resource.ArgumentChange {
 		added = append(added, string(argument))
 	}
 	for _, argument := range added {
-		words := slices.DeleteFunc(strings.Fields(argument), func(word string) bool {
+		words := slices.DeleteFunc(bootloader.Split(argument), func(word string) bool {
 			word = strings.ReplaceAll(word, `"`, "")
 			return p.in.Facts.CgroupV2 && (word == "systemd.unified_cgroup_hierarchy=1" || word == "cgroup_no_v1=all")
 		})
@@ -191,7 +191,7 @@ func (p *planner) parseSysctl(line string) (name, value, rule, reason string) {
 		return name, "", "forwarding",
 			"the value of the running kernel is managed by OVN-Kubernetes, which sets it at each start"
 	case name != "" && !p.in.HasSysctl(name) && !p.loadsModules():
-		return name, "", "sysctl-absent", "the running kernel does not have this sysctl"
+		return name, "", "sysctl-absent", "the running kernel does not have this sysctl, or no value of it"
 	}
 	return name, strings.Join(strings.Fields(value), " "), "", ""
 }

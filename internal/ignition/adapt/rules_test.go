@@ -191,6 +191,29 @@ func TestFileRules(t *testing.T) {
 	}
 }
 
+// storageTree is a tree whose image storage is on another disk.
+type storageTree struct{ emptyTree }
+
+func (storageTree) ReadFile(string) ([]byte, hostfs.Info, error) {
+	return []byte("[storage]\ngraphroot = \"/data/containers\"\n"), hostfs.Info{Type: hostfs.Regular}, nil
+}
+
+// podman of the host does not find its containers if the payload has another directory.
+func TestMovedImageStorage(t *testing.T) {
+	for dir, want := range map[string]string{
+		"/var/lib/containers/storage": "report moved-image-storage", "/data/containers": "report container-policy",
+	} {
+		const file = "/etc/containers/storage.conf"
+		content := ignitiontest.InlineContent("[storage]\ngraphroot = \"" + dir + "\"\n")
+		config := fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":%q,"overwrite":true,
+			"contents":%s}]}}`, file, content)
+		plan := adaptConfig(t, config, func(in *Input) { in.Tree = storageTree{} })
+		if got := ruleFor(plan, file); got != want {
+			t.Errorf("%s: rule %q, want %q", dir, got, want)
+		}
+	}
+}
+
 // maskedUnit returns an edit that masks a unit on the host.
 func maskedUnit(link string) func(*Input) {
 	return func(in *Input) {

@@ -178,6 +178,21 @@ func TestFormerKernelArguments(t *testing.T) {
 			ArgumentChange{Add: []string{"rd.lvm.lv=b"}},
 			"ro rd.lvm.lv=a rd.lvm.lv=c",
 		},
+		{ // the administrator has removed the logical volume of the swap space
+			"ro rd.lvm.lv=rhel/root rd.lvm.lv=rhel/swap", "ro rd.lvm.lv=rhel/root rd.lvm.lv=data/x",
+			ArgumentChange{Add: []string{"rd.lvm.lv=data/x"}},
+			"ro rd.lvm.lv=rhel/root",
+		},
+		{ // and has renamed the volume group
+			"ro rd.lvm.lv=rhel/root", "ro rd.lvm.lv=data/x rd.lvm.lv=vg/root",
+			ArgumentChange{Add: []string{"rd.lvm.lv=data/x"}},
+			"ro rd.lvm.lv=vg/root",
+		},
+		{
+			"ro hugepagesz=2M hugepages=8", "ro hugepagesz=2M hugepages=16",
+			ArgumentChange{Add: []string{"hugepagesz=2M", "hugepages=16"}},
+			"ro hugepagesz=2M hugepages=8",
+		},
 		{ // by an earlier version, which replaced the values of the host
 			"ro console=tty0 console=ttyS0", "ro console=ttyS1",
 			ArgumentChange{Add: []string{"console=ttyS1"}},

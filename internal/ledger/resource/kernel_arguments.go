@@ -51,7 +51,7 @@ func (a ArgumentChange) describe(words []string) string {
 func (a ArgumentChange) Next(words []string) []string { return bootloader.Next(words, a.Add, a.Remove) }
 
 // words returns the words of the arguments to add.
-func (a ArgumentChange) words() []string { return strings.Fields(strings.Join(a.Add, " ")) }
+func (a ArgumentChange) words() []string { return bootloader.Split(strings.Join(a.Add, " ")) }
 
 // KernelArguments is the driver of the kernel arguments of the next boot. The running kernel keeps
 // its arguments.
@@ -139,13 +139,19 @@ func (d KernelArguments) Restore(ctx context.Context, c ledger.Change, before le
 }
 
 // former returns words as they were before the change: of the keys that the change concerns, the words before, in
-// their order. Words of these keys follow that others have added.
+// their order. Words of these keys follow that others have added. A word that others have removed, such as a logical
+// volume without which the host boots now, is not restored if words have another one of its key.
 func (a ArgumentChange) former(words, before []string) []string {
-	changed := slices.Concat(a.words(), strings.Fields(strings.Join(a.Remove, " ")))
+	changed := slices.Concat(a.words(), bootloader.Split(strings.Join(a.Remove, " ")))
 	keys := bootloader.KeysOf(changed)
 	var kept, restored, foreign []string
+	next := a.Next(before)
 	for _, word := range before {
-		if isOf(keys, word) {
+		isOther := func(w string) bool {
+			return bootloader.Key(w) == bootloader.Key(word) && !slices.Contains(changed, w)
+		}
+		isRemoved := slices.Contains(next, word) && !slices.Contains(words, word) && slices.ContainsFunc(words, isOther)
+		if isOf(keys, word) && !isRemoved {
 			restored = append(restored, word)
 		}
 	}

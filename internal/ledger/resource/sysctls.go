@@ -20,11 +20,15 @@ import (
 // slashes. Values after a reboot come from a sysctl.d file, which is a separate change.
 type Sysctls struct{}
 
-// Get reads the sysctl. A sysctl that the kernel does not have is absent.
+// Get reads the sysctl. A sysctl that the kernel does not have is absent. One that can only be written, which starts an
+// action of the kernel at each boot, is as desired.
 func (Sysctls) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
 	content, err := os.ReadFile(sysctlPath(c.Target))
 	if os.IsNotExist(err) {
 		return ledger.State{}, nil
+	}
+	if os.IsPermission(err) {
+		return c.Desired, nil
 	}
 	if err != nil {
 		return ledger.State{}, fmt.Errorf("reading sysctl %s: %w", c.Target, err)

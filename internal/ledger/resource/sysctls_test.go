@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -39,6 +40,11 @@ func TestSysctlGet(t *testing.T) {
 	state, err = Sysctls{}.Get(t.Context(), ledger.Change{Target: "kernel.printk"})
 	if err != nil || state.Value != strings.Join(strings.Fields(string(raw)), " ") || strings.Contains(state.Value, "\t") {
 		t.Errorf("kernel.printk: %q of %q, %v", state.Value, raw, err)
+	}
+	flush := ledger.Change{Target: "net.ipv4.route.flush", Desired: ledger.State{Present: true, Value: "1"}}
+	state, err = Sysctls{}.Get(t.Context(), flush)
+	if err != nil || state.Value != "1" || hostinfo.HasSysctl(flush.Target) || !hostinfo.HasSysctl("kernel.ostype") {
+		t.Errorf("%s, which can only be written: %v, %v", flush.Target, state, err)
 	}
 	state, err = Sysctls{}.Get(t.Context(), ledger.Change{Target: "kernel.no_such_parameter"})
 	if err != nil || state.Present {

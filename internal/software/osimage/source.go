@@ -52,7 +52,7 @@ func (c *Client) sources(pullSpec string) ([]source, error) {
 		if pulls, err = registry.PullSourcesFromReference(named); err != nil {
 			return nil, fmt.Errorf("finding the mirrors of %s: %w", named, err)
 		}
-		if pulls, err = permitted(system, registry, pulls); err != nil {
+		if pulls, err = permitted(system, pulls); err != nil {
 			return nil, err
 		}
 	}
@@ -63,21 +63,18 @@ func (c *Client) sources(pullSpec string) ([]source, error) {
 	return c.logIn(pulls, helpers)
 }
 
-// permitted returns the places that registries.conf does not block. Each place is blocked by its own entry: the
-// mirrors of a blocked registry are used (containers/image issue 2497). It fails if none remains. The registry is the
-// last place.
+// permitted returns the places that registries.conf does not block. Each place, also one that location in the entry of
+// the registry names, is blocked by its own entry: the mirrors of a blocked registry are used (containers/image issue
+// 2497). It fails if none remains.
 func permitted(
-	system *types.SystemContext, registry *sysregistriesv2.Registry, pulls []sysregistriesv2.PullSource,
+	system *types.SystemContext, pulls []sysregistriesv2.PullSource,
 ) ([]sysregistriesv2.PullSource, error) {
 	blocked := ""
 	var left []sysregistriesv2.PullSource
-	for i, pull := range pulls {
-		own := registry
-		if i < len(pulls)-1 {
-			var err error
-			if own, err = sysregistriesv2.FindRegistry(system, pull.Reference.Name()); err != nil {
-				return nil, fmt.Errorf("reading registries.conf: %w", err)
-			}
+	for _, pull := range pulls {
+		own, err := sysregistriesv2.FindRegistry(system, pull.Reference.Name())
+		if err != nil {
+			return nil, fmt.Errorf("reading registries.conf: %w", err)
 		}
 		if own != nil && own.Blocked {
 			blocked = own.Prefix

@@ -20,6 +20,15 @@ func TestBlockedRegistries(t *testing.T) {
 		"mirrors of a blocked registry": {
 			registries: source + "blocked = true\n" + first + second, want: "mirror.example.com:5000 other.example.com",
 		},
+		"another location, which is blocked": {
+			registries: "[[registry]]\nprefix = \"quay.example.com\"\nlocation = \"mirror.example.com:5000/quay\"\n" + blocks,
+			wantErr:    "blocks registry mirror.example.com:5000",
+		},
+		"all of a domain blocked, and a mirror elsewhere": {
+			registries: "[[registry]]\nprefix = \"*.example.com\"\nblocked = true\n" +
+				"[[registry.mirror]]\nlocation = \"mirror.example.org\"\n",
+			want: "mirror.example.org",
+		},
 		"not blocked":      {registries: source + first, want: "mirror.example.com:5000 quay.example.com"},
 		"a blocked mirror": {registries: source + first + blocks, want: "quay.example.com"},
 		"the registry and a mirror": {
