@@ -30,9 +30,9 @@ var layers = []layer{
 	{"parts of several flows", "autojoin fleet nodecheck nodepool payload"},
 	{"inputs of a command, and the opened host; CSRs for an administrator", "inputs machine admin/approve"},
 	{"state of a join, kinds of changes", "joinstate kinds"},
-	{"domains", "admin/cluster approver crio identity ignition/... kubelet logins networkplugin node/... nodeip ovs/... " +
+	{"domains", "admin/cluster crio identity ignition/... kubelet logins networkplugin node/... nodeip ovs/... " +
 		"preflight rollout site software/..."},
-	{"kinds of resources", "ledger/resource"},
+	{"kinds of resources; rules for CSRs", "ledger/resource approver"},
 	{"effects", "effects"},
 	{"ledger, configuration, cluster", "config enrollment kube ledger rhcos"},
 	{"steps and requests", "steps transport"},

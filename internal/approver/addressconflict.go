@@ -31,9 +31,9 @@ func (c addressConflict) String() string {
 // name. A node writes the addresses of its own Node, so an address counts as that node's only if
 // a usable enrollment of the node contains it, in a network that is not larger than in the enrollment of
 // name. Otherwise any node could block the serving certificate of any other.
-func (c csrContent) conflict(name string, enrollments Enrollments, facts Facts) addressConflict {
+func (c Content) conflict(name string, enrollments Enrollments, facts Facts) addressConflict {
 	var found addressConflict
-	for _, address := range c.addresses {
+	for _, address := range c.Addresses {
 		for _, owner := range facts.NodesByAddress[address] {
 			if owner == name {
 				continue

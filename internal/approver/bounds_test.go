@@ -55,7 +55,7 @@ func TestReportedTextsAreTruncated(t *testing.T) {
 // Requests that kubelet never sends are not parsed.
 func TestPaddedRequestIsNotParsed(t *testing.T) {
 	csr := validClientCSR(certtest.NewKey(t)).csr(t)
-	if parseCSR(csr).node != "worker-1" {
+	if ParseCSR(csr).Node != "worker-1" {
 		t.Fatal("a good one is not looked into")
 	}
 	for name, spoil := range map[string]func([]byte) []byte{
@@ -64,7 +64,7 @@ func TestPaddedRequestIsNotParsed(t *testing.T) {
 	} {
 		padded := csr.DeepCopy()
 		padded.Spec.Request = spoil(padded.Spec.Request)
-		if in := parseCSR(padded); in.node != "" || in.key != nil {
+		if in := ParseCSR(padded); in.Node != "" || in.PublicKey != nil {
 			t.Errorf("%s: %+v", name, in)
 		}
 	}

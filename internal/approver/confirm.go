@@ -72,7 +72,7 @@ func (r Review) refusalRemedy() report.Remedy {
 			return finding.Remedy
 		}
 	}
-	return report.Remedy(commandFor("oc get csr ", r.Name, " -o yaml"))
+	return report.Remedy(CommandFor("oc get csr ", r.Name, " -o yaml"))
 }
 
 // checkSameAddresses fails if CSRs with one key contain different addresses: the node may have submitted one of them

@@ -3,6 +3,7 @@
 package approver
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"net/netip"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -65,25 +67,26 @@ func (f Facts) hasUsed(record *enrollment.Enrollment) bool {
 // Decide decides on a CSR. The decision depends only on the CSR, the enrollments and the facts.
 // No other function decides whether a CSR is approved.
 func Decide(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision {
-	switch {
-	case IsDecided(csr):
+	if IsDecided(csr) {
 		return Decision{Outcome: Ignored}
+	}
+	request := ParseCSR(csr)
+	switch {
 	case IsServing(csr):
-		return decideServing(csr, enrollments, facts)
+		return decideServing(csr, request, enrollments, facts)
 	case csr.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
 		return Decision{Outcome: Ignored}
-	case csr.Spec.Username == nodePrefix+parseCSR(csr).node:
+	case csr.Spec.Username == nodePrefix+request.Node:
 		// A renewal, which the cluster itself approves (selfnodeclient).
 		return Decision{Outcome: Ignored}
 	}
-	return decideClient(csr, enrollments, facts)
+	return decideClient(csr, request, enrollments, facts)
 }
 
-func decideClient(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision {
-	request := parseCSR(csr)
-	d := Decision{Outcome: Refused, Node: request.node, Key: request.fingerprint}
-	id := csr.Annotations[enrollment.AnnotationID]
-	if csr.Annotations[enrollment.AnnotationCertificate] != "" {
+func decideClient(csr *kube.CSR, request Content, enrollments Enrollments, facts Facts) Decision {
+	d := Decision{Outcome: Refused, Node: request.Node, Key: request.Fingerprint}
+	id := request.TokenID
+	if request.HasCertificate {
 		expired := decideExpired(csr, request, enrollments, facts)
 		if expired.Outcome == Approved || id == "" {
 			return expired
@@ -94,13 +97,13 @@ func decideClient(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision 
 		return decideWithoutEnrollment(d, id, enrollments)
 	}
 	d.Node = record.NodeName
-	expected := ExpectedNode{NodeName: record.NodeName, PublicKey: request.key}
+	expected := ExpectedNode{NodeName: record.NodeName, PublicKey: request.PublicKey}
 	// Verify the token's signature before the expensive rules: only the holder of the token can
 	// pass that check, while any bootstrapper can read the token ID from the CSR.
 	for _, rule := range []func() error{
 		func() error { return record.CheckExpiry(facts.Now) },
-		func() error { return request.unusable },
-		func() error { return record.Verify(facts.CAHashes, request.key, csr.Annotations) },
+		func() error { return request.Invalid },
+		func() error { return record.Verify(facts.CAHashes, request.PublicKey, csr.Annotations) },
 		func() error { return expected.CheckClient(csr) },
 	} {
 		if err := rule(); err != nil {
@@ -108,7 +111,7 @@ func decideClient(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision 
 			return d
 		}
 	}
-	copied := enrollment.CheckCSRName(csr.Name, record.NodeName, request.key, csr.Annotations)
+	copied := enrollment.CheckCSRName(csr.Name, record.NodeName, request.PublicKey, csr.Annotations)
 	switch bound := facts.UsedKeys[id]; {
 	case facts.Node == nil:
 		d.Outcome, d.Reason = Ignored, unknownNode(d.Node)
@@ -157,15 +160,11 @@ func decideWithoutEnrollment(d Decision, id string, enrollments Enrollments) Dec
 	return d
 }
 
-func decideServing(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision {
-	request := parseCSR(csr)
-	name, isNode := strings.CutPrefix(csr.Spec.Username, nodePrefix)
-	if !isNode {
-		name = request.node // refused by ExpectedNode below if the node has an enrollment
-	}
+func decideServing(csr *kube.CSR, request Content, enrollments Enrollments, facts Facts) Decision {
+	name := cmp.Or(request.Requestor, request.Node) // without a node as requestor, ExpectedNode below refuses it
 	d := Decision{
-		Outcome: Ignored, Node: name, Key: request.fingerprint,
-		Remedy: report.Remedy(commandFor("oc adm certificate approve ", csr.Name, " # after checking its names")),
+		Outcome: Ignored, Node: name, Key: request.Fingerprint,
+		Remedy: report.Remedy(CommandFor("oc adm certificate approve ", csr.Name, " # after checking its names")),
 	}
 	record := enrollments[name]
 	switch {
@@ -208,32 +207,17 @@ func IsDecided(csr *kube.CSR) bool {
 	return len(csr.Status.Conditions) > 0 || len(csr.Status.Certificate) > 0
 }
 
-// csrContent is the content of a CSR before any rule is applied.
-type csrContent struct {
-	unusable    error  // why the request or its key cannot be one of a kubelet
-	node        string // "" if the subject is not a node's
-	key         any
-	fingerprint string
-	addresses   []netip.Addr
-}
+// ApprovedReason is the reason of the condition Approved. It distinguishes these approvals from those of others.
+const ApprovedReason = "HCPNodeAgentApprove"
 
-func parseCSR(csr *kube.CSR) csrContent {
-	request, err := parseRequest(csr.Spec.Request)
-	if err != nil {
-		return csrContent{unusable: err}
-	}
-	in := csrContent{
-		unusable: checkKey(request.PublicKey), key: request.PublicKey, fingerprint: enrollment.Fingerprint(request.PublicKey),
-	}
-	if name, isNode := strings.CutPrefix(request.Subject.CommonName, nodePrefix); isNode {
-		in.node = name
-	}
-	for _, ip := range request.IPAddresses {
-		if address, valid := netip.AddrFromSlice(ip); valid {
-			in.addresses = append(in.addresses, address.Unmap())
-		}
-	}
-	return in
+// WithApproval returns a copy of a CSR with the condition that approves it. The copy contains the resource version, so
+// that the API server rejects it with a conflict if the CSR has changed since it was checked.
+func WithApproval(csr *kube.CSR, message string) *kube.CSR {
+	csr = csr.DeepCopy()
+	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: ApprovedReason, Message: message,
+	})
+	return csr
 }
 
 func truncate(text string) string { return truncateTo(80, text) }

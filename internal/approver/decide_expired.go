@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -31,14 +33,23 @@ type NodeState struct {
 	LastReport time.Time // of its kubelet, by the clock of the node; zero if there was none
 }
 
+// StateOf returns the state of a Node.
+func StateOf(node *corev1.Node) *NodeState {
+	state := &NodeState{Exists: true, IsReady: kube.IsReady(node), Created: node.CreationTimestamp.Time}
+	if ready := kube.NodeCondition(node, corev1.NodeReady); ready != nil {
+		state.LastReport = ready.LastHeartbeatTime.Time // kubelet's, even if the Node is Unknown
+	}
+	return state
+}
+
 // decideExpired decides on a client CSR that contains the node's previous client certificate. The
 // CSR has the key of that certificate. The node was off while the certificate expired, so its
 // Node still exists, and its join token has been used.
 //
 // Any bootstrapper can read such a CSR and submit it again. The result is a certificate for the
 // same key, which is useless without the private key.
-func decideExpired(csr *kube.CSR, request csrContent, enrollments Enrollments, facts Facts) Decision {
-	d := Decision{Outcome: Refused, Node: request.node, Key: request.fingerprint}
+func decideExpired(csr *kube.CSR, request Content, enrollments Enrollments, facts Facts) Decision {
+	d := Decision{Outcome: Refused, Node: request.Node, Key: request.Fingerprint}
 	record := enrollments[d.Node]
 	if record == nil {
 		return decideWithoutEnrollment(d, "", enrollments)
@@ -47,8 +58,8 @@ func decideExpired(csr *kube.CSR, request csrContent, enrollments Enrollments, f
 		d.Reason = "it contains a client certificate, but no join token of " + d.Node + " was used in this cluster"
 		return d
 	}
-	if request.unusable != nil {
-		d.Reason = request.unusable.Error()
+	if request.Invalid != nil {
+		d.Reason = request.Invalid.Error()
 		return d
 	}
 	certificate, err := checkPreviousCertificate(csr, request, facts.Now)
@@ -69,10 +80,10 @@ func decideExpired(csr *kube.CSR, request csrContent, enrollments Enrollments, f
 	}
 	err = checkIssuer(certificate, facts.ClientCAs)
 	if err == nil {
-		err = ExpectedNode{NodeName: d.Node, PublicKey: request.key}.CheckClient(csr)
+		err = ExpectedNode{NodeName: d.Node, PublicKey: request.PublicKey}.CheckClient(csr)
 	}
 	if err == nil {
-		err = enrollment.CheckCSRName(csr.Name, d.Node, request.key, csr.Annotations)
+		err = enrollment.CheckCSRName(csr.Name, d.Node, request.PublicKey, csr.Annotations)
 	}
 	if err != nil {
 		d.Reason, d.Remedy = err.Error(), report.RemedyOf(err)
@@ -96,16 +107,16 @@ func decideExpired(csr *kube.CSR, request csrContent, enrollments Enrollments, f
 // checkPreviousCertificate returns the certificate in a CSR's annotation. It fails unless the
 // certificate is a client certificate of the node with the key of the CSR, and has expired less
 // than maxExpiredAge ago. It does not verify the issuer.
-func checkPreviousCertificate(csr *kube.CSR, request csrContent, now time.Time) (*x509.Certificate, error) {
+func checkPreviousCertificate(csr *kube.CSR, request Content, now time.Time) (*x509.Certificate, error) {
 	certificate, err := enrollment.ParseCertificate(csr.Annotations[enrollment.AnnotationCertificate])
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case !enrollment.SamePublicKey(request.key, certificate.PublicKey):
+	case !enrollment.SamePublicKey(request.PublicKey, certificate.PublicKey):
 		return nil, refuse("certificate", "another key", "the key of the CSR")
-	case !isNodeSubject(certificate.Subject, request.node):
-		return nil, refuse("certificate", quoted(certificate.Subject), subjectText(request.node))
+	case !isNodeSubject(certificate.Subject, request.Node):
+		return nil, refuse("certificate", quoted(certificate.Subject), subjectText(request.Node))
 	case !slices.Contains(certificate.ExtKeyUsage, x509.ExtKeyUsageClientAuth):
 		return nil, refuse("certificate", "other extended key usages", "client auth")
 	case !now.After(certificate.NotAfter):

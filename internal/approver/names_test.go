@@ -3,11 +3,9 @@
 package approver
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
@@ -24,13 +22,6 @@ func TestSpecialNamesAreQuoted(t *testing.T) {
 		}
 		if shown := DisplayName(name); !strings.HasPrefix(shown, `"`) || strings.ContainsAny(shown, "\x1b\r") {
 			t.Errorf("%q is shown as %s", name, shown)
-		}
-		for _, err := range []error{
-			explainOwn(errors.New("broken"), "https://api", name), explainOwn(&Refusal{Rule: "key"}, "https://api", name),
-		} {
-			if report.RemedyOf(err) != "" || strings.ContainsAny(err.Error(), "\x1b\r") {
-				t.Errorf("%q: %v, remedy %q", name, err, report.RemedyOf(err))
-			}
 		}
 	}
 	csr := validServingCSR(certtest.NewKey(t)).csr(t)

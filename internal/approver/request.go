@@ -132,9 +132,9 @@ func DisplayName(name string) string {
 	return strconv.Quote(truncateTo(maxNodeNameLength, name))
 }
 
-// commandFor returns a command for a CSR, or "" if the CSR's name must not be pasted into a
+// CommandFor returns a command for a CSR, or "" if the CSR's name must not be pasted into a
 // shell.
-func commandFor(before, name, after string) string {
+func CommandFor(before, name, after string) string {
 	if !plainName.MatchString(name) {
 		return ""
 	}

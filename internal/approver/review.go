@@ -44,14 +44,14 @@ func NewReview(csr *kube.CSR, node string, enrolled EnrollmentFacts, facts Facts
 	if IsDecided(csr) {
 		return r
 	}
-	request := parseCSR(csr)
+	request := ParseCSR(csr)
 	add := func(check string, severity report.Severity, remedy report.Remedy, message string) {
 		r.Findings = append(r.Findings, report.Finding{
 			Check: check, Severity: severity, Message: truncateTo(maxReasonLength, message), Remedy: remedy,
 		})
 	}
-	expected := ExpectedNode{NodeName: node, PublicKey: request.key}
-	for _, address := range request.addresses { // a person decides on the addresses
+	expected := ExpectedNode{NodeName: node, PublicKey: request.PublicKey}
+	for _, address := range request.Addresses { // a person decides on the addresses
 		expected.Addresses = append(expected.Addresses, netip.PrefixFrom(address, address.BitLen()))
 	}
 	if err := expected.CheckOwn(csr); err != nil {

@@ -52,6 +52,14 @@ func bootstrapperGroups() []string {
 	}
 }
 
+// CheckOwn returns an error unless the CSR is the node's own client or serving CSR.
+func (n ExpectedNode) CheckOwn(csr *kube.CSR) error {
+	if IsServing(csr) {
+		return n.CheckServing(csr)
+	}
+	return n.CheckClient(csr)
+}
+
 // CheckClient returns an error unless the CSR is the node's own for its client certificate. The
 // requestor must be the bootstrapper, the key must be PublicKey, and the request must be exactly
 // as kubelet submits it.

@@ -52,14 +52,14 @@ const (
 
 // Summarize returns the summary of a CSR.
 func Summarize(csr *kube.CSR) CSRSummary {
-	request := parseCSR(csr)
+	request := ParseCSR(csr)
 	summary := CSRSummary{
 		Name: truncateTo(maxNodeNameLength, csr.Name), Signer: csr.Spec.SignerName,
 		Requestor: truncateTo(maxNodeNameLength, csr.Spec.Username),
-		State:     CSRPending, Created: csr.CreationTimestamp.UTC(), Key: request.fingerprint,
+		State:     CSRPending, Created: csr.CreationTimestamp.UTC(), Key: request.Fingerprint,
 	}
 	const maxAddresses = 64
-	for _, address := range request.addresses[:min(len(request.addresses), maxAddresses)] {
+	for _, address := range request.Addresses[:min(len(request.Addresses), maxAddresses)] {
 		summary.Addresses = append(summary.Addresses, address.String())
 	}
 	for _, condition := range csr.Status.Conditions {

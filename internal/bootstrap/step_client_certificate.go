@@ -48,6 +48,6 @@ func (j *Flow) ownApprover(addresses []netip.Addr) identity.Approver {
 		want := approver.ExpectedNode{
 			NodeName: j.Run.State.NodeName, PublicKey: request.PublicKey, Addresses: enrollment.SinglePrefixes(addresses),
 		}
-		return approver.ApproveOwn(ctx, j.Run.Inputs.Approver, want, request.Name)
+		return identity.ApproveOwn(ctx, j.Run.Inputs.Approver, want, request.Name)
 	}
 }

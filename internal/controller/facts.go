@@ -29,7 +29,7 @@ type gathered struct {
 	objects     map[string]*v1alpha1.NodeEnrollment // by the name of the node
 }
 
-// nodes returns the nodes on which a decision depends: the node of the CSR, and those whose enrollments it concerns.
+// nodes returns the nodes on which a decision depends: the node of the CSR, and those whose enrollments it content.
 func (g gathered) nodes(decision approver.Decision) sets.Set[string] {
 	nodes := sets.KeySet(g.objects)
 	if enrollment.CheckNodeName(decision.Node) == nil {
@@ -40,9 +40,9 @@ func (g gathered) nodes(decision approver.Decision) sets.Set[string] {
 
 // gather reads the enrollments that a CSR concerns, and the state of its node.
 func (r *csrReconciler) gather(ctx context.Context, csr *kube.CSR) (gathered, error) {
-	concerns := approver.ConcernsOf(csr)
+	content := approver.ParseCSR(csr)
 	found := gathered{objects: map[string]*v1alpha1.NodeEnrollment{}}
-	if err := r.addEnrollments(ctx, concerns, &found); err != nil || len(found.objects) == 0 {
+	if err := r.addEnrollments(ctx, content, &found); err != nil || len(found.objects) == 0 {
 		return found, err
 	}
 	found.facts = approver.Facts{Now: time.Now(), CAHashes: r.caHashes}
@@ -50,10 +50,10 @@ func (r *csrReconciler) gather(ctx context.Context, csr *kube.CSR) (gathered, er
 	if approver.IsServing(csr) {
 		addNodes = r.addNodesByAddress
 	}
-	if err := addNodes(ctx, concerns, &found); err != nil {
+	if err := addNodes(ctx, content, &found); err != nil {
 		return found, err
 	}
-	if concerns.NeedsClientCAs {
+	if content.HasCertificate {
 		found.facts.ClientCAs, found.facts.ClientCAsError = r.clientCAs.get(ctx)
 	}
 	objects := slices.Collect(maps.Values(found.objects))
@@ -66,17 +66,17 @@ func (r *csrReconciler) gather(ctx context.Context, csr *kube.CSR) (gathered, er
 }
 
 // addEnrollments adds the enrollments of the join token and of the nodes that a CSR names.
-func (r *csrReconciler) addEnrollments(ctx context.Context, concerns approver.Concerns, found *gathered) error {
-	for _, name := range concerns.EnrolledNodes() {
+func (r *csrReconciler) addEnrollments(ctx context.Context, content approver.Content, found *gathered) error {
+	for _, name := range content.EnrolledNodes() {
 		if err := r.addEnrollment(ctx, name, found); err != nil {
 			return err
 		}
 	}
-	if concerns.TokenID == "" {
+	if content.TokenID == "" {
 		return nil
 	}
 	var list v1alpha1.NodeEnrollmentList
-	if err := r.client.List(ctx, &list, client.MatchingFields{tokenIndex: concerns.TokenID}); err != nil {
+	if err := r.client.List(ctx, &list, client.MatchingFields{tokenIndex: content.TokenID}); err != nil {
 		return fmt.Errorf("listing the enrollments: %w", err)
 	}
 	if len(list.Items) == 1 { // of two with the same token, that of the node which the CSR names applies
@@ -101,27 +101,27 @@ func (r *csrReconciler) addEnrollment(ctx context.Context, node string, found *g
 
 // addNode adds the state of the CSR's node. It reads the API server: with a cache that is behind, a host could get the
 // certificate of a node that exists.
-func (r *csrReconciler) addNode(ctx context.Context, concerns approver.Concerns, found *gathered) error {
+func (r *csrReconciler) addNode(ctx context.Context, content approver.Content, found *gathered) error {
 	var node corev1.Node
 	found.facts.Node = &approver.NodeState{}
-	if enrollment.CheckNodeName(concerns.Node) != nil {
+	if enrollment.CheckNodeName(content.Node) != nil {
 		return nil //nolint:nilerr // no enrollment permits the name
 	}
-	err := r.live.Get(ctx, client.ObjectKey{Name: concerns.Node}, &node)
+	err := r.live.Get(ctx, client.ObjectKey{Name: content.Node}, &node)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("getting Node %s: %w", concerns.Node, err)
+		return fmt.Errorf("getting Node %s: %w", content.Node, err)
 	}
 	found.facts.Node = approver.StateOf(&node)
 	return nil
 }
 
 // addNodesByAddress adds the nodes that report the addresses of the CSR, and their enrollments.
-func (r *csrReconciler) addNodesByAddress(ctx context.Context, concerns approver.Concerns, found *gathered) error {
+func (r *csrReconciler) addNodesByAddress(ctx context.Context, content approver.Content, found *gathered) error {
 	found.facts.NodesByAddress = map[netip.Addr][]string{}
-	for _, address := range concerns.Addresses {
+	for _, address := range content.Addresses {
 		var list corev1.NodeList
 		if err := r.client.List(ctx, &list, client.MatchingFields{addressIndex: address.String()}); err != nil {
 			return fmt.Errorf("listing the Nodes with the address %s: %w", address, err)

@@ -22,7 +22,7 @@ func TestNodeOfClientCSRIsReadLive(t *testing.T) {
 		live:   fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(node).Build(),
 	}
 	var found gathered
-	if err := r.addNode(t.Context(), approver.Concerns{Node: "worker-1"}, &found); err != nil {
+	if err := r.addNode(t.Context(), approver.Content{Node: "worker-1"}, &found); err != nil {
 		t.Fatal(err)
 	}
 	if !found.facts.Node.Exists {
@@ -42,7 +42,7 @@ func TestTwoEnrollmentsOfOneToken(t *testing.T) {
 		r := &csrReconciler{client: fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(objects[:count]...).
 			WithIndex(&v1alpha1.NodeEnrollment{}, tokenIndex, tokenOf).Build()}
 		found := gathered{objects: map[string]*v1alpha1.NodeEnrollment{}}
-		if err := r.addEnrollments(t.Context(), approver.Concerns{TokenID: "same"}, &found); err != nil {
+		if err := r.addEnrollments(t.Context(), approver.Content{TokenID: "same"}, &found); err != nil {
 			t.Fatal(err)
 		}
 		if len(found.objects) != want {

@@ -10,5 +10,21 @@
 //   - the node's own credential gets its own Node and lease, and lists and watches
 //     serving CSRs.
 //
-// This package cannot approve CSRs; package approver does.
+// ApproveOwn approves the node's own two CSRs with a credential of an administrator. The right to approve a client CSR
+// equals the right to become any node. The minimal role:
+//
+//	apiVersion: rbac.authorization.k8s.io/v1
+//	kind: ClusterRole
+//	metadata: {name: hcp-node-agent-approve-own}
+//	rules:
+//	- apiGroups: [certificates.k8s.io]
+//	  resources: [certificatesigningrequests]
+//	  verbs: [get]
+//	- apiGroups: [certificates.k8s.io]
+//	  resources: [certificatesigningrequests/approval]
+//	  verbs: [update]
+//	- apiGroups: [certificates.k8s.io]
+//	  resources: [signers]
+//	  resourceNames: [kubernetes.io/kube-apiserver-client-kubelet, kubernetes.io/kubelet-serving]
+//	  verbs: [approve]
 package identity

@@ -42,8 +42,8 @@ func NodeOf(ctx context.Context, c *cluster.Cluster, name string) (string, error
 
 // nodeOf returns the node for which a CSR counts: that which has submitted it, or that in its subject.
 func nodeOf(csr *kube.CSR) string {
-	concerns := approver.ConcernsOf(csr)
-	return cmp.Or(concerns.Requestor, concerns.Node)
+	content := approver.ParseCSR(csr)
+	return cmp.Or(content.Requestor, content.Node)
 }
 
 // Review returns the newest pending CSRs of a node with the reasons for and against their approval, sorted by time. It

@@ -40,11 +40,11 @@ func gather(ctx context.Context, c *cluster.Cluster, node string, csrs []*kube.C
 	}
 	nodes := sets.New(node)
 	for _, csr := range csrs {
-		concerns := approver.ConcernsOf(csr)
-		for _, address := range concerns.Addresses {
+		content := approver.ParseCSR(csr)
+		for _, address := range content.Addresses {
 			nodes.Insert(facts.NodesByAddress[address]...)
 		}
-		if concerns.NeedsClientCAs && facts.ClientCAs == nil && facts.ClientCAsError == nil {
+		if content.HasCertificate && facts.ClientCAs == nil && facts.ClientCAsError == nil {
 			facts.ClientCAs, facts.ClientCAsError = clientCAs(ctx, c)
 		}
 	}

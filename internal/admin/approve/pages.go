@@ -69,8 +69,8 @@ func Summaries(ctx context.Context, c client.Reader, node, tokenID string) ([]ap
 	var all []approver.CSRSummary
 	err := eachKubeletPage(ctx, c, func(page []kube.CSR) {
 		for n := range page {
-			concerns := approver.ConcernsOf(&page[n])
-			if concerns.Node == node || concerns.Requestor == node || tokenID != "" && concerns.TokenID == tokenID {
+			content := approver.ParseCSR(&page[n])
+			if content.Node == node || content.Requestor == node || tokenID != "" && content.TokenID == tokenID {
 				all = append(all, approver.Summarize(&page[n]))
 			}
 		}
@@ -90,7 +90,7 @@ func PendingNames(ctx context.Context, c client.Reader) ([]string, error) {
 			csr := &page[n]
 			if !approver.IsDecided(csr) && approver.DisplayName(csr.Name) == csr.Name {
 				names.Insert(csr.Name)
-				names.Insert(approver.ConcernsOf(csr).EnrolledNodes()...)
+				names.Insert(approver.ParseCSR(csr).EnrolledNodes()...)
 			}
 		}
 	})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package approver
+package identity
 
 import (
 	"context"
@@ -9,24 +9,20 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// ApprovedReason is the reason of the Approved condition that the agent sets. It distinguishes
-// the agent's approvals from manual ones.
-const ApprovedReason = "HCPNodeAgentApprove"
-
 // ApproveOwn approves the CSR called name with a kubeconfig of the hosted cluster. It fails if
-// the CSR is not the node's own client or serving CSR by the rules of ExpectedNode. The
+// the CSR is not the node's own client or serving CSR by the rules of approver.ExpectedNode. The
 // kubeconfig is not stored. ApproveOwn succeeds if the CSR is already approved.
-func ApproveOwn(ctx context.Context, kubeconfig []byte, own ExpectedNode, name string) error {
+func ApproveOwn(ctx context.Context, kubeconfig []byte, own approver.ExpectedNode, name string) error {
 	config, err := kube.ParseKubeconfig(kubeconfig)
 	if err != nil {
 		return err
@@ -50,63 +46,40 @@ func isRetryable(err error) bool {
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsTimeout(err)
 }
 
-func approveOwn(ctx context.Context, client *kube.Client, own ExpectedNode, name string) error {
+func approveOwn(ctx context.Context, client *kube.Client, own approver.ExpectedNode, name string) error {
 	csr, err := client.CSRs().Get(ctx, name)
 	if err != nil {
 		return err
 	}
 	if err := own.CheckOwn(csr); err != nil {
-		return fmt.Errorf("CSR %s must not be approved: %w", DisplayName(name), err)
+		return fmt.Errorf("CSR %s must not be approved: %w", approver.DisplayName(name), err)
 	}
 	for _, condition := range csr.Status.Conditions {
 		switch condition.Type {
 		case certificatesv1.CertificateApproved:
 			return nil
 		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
-			return fmt.Errorf("CSR %s is already %s (%s)", DisplayName(name), condition.Type, condition.Reason)
+			return fmt.Errorf("CSR %s is already %s (%s)", approver.DisplayName(name), condition.Type, condition.Reason)
 		}
 	}
-	return updateApproval(ctx, client, csr, "hcp-node-agent join --approve-with on "+own.NodeName+" approved its "+
-		"own CSR")
-}
-
-// updateApproval approves a CSR in the version that was checked: the update contains the resource
-// version, so it fails with a conflict if the CSR has changed since.
-func updateApproval(ctx context.Context, client *kube.Client, csr *kube.CSR, message string) error {
-	_, err := client.CSRs().Update(ctx, WithApproval(csr, message), "approval")
+	message := "hcp-node-agent join --approve-with on " + own.NodeName + " approved its own CSR"
+	_, err = client.CSRs().Update(ctx, approver.WithApproval(csr, message), "approval") // a conflict if it has changed
 	return err
-}
-
-// WithApproval returns a copy of a CSR with the condition that approves it.
-func WithApproval(csr *kube.CSR, message string) *kube.CSR {
-	csr = csr.DeepCopy()
-	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
-		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: ApprovedReason, Message: message,
-	})
-	return csr
-}
-
-// CheckOwn returns an error unless the CSR is the node's own client or serving CSR.
-func (n ExpectedNode) CheckOwn(csr *kube.CSR) error {
-	if IsServing(csr) {
-		return n.CheckServing(csr)
-	}
-	return n.CheckClient(csr)
 }
 
 // explainOwn returns err with a message and a remedy for the administrator who gave the kubeconfig.
 func explainOwn(err error, server, name string) error {
-	byHand := report.Remedy(commandFor("oc adm certificate approve ", name, ""))
-	var refusal *Refusal
+	byHand := report.Remedy(approver.CommandFor("oc adm certificate approve ", name, ""))
+	var refusal *approver.Refusal
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &refusal):
-		return report.Fail(report.ApprovalMissing, report.Remedy(commandFor("oc get csr ", name, " -o yaml")), "%w", err)
+		return report.Fail(report.ApprovalMissing, report.Remedy(approver.CommandFor("oc get csr ", name, " -o yaml")), "%w", err)
 	case apierrors.IsNotFound(err):
 		return report.Fail(report.Usage, "# use the kubeconfig of the hosted cluster, not that of the management "+
 			"cluster",
-			"%s has no CSR %s: the approver's kubeconfig is for another cluster", server, DisplayName(name))
+			"%s has no CSR %s: the approver's kubeconfig is for another cluster", server, approver.DisplayName(name))
 	case apierrors.IsUnauthorized(err):
 		return report.Fail(report.CredentialRefused, byHand, "%s rejects the approver's credential: %w", server, err)
 	case apierrors.IsForbidden(err):
@@ -114,5 +87,5 @@ func explainOwn(err error, server, name string) error {
 			"the approver's credential lacks a permission (required: get certificatesigningrequests, update "+
 				"certificatesigningrequests/approval, approve for both signers): %w", err)
 	}
-	return report.Fail(report.Failed, byHand, "approving CSR %s: %w", DisplayName(name), err)
+	return report.Fail(report.Failed, byHand, "approving CSR %s: %w", approver.DisplayName(name), err)
 }

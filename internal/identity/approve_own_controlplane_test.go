@@ -2,13 +2,12 @@
 
 //go:build controlplane
 
-package approver
+package identity
 
 import (
 	"crypto/ecdsa"
 	"crypto/x509/pkix"
 	"net"
-	"os"
 	"strings"
 	"testing"
 
@@ -17,14 +16,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
-
-func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
 
 func submit(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey, signer string,
 	usage certificatesv1.KeyUsage, subject pkix.Name, names []string, ips ...net.IP,
@@ -52,12 +51,12 @@ func submitClient(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey,
 		subject, nil)
 }
 
-const approvedByAgent = "Approved " + ApprovedReason
+const approvedByAgent = "Approved " + approver.ApprovedReason
 
 func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
 	kubeconfig := csrtest.Kubeconfig(t, kubetest.Plane.ApproverKubeconfig)
 	key, other := certtest.NewKey(t), certtest.NewKey(t)
-	want := ExpectedNode{NodeName: "own", PublicKey: &key.PublicKey, Addresses: nodeAddresses()}
+	want := approver.ExpectedNode{NodeName: "own", PublicKey: &key.PublicKey, Addresses: enrollment.SinglePrefixes(parseAddresses("192.0.2.7", "2001:db8::7"))}
 	own := submitClient(t, csrtest.Bootstrapper(t), key, nodeSubject("own"))
 	if err := ApproveOwn(t.Context(), kubeconfig, want, own); err != nil {
 		t.Fatalf("ApproveOwn() = %v", err)
@@ -75,7 +74,7 @@ func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
 	}
 	for name, csr := range hostile {
 		err := ApproveOwn(t.Context(), kubeconfig, want, csr)
-		if report.CodeOf(err) != report.ApprovalMissing || strings.Contains(csrtest.Conditions(t, csr), ApprovedReason) {
+		if report.CodeOf(err) != report.ApprovalMissing || strings.Contains(csrtest.Conditions(t, csr), approver.ApprovedReason) {
 			t.Errorf("%s: ApproveOwn() = %v; the CSR is %q", name, err, csrtest.Conditions(t, csr))
 		}
 	}
@@ -84,7 +83,7 @@ func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
 func TestControlPlaneApprovesOwnServing(t *testing.T) {
 	kubeconfig := csrtest.Kubeconfig(t, kubetest.Plane.ApproverKubeconfig)
 	node := csrtest.NodeClient(t, "own")
-	want := ExpectedNode{NodeName: "own", Addresses: nodeAddresses()}
+	want := approver.ExpectedNode{NodeName: "own", Addresses: enrollment.SinglePrefixes(parseAddresses("192.0.2.7", "2001:db8::7"))}
 	serving := func(ips ...net.IP) string {
 		return submit(
 			t,
@@ -109,7 +108,7 @@ func TestControlPlaneApprovesOwnServing(t *testing.T) {
 
 func TestControlPlaneApproverErrors(t *testing.T) {
 	key := certtest.NewKey(t)
-	want := ExpectedNode{NodeName: "errors", PublicKey: &key.PublicKey}
+	want := approver.ExpectedNode{NodeName: "errors", PublicKey: &key.PublicKey}
 	own := submitClient(t, csrtest.Bootstrapper(t), key, nodeSubject("errors"))
 
 	err := ApproveOwn(t.Context(), csrtest.Kubeconfig(t, kubetest.Plane.BootstrapKubeconfig), want, own)
