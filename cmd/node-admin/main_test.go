@@ -56,8 +56,6 @@ func TestInvalidCommandLines(t *testing.T) {
 			"hcp-node-admin approve --help\n",
 		"user-data": "hcp-node-admin user-data: the name of one NodePool is required\n" +
 			"see: hcp-node-admin user-data --help\n",
-		"controller install a": "hcp-node-admin controller install: --image is required: no image has been published; " +
-			"make image builds one\nsee: hcp-node-admin controller install --help\n",
 		"upgrade": "hcp-node-admin upgrade: the name of one NodePool is required\nsee: hcp-node-admin upgrade --help\n",
 		"upgrade a --pause --resume": "hcp-node-admin upgrade: if any flags in the group [pause resume stop] are set none " +
 			"of the others can be; [pause resume] were all set\nsee: hcp-node-admin upgrade --help\n",
