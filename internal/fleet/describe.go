@@ -60,8 +60,31 @@ func (c Client) Describe(ctx context.Context, name string) (*Description, error)
 	if err := d.permit(err, "events"); err != nil {
 		return nil, err
 	}
+	if d.isUpgrading() && isEnrolled {
+		d.slot = c.slotOf(ctx, object.Spec.NodePool, name)
+	}
 	d.Next = d.next(time.Now())
+	if problem := c.ControllerProblem(ctx, time.Now()); problem != "" {
+		d.Next = append([]report.Problem{{Message: problem, Remedy: controllerRemedy}}, d.Next...)
+	}
 	return d, nil
+}
+
+// controllerRemedy is the remedy if no controller runs, usually in another cluster than that of describe.
+const controllerRemedy = "# the Deployment hcp-node-admin-controller and its log have the cause, in the management cluster"
+
+// slotOf returns since when a node may be upgraded, nil if that is unknown.
+func (c Client) slotOf(ctx context.Context, nodePool, node string) *time.Time {
+	object := &v1alpha1.NodeRollout{}
+	if exists, err := c.Find(ctx, client.ObjectKey{Name: nodePool}, object); err != nil || !exists {
+		return nil
+	}
+	for _, slot := range object.Status.Slots {
+		if slot.Node == node {
+			return &slot.Given.Time
+		}
+	}
+	return nil
 }
 
 // permit returns err unless it is a missing permission for a resource, which it records.

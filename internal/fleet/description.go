@@ -23,6 +23,8 @@ type Description struct {
 	Events     []Event                  `json:"events" doc:"newest Events of the NodeEnrollment and of the Node, sorted by time"`
 	Next       []report.Problem         `json:"next" doc:"what the node waits for, and the next commands"`
 	Unreadable []string                 `json:"unreadable,omitempty" doc:"kinds of objects that the credential must not read"`
+
+	slot *time.Time // since when the node may be upgraded, nil if that is unknown
 }
 
 // Phases returns all phases of a NodeEnrollment.
