@@ -25,7 +25,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// installFlags are the flags that controller install and controller uninstall have.
+// installFlags are the flags that controller install, controller uninstall and controller status have.
 type installFlags struct {
 	management                            managementFlags
 	hostedKubeconfig, controllerNamespace string
@@ -39,6 +39,9 @@ func (o *installFlags) add(flags *pflag.FlagSet) {
 		"administrator's kubeconfig `FILE` of the hosted cluster (default the Secret that the HostedCluster names)")
 	flags.StringVar(&o.controllerNamespace, "controller-namespace", v1alpha1.Namespace,
 		"`NAMESPACE` of the controller on the management cluster; the controllers of several hosted clusters need one each")
+}
+
+func (o *installFlags) addDryRun(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would change, by a dry run of the API servers")
 }
 
@@ -114,6 +117,7 @@ nodepools there, and get secrets of the hosted control plane.`,
 	}
 	flags := c.Flags()
 	o.add(flags)
+	o.addDryRun(flags)
 	o.in = cli.EnumFlag(c, "in", "", "`CLUSTER` in which the controller runs: management or hosted",
 		cluster.Place("").Enum()...)
 	flags.StringVar(&o.image, "image", "",
@@ -276,7 +280,7 @@ func (o *installFlags) connect(ctx context.Context, p *cli.Printer, hostedCluste
 		},
 		Management: management,
 		DryRun:     o.dryRun,
-		Log:        report.Log{Sink: p.Sink},
+		Log:        report.Log{Sink: p.Sink, Step: "controller"},
 	}
 	found, err := nodepool.GetHostedCluster(ctx, management, namespace, hostedCluster)
 	if err != nil {

@@ -24,6 +24,7 @@ func newDescribeCommand(p *cli.Printer) *cobra.Command {
 	var cluster clusterFlags
 	c := &cobra.Command{
 		Use:         "describe NODE",
+		SuggestFor:  []string{"show", "get", "status"},
 		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.Interrupted),
 		Short:       "Print the state, CSRs and Events of a node",
 		Long: `Describe prints the diagnosis of a node, its NodeEnrollment, its Node, what its

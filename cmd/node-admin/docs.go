@@ -59,6 +59,7 @@ func documentKinds() []cli.DocumentKind {
 		cli.NewDocumentKind(programName, "UserDataResult", "user-data", userDataDocument{}),
 		cli.NewDocumentKind(programName, "EnrollResult", "enroll", enrollDocument{}),
 		cli.NewDocumentKind(programName, "ControllerInstallResult", "controller install", controllerDocument{}),
+		cli.NewDocumentKind(programName, "ControllerStatus", "controller status", controllerStatusDocument{}),
 		cli.NewDocumentKind(programName, "ControllerUninstallResult", "controller uninstall", controllerDocument{}),
 		cli.NewDocumentKind(programName, "JoinTokenSummary", "token show", tokenDocument{}),
 		cli.NewDocumentKind(programName, "NodeDescription", "describe", descriptionDocument{}),

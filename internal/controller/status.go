@@ -32,7 +32,7 @@ import (
 )
 
 // EventSource is the source of the Events.
-const EventSource = "hcp-node-admin"
+const EventSource = v1alpha1.EventSource
 
 // statusReconciler writes the state of each node to the status of its NodeEnrollment.
 type statusReconciler struct {

@@ -52,6 +52,7 @@ type Event struct {
 	Time    time.Time `json:"time" doc:"time of the last occurrence"`
 	Type    string    `json:"type" doc:"type of the Event: Normal or Warning"`
 	Object  string    `json:"object" doc:"kind of the object: NodeEnrollment or Node"`
+	Name    string    `json:"name" doc:"name of the object"`
 	Reason  string    `json:"reason" doc:"reason in one word"`
 	Message string    `json:"message" doc:"message of the Event"`
 	Count   int       `json:"count" doc:"number of occurrences"`
