@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"maps"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -75,7 +76,8 @@ func (m *nodeMonitor) metrics(active []Change, now time.Time) []report.Metric {
 		metric("hcp_node_agent_build_info", "Constant 1. The labels contain the versions of the agent and of Go.",
 			sample(1, "version", m.Version, "goversion", runtime.Version())),
 		metric("hcp_node_agent_node_info", "Constant 1. The labels contain the names of the Node and of its NodePool.",
-			sample(1, "node", m.state.NodeName, "nodepool", m.state.NodePool)),
+			// The name of the NodePool without its namespace, as in the metrics of the controller.
+			sample(1, "node", m.state.NodeName, "nodepool", path.Base(m.state.NodePool))),
 		metric("hcp_node_agent_last_check_timestamp_seconds", "Unix time of the last check of the node.",
 			sample(now.Unix())),
 		metric("hcp_node_agent_findings", "Number of active findings.", m.findingCounts(active)...),

@@ -156,7 +156,7 @@ func TestServiceMetrics(t *testing.T) {
 	const started = "hcp_node_agent_finding_start_timestamp_seconds"
 	want := []string{
 		`hcp_node_agent_build_info{version="1.2",goversion="` + runtime.Version() + `"} 1`,
-		`hcp_node_agent_node_info{node="worker-0",nodepool="clusters/demo"} 1`,
+		`hcp_node_agent_node_info{node="worker-0",nodepool="demo"} 1`,
 		`hcp_node_agent_last_check_timestamp_seconds 1795290600`,
 		`hcp_node_agent_findings{check="node",severity="problem"} 1`,
 		`hcp_node_agent_findings{check="node",severity="warning"} 2`,
