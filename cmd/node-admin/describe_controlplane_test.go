@@ -53,7 +53,8 @@ func (h *hostedCluster) testDescribe(t *testing.T) {
 	got := h.exec(t, "describe", "described")
 	at := 0
 	for _, want := range []string{
-		"described: the agent reports: [2J]0;title  ok 31m", "Name:               described\nPhase:              Failed\n", "Reason:             kubelet stopped\n",
+		"described: the agent reports: [2J]0;title  ok 31m",
+		"Name:               described\nPhase:              Failed\n", "Reason:             kubelet stopped\n",
 		"\nEnrollment:\n", "  Token expires:    ", "  Addresses:        192.0.2.7\n", "  Used key:         SHA256:00\n",
 		"  Ready:            False since 10d: NodeNotReady: [2J]0;title  ok 31m\n",
 		"\nNode:\n", "  Addresses:        Hostname=described, InternalIP=192.0.2.7\n", "  Cordoned:         yes\n",

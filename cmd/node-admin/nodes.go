@@ -99,7 +99,7 @@ func nodesPermissions() []permission {
 	}
 }
 
-// leasePermission is the right to find out whether a controller runs.
+// leasePermission returns the right with which it is checked whether a controller runs.
 func leasePermission() permission {
 	return permission{
 		verbs: "get", resource: "leases.coordination.k8s.io", namespace: v1alpha1.Namespace, purpose: "optional",

@@ -84,7 +84,8 @@ func (w *Window) IsOpen(now time.Time) bool {
 	return !begin.IsZero() && !begin.After(now)
 }
 
-// NextChange returns when the window opens or closes next, in the zone of now, the zero time for a nil window.
+// NextChange returns when the window opens or closes next, in the time zone of its argument. It returns the
+// zero time for a nil window.
 func (w *Window) NextChange(now time.Time) time.Time {
 	if w == nil {
 		return time.Time{}
