@@ -34,6 +34,7 @@ type reviewDocument struct {
 func newApproveCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:         "approve NODE|CSR",
+		SuggestFor:  []string{"sign"},
 		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.ApprovalMissing, report.Interrupted),
 		Short:       "Review and approve the CSRs of one node",
 		Long: `Approve runs where the hosted cluster is administered, not on a node: the right

@@ -86,6 +86,7 @@ func (o controllerOptions) run(ctx context.Context, p *cli.Printer) error {
 	m, err := controller.New(controller.Options{
 		Config: config, ClusterCA: hashes, Namespace: o.namespace, Logger: logger,
 		ProbeAddress: o.probeAddress, MetricsAddress: o.metricsAddress,
+		Version: version,
 	})
 	if err != nil {
 		return err

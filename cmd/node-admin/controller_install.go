@@ -25,7 +25,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// installFlags are the flags that controller install and controller uninstall have.
+// installFlags are the flags that controller install, controller uninstall and controller status have.
 type installFlags struct {
 	management                            managementFlags
 	hostedKubeconfig, controllerNamespace string
@@ -39,6 +39,9 @@ func (o *installFlags) add(flags *pflag.FlagSet) {
 		"administrator's kubeconfig `FILE` of the hosted cluster (default the Secret that the HostedCluster names)")
 	flags.StringVar(&o.controllerNamespace, "controller-namespace", v1alpha1.Namespace,
 		"`NAMESPACE` of the controller on the management cluster; the controllers of several hosted clusters need one each")
+}
+
+func (o *installFlags) addDryRun(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would change, by a dry run of the API servers")
 }
 
@@ -58,6 +61,7 @@ type controllerInstallOptions struct {
 	replicas         int
 	publish, wait    bool
 	timeout          time.Duration
+	isSet            func(name string) bool
 }
 
 type controllerDocument struct {
@@ -90,9 +94,9 @@ the hosted control plane. They contain the keys of the hosted cluster.
 With --in hosted, the controller runs in the hosted cluster. Its pods need a
 node there, so they cannot approve the first node of the cluster.
 
-The objects are those of the directory deploy. A repetition of the command
-changes only what differs. --output yaml prints the manifests and connects to no
-cluster.
+The objects are those of the directory deploy. A repetition of the command keeps
+the settings of the installed controller, such as --publish, unless a flag
+changes them. --output yaml prints the manifests and connects to no cluster.
 
 Required permissions: those of an administrator of the hosted cluster, get
 hostedclusters and secrets in the namespace of the HostedCluster, and those of
@@ -102,8 +106,7 @@ in the namespaces of the HostedCluster and of the hosted control plane, list
 nodepools there, and get secrets of the hosted control plane.`,
 		Example: "  hcp-node-admin controller install hosted -n clusters \\\n" +
 			"      --image registry.example.com/hcp-node-admin:0.1.0\n" +
-			"  hcp-node-admin controller install hosted -n clusters --dry-run \\\n" +
-			"      --image registry.example.com/hcp-node-admin:0.1.0\n" +
+			"  hcp-node-admin controller install hosted -n clusters --publish --dry-run\n" +
 			"  hcp-node-admin controller install --in hosted --output yaml",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 0 && *o.format != "yaml" {
@@ -114,14 +117,15 @@ nodepools there, and get secrets of the hosted control plane.`,
 	}
 	flags := c.Flags()
 	o.add(flags)
+	o.addDryRun(flags)
 	o.in = cli.EnumFlag(c, "in", "", "`CLUSTER` in which the controller runs: management or hosted",
 		cluster.Place("").Enum()...)
 	flags.StringVar(&o.image, "image", "",
-		"`IMAGE` of hcp-node-admin in a registry of the site, as NAME@DIGEST: a tag can be replaced; with --output yaml, "+
-			"the default is that of the manifests")
+		"`IMAGE` of hcp-node-admin in a registry of the site, as NAME@DIGEST: a tag can be replaced; required unless the "+
+			"controller is installed; with --output yaml, the default is that of the manifests")
 	flags.IntVar(&o.replicas, "replicas", 2, "number of replicas, one of which works")
 	flags.BoolVar(&o.publish, "publish", false,
-		"publish the user data of the NodePools in the hosted cluster; requires --in management")
+		"publish the user data of the NodePools in the hosted cluster; requires --in management; =false removes it")
 	flags.BoolVar(&o.wait, "wait", true,
 		"wait until the controller is available, with --publish until it has published the user data")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "timeout of each wait, as a `DURATION`")
@@ -130,6 +134,7 @@ nodepools there, and get secrets of the hosted control plane.`,
 	cli.CompleteFlag(c, "cluster", cli.CompleteValue(cluster.Place("").Enum()))
 	o.format = p.BindOutput(c, "output `FORMAT`: text, json, or yaml for the manifests", "text", "json", "yaml")
 	c.ValidArgsFunction = o.management.complete(nodepool.HostedClusters)
+	o.isSet = flags.Changed
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *o.format == "yaml" {
 			return o.printManifests(p.Out, strings.Join(args, "")) // at most one
@@ -156,13 +161,7 @@ func (o *controllerInstallOptions) check() error {
 			return usageError("--image: %w", err)
 		}
 	}
-	if err := o.installFlags.check(); err != nil {
-		return err
-	}
-	if o.image == "" && *o.format != "yaml" {
-		return usageError("--image is required: no image has been published; make image builds one")
-	}
-	return nil
+	return o.installFlags.check()
 }
 
 func (o *controllerInstallOptions) settings(hostedCluster string) install.Settings {
@@ -201,6 +200,13 @@ func (o *controllerInstallOptions) run(ctx context.Context, p *cli.Printer, host
 		return err
 	}
 	installer, err := o.connect(ctx, p, hostedCluster)
+	if err != nil {
+		return err
+	}
+	installed, err := installer.Installed(ctx)
+	if err == nil {
+		err = o.keep(installed)
+	}
 	if err != nil {
 		return err
 	}
@@ -257,7 +263,7 @@ func (o *installFlags) connect(ctx context.Context, p *cli.Printer, hostedCluste
 		},
 		Management: management,
 		DryRun:     o.dryRun,
-		Log:        report.Log{Sink: p.Sink},
+		Log:        report.Log{Sink: p.Sink, Step: "controller"},
 	}
 	found, err := nodepool.GetHostedCluster(ctx, management, namespace, hostedCluster)
 	if err != nil {

@@ -79,10 +79,12 @@ func (c *bothClusters) checkPublish(t *testing.T) {
 		}
 	})
 
-	// Without --publish, the permissions are removed, and the Deployment has no token of the management cluster.
-	got = c.controller(t, "install")
+	// An installation that does not name it keeps it.
+	checkResults(t, c.controller(t, "install", "-o", "json"), "unchanged", installObjects+publishObjects)
+	// With --publish=false, the permissions are removed, and the Deployment has no token of the management cluster.
+	got = c.controller(t, "install", "--publish=false")
 	if got.Code != report.Success || strings.Count(got.Out, "\n  deleted ") != publishObjects {
-		t.Errorf("without --publish: %+v", got)
+		t.Errorf("with --publish=false: %+v", got)
 	}
 	if pod := c.run(t, "", "-n", "hcp-node-admin", "get", "deployment", "hcp-node-admin-controller", "-o",
 		"jsonpath={.spec.template.spec.serviceAccountName} {.spec.template.spec.automountServiceAccountToken}"); pod !=

@@ -46,6 +46,7 @@ management cluster.`,
 	}
 	flags := c.Flags()
 	o.add(flags)
+	o.addDryRun(flags)
 	flags.BoolVar(&o.withCRD, "crd", false,
 		"also delete the custom resource definitions and the namespace of the hosted cluster; refused while "+
 			"NodeEnrollments exist")

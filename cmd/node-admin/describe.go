@@ -24,11 +24,12 @@ func newDescribeCommand(p *cli.Printer) *cobra.Command {
 	var cluster clusterFlags
 	c := &cobra.Command{
 		Use:         "describe NODE",
+		SuggestFor:  []string{"show", "get", "status"},
 		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.Interrupted),
 		Short:       "Print the state, CSRs and Events of a node",
-		Long: `Describe prints the NodeEnrollment of a node, its Node, what its agent reports,
-its CSRs and its Events, and then what the node waits for, with the next
-commands.
+		Long: `Describe prints the diagnosis of a node, its NodeEnrollment, its Node, what its
+agent reports, its CSRs and its Events, and then what the node waits for, with
+the next commands.
 
 A node writes the annotations and the status of its Node itself, and any user of
 a bootstrap kubeconfig can submit CSRs with its name: these texts prove nothing.
@@ -59,6 +60,8 @@ func describeNodePermissions() []permission {
 		{verbs: "get", resource: "nodes", purpose: "optional"},
 		{verbs: "list", resource: "certificatesigningrequests.certificates.k8s.io", purpose: "optional"},
 		{verbs: "list", resource: "events", namespace: "default", purpose: "optional"},
+		{verbs: "get", resource: "noderollouts.hcp-node-agent.io", purpose: "optional"},
+		leasePermission(),
 	}
 }
 

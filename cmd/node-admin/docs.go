@@ -70,6 +70,7 @@ func documentKinds() []cli.DocumentKind {
 		cli.NewDocumentKind(programName, "SiteResult", "site apply", siteDocument{}),
 		cli.NewDocumentKind(programName, "EnrollResult", "enroll", enrollDocument{}),
 		cli.NewDocumentKind(programName, "ControllerInstallResult", "controller install", controllerDocument{}),
+		cli.NewDocumentKind(programName, "ControllerStatus", "controller status", controllerStatusDocument{}),
 		cli.NewDocumentKind(programName, "ControllerUninstallResult", "controller uninstall", controllerDocument{}),
 		cli.NewDocumentKind(programName, "JoinTokenSummary", "token show", tokenDocument{}),
 		cli.NewDocumentKind(programName, "NodeDescription", "describe", descriptionDocument{}),

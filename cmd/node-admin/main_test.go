@@ -56,11 +56,15 @@ func TestInvalidCommandLines(t *testing.T) {
 			"hcp-node-admin approve --help\n",
 		"user-data": "hcp-node-admin user-data: the name of one NodePool is required\n" +
 			"see: hcp-node-admin user-data --help\n",
-		"controller install a": "hcp-node-admin controller install: --image is required: no image has been published; " +
-			"make image builds one\nsee: hcp-node-admin controller install --help\n",
 		"upgrade": "hcp-node-admin upgrade: the name of one NodePool is required\nsee: hcp-node-admin upgrade --help\n",
-		"upgrade a --pause --resume": "hcp-node-admin upgrade: if any flags in the group [pause resume stop] are set none " +
-			"of the others can be; [pause resume] were all set\nsee: hcp-node-admin upgrade --help\n",
+		"upgrade a --pause --resume": "hcp-node-admin upgrade: --pause and --resume exclude each other\n" +
+			"see: hcp-node-admin upgrade --help\n",
+		"upgrade a --start --stop": "hcp-node-admin upgrade: --start and --stop exclude each other\n" +
+			"see: hcp-node-admin upgrade --help\n",
+		"upgrade a --max-unavailable 0": "hcp-node-admin upgrade: --max-unavailable 0: must be a positive number or 1% to " +
+			"100%\nsee: hcp-node-admin upgrade --help\n",
+		"upgrade a --window X": "hcp-node-admin upgrade: --window requires --window-duration, for example 4h\n" +
+			"see: hcp-node-admin upgrade --help\n",
 		"user-data a b": "hcp-node-admin user-data: the name of one NodePool is required\n" +
 			"see: hcp-node-admin user-data --help\n",
 		"site apply": "hcp-node-admin site apply: -f FILE is required, and no argument\n" +

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/fleet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -35,6 +36,7 @@ func newNodesCommand(p *cli.Printer) *cobra.Command {
 	var o nodesOptions
 	c := &cobra.Command{
 		Use:         "nodes [NODE...]",
+		SuggestFor:  []string{"list", "get", "status", "ls"},
 		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.Interrupted),
 		Short:       "List the enrolled nodes and their state",
 		Long: `Nodes lists the NodeEnrollments of the hosted cluster, with the columns that
@@ -58,8 +60,9 @@ With --watch, changed nodes are printed until the command is stopped. With
 --wait, it waits until all selected nodes are in the phase; after --timeout, it
 fails with exit code 1.
 
-After the table it prints, on standard error, the number of nodes in each phase
-and, if list nodes is permitted, the Nodes that have no NodeEnrollment.` + describePermissions(nodesPermissions()),
+After the table it prints, on standard error, whether no controller runs, the
+number of nodes in each phase and, if list nodes is permitted, the Nodes that
+have no NodeEnrollment.` + describePermissions(nodesPermissions()),
 		Example: "  hcp-node-admin nodes --output wide\n" +
 			"  hcp-node-admin nodes --phase Failed,Lost\n" +
 			"  hcp-node-admin nodes --nodepool workers --wait Ready --timeout 30m",
@@ -92,6 +95,14 @@ func nodesPermissions() []permission {
 	return []permission{
 		{verbs: "list", resource: enrollmentResource},
 		{verbs: "list", resource: "nodes", purpose: "optional"},
+		leasePermission(),
+	}
+}
+
+// leasePermission returns the right with which it is checked whether a controller runs.
+func leasePermission() permission {
+	return permission{
+		verbs: "get", resource: "leases.coordination.k8s.io", namespace: v1alpha1.Namespace, purpose: "optional",
 	}
 }
 
@@ -175,6 +186,9 @@ func (o *nodesOptions) printNotes(ctx context.Context, p *cli.Printer, client fl
 	page, isPage := p.Err.(*report.Page)
 	if !isPage {
 		return
+	}
+	if problem := client.ControllerProblem(ctx, time.Now()); problem != "" {
+		page.Item("", problem)
 	}
 	if len(nodes.Objects) == 0 {
 		page.Printf("no NodeEnrollment was found\n")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
@@ -128,9 +129,11 @@ func TestControlPlaneNodes(t *testing.T) {
 	h := startHostedCluster(t)
 	h.installAPI(t)
 	got := h.exec(t, "nodes")
-	if got.Code != report.Success || got.Out != "" || got.Err != "no NodeEnrollment was found\n" {
+	if got.Code != report.Success || got.Out != "" || !strings.HasPrefix(got.Err, "no controller runs: its Lease ") ||
+		!strings.HasSuffix(got.Err, "\nno NodeEnrollment was found\n") {
 		t.Errorf("no NodeEnrollments: %+v", got)
 	}
+	h.holdLease(t)
 	expires := at(87 * 24 * time.Hour)
 	h.enroll(t, "worker-2", func(object *v1alpha1.NodeEnrollment) {
 		object.Labels = map[string]string{"site": "a"}
@@ -270,4 +273,18 @@ func (h *hostedCluster) checkWatch(t *testing.T) {
 		t.Errorf("printed:\n%s", out.text())
 	}
 	h.patchStatus(t, "worker-1", v1alpha1.NodeEnrollmentStatus{Phase: v1alpha1.PhasePending})
+}
+
+// holdLease makes the Lease that of a controller that works.
+func (h *hostedCluster) holdLease(t *testing.T) {
+	t.Helper()
+	h.createNamespace(t)
+	holder, renewed := "replica", metav1.NewMicroTime(time.Now().Add(24*time.Hour)) // longer than the test
+	_, err := h.admin.CoordinationV1().Leases(v1alpha1.Namespace).Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.ControllerName},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

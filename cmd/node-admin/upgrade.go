@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,10 +40,12 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 	var o upgradeOptions
 	c := &cobra.Command{
 		Use:         "upgrade NODEPOOL",
+		SuggestFor:  []string{"rollout", "update"},
 		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.Interrupted),
 		Short:       "Show, start and control the upgrade of the nodes of a NodePool",
-		Long: `Upgrade prints the state of the NodeRollout of a NodePool in the hosted cluster,
-and changes nothing without a flag that names a change.
+		Long: `Upgrade prints the state of the upgrade of a NodePool: releases, counts, pace,
+window, limits, and the nodes in progress with their steps. Without a flag that
+names a change, it changes nothing.
 
 With --start, it creates the NodeRollout. From then on, the controller gives
 nodes whose configuration differs from that of the NodePool a slot, one after
@@ -109,16 +112,21 @@ func upgradePermissions() []permission {
 	const resource = "noderollouts.hcp-node-agent.io"
 	return []permission{
 		{verbs: "get", resource: resource},
-		{verbs: "list", resource: enrollmentResource, purpose: "without a NodeRollout"},
+		{verbs: "list", resource: enrollmentResource, purpose: "optional"},
 		{
 			verbs: "get", resource: "secrets", namespace: v1alpha1.Namespace,
 			purpose: "for a new NodePool",
 		},
+		{verbs: "get", resource: "nodes", purpose: "optional"},
+		{verbs: "list", resource: "events", namespace: "default", purpose: "optional"},
 		{verbs: "create", resource: resource, purpose: "for --start"},
 		{verbs: "update", resource: resource, purpose: "for the other flags"},
 		{verbs: "delete", resource: resource, purpose: "for --stop"},
 	}
 }
+
+// validUnavailable matches what the API server accepts as maxUnavailable.
+var validUnavailable = regexp.MustCompile(`^([1-9][0-9]{0,8}|([1-9][0-9]?|100)%)$`)
 
 // change returns the change of the specification, nil for none. It fails if a flag is not valid.
 func (o *upgradeOptions) change() (func(*v1alpha1.NodeRolloutSpec), error) {
@@ -127,6 +135,9 @@ func (o *upgradeOptions) change() (func(*v1alpha1.NodeRolloutSpec), error) {
 		if o.isSet(flag) {
 			changes = append(changes, change)
 		}
+	}
+	if o.maxUnavailable != "" && !validUnavailable.MatchString(o.maxUnavailable) {
+		return nil, usageError("--max-unavailable %s: must be a positive number or 1%% to 100%%", o.maxUnavailable)
 	}
 	canary, err := metav1.ParseToLabelSelector(o.canary)
 	if err != nil {
@@ -140,6 +151,8 @@ func (o *upgradeOptions) change() (func(*v1alpha1.NodeRolloutSpec), error) {
 		return nil, usageError("--window-duration and --time-zone require --window")
 	case o.window == "":
 		window = nil
+	case o.windowDuration <= 0:
+		return nil, usageError("--window requires --window-duration, for example 4h")
 	default:
 		if _, err := rollout.NewWindow(o.window, o.timeZone, o.windowDuration); err != nil {
 			return nil, usageError("--window: %w", err)
@@ -217,11 +230,31 @@ func (o *upgradeOptions) run(ctx context.Context, p *cli.Printer, nodePool strin
 		object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("NodeRollout")) // a typed client decodes without it
 		return objectPrinter(*o.output).PrintObj(object, p.Out)
 	}
+	progress, err := client.Progress(ctx, nodePool, object)
+	if err != nil {
+		return err
+	}
+	progress.ByYou = o.pause
 	return p.Document(nil, func(w *report.Page) {
-		if object == nil {
-			printNoRollout(w, nodePool, p.Program)
-			return
+		progress.Print(w, time.Now())
+		if command := nextCommand(progress); command != "" {
+			w.Printf("\n%s\n", p.Program.Remedy(command))
 		}
-		printRollout(w, object, p.Program)
 	})
+}
+
+// nextCommand returns how the state of an upgrade is changed, "" if nothing has to be done.
+func nextCommand(progress *fleet.Progress) report.Remedy {
+	nodePool := progress.NodePool
+	switch {
+	case progress.Rollout == nil:
+		return report.Remedyf("# lets the controller drain and upgrade its nodes, one after the other:\n"+
+			"hcp-node-admin upgrade %s --start", nodePool)
+	case !progress.IsReported():
+		return report.Remedyf("hcp-node-admin upgrade %s # again, when the controller has reported", nodePool)
+	case len(progress.Rollout.Status.Failures) > 0:
+		return report.Remedyf("# when the cause is removed:\nhcp-node-admin upgrade %s --retry %s", nodePool,
+			report.ShellWord(progress.Rollout.Status.Failures[0].Node))
+	}
+	return ""
 }

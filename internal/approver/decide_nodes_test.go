@@ -29,8 +29,8 @@ func TestDecideAddressesByLongestPrefix(t *testing.T) {
 		reason     string
 	}{
 		"networks":                {[]string{"192.0.2.0/24", "2001:db8::/64"}, nil, Approved, ""},
-		"one of two in a network": {[]string{"192.0.2.0/24"}, nil, Refused, "the address 2001:db8::7"},
-		"another network":         {[]string{"192.0.2.128/25", "2001:db8::/64"}, nil, Refused, "the address 192.0.2.7"},
+		"one of two in a network": {[]string{"192.0.2.0/24"}, nil, Refused, "it requests 2001:db8::7; the node has 192.0.2.0/24"},
+		"another network":         {[]string{"192.0.2.128/25", "2001:db8::/64"}, nil, Refused, "it requests 192.0.2.7; the node has"},
 		"exact against network": {
 			[]string{"192.0.2.7", "2001:db8::7"}, []string{"2001:db8::/64"}, Approved, "Node worker-2 has the same address",
 		},

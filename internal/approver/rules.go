@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -31,8 +32,14 @@ type Refusal struct {
 	Expected string
 }
 
+// ruleAddress is the rule about the addresses of a serving certificate.
+const ruleAddress = "address"
+
 // Error returns the broken rule, the found value and the expected one.
 func (r *Refusal) Error() string {
+	if r.Rule == ruleAddress {
+		return fmt.Sprintf("it requests %s; the node has %s", r.Found, r.Expected)
+	}
 	return fmt.Sprintf("invalid %s: found %s, expected %s", r.Rule, r.Found, r.Expected)
 }
 
@@ -158,8 +165,7 @@ func (n ExpectedNode) checkAddresses(request *x509.CertificateRequest) error {
 		address = address.Unmap()
 		local := address.IsLoopback() || address.IsUnspecified() || address.IsMulticast() || address.IsLinkLocalUnicast()
 		if !valid || local || bitsOf(address, n.Addresses) == 0 {
-			return refuse("names", "the address "+ip.String(),
-				fmt.Sprintf("only the node's addresses, %v", enrollment.FormatAddresses(n.Addresses)))
+			return refuse(ruleAddress, ip, strings.Join(enrollment.FormatAddresses(n.Addresses), ", "))
 		}
 	}
 	return nil

@@ -199,10 +199,10 @@ func TestCheckServing(t *testing.T) {
 		"another DNS name":       {names([]string{"api.example.com"}, "192.0.2.7"), "names"},
 		"one DNS name more":      {names([]string{"worker-1", "api.example.com"}, "192.0.2.7"), "names"},
 		"a wildcard":             {names([]string{"*"}, "192.0.2.7"), "names"},
-		"another machine's":      {names([]string{"worker-1"}, "192.0.2.7", "192.0.2.8"), "names"},
-		"loopback, though local": {names([]string{"worker-1"}, "127.0.0.1"), "names"},
-		"link-local":             {names([]string{"worker-1"}, "169.254.0.1"), "names"},
-		"unspecified":            {names([]string{"worker-1"}, "0.0.0.0"), "names"},
+		"another machine's":      {names([]string{"worker-1"}, "192.0.2.7", "192.0.2.8"), "address"},
+		"loopback, though local": {names([]string{"worker-1"}, "127.0.0.1"), "address"},
+		"link-local":             {names([]string{"worker-1"}, "169.254.0.1"), "address"},
+		"unspecified":            {names([]string{"worker-1"}, "0.0.0.0"), "address"},
 		"the bootstrapper requests": {
 			func(g *validCSR) { g.spec.Username, g.spec.Groups = nodeBootstrapper, bootstrapperGroups() }, "requestor",
 		},
@@ -218,7 +218,7 @@ func TestCheckServing(t *testing.T) {
 	}
 	checkRule(t, want.CheckServing(validClientCSR(key).csr(t)), "signer")
 	checkRule(t, ExpectedNode{NodeName: "worker-1"}.CheckServing(validServingCSR(key).csr(t)),
-		"names") // no address is expected
+		"address") // none is expected
 }
 
 func TestCheckOwn(t *testing.T) {

@@ -140,6 +140,11 @@ func NoArgs(c *cobra.Command, args []string) error {
 // unknownCommand returns the error for a word that is no subcommand of c.
 func unknownCommand(c *cobra.Command, word string) error {
 	suggestions := slices.Compact(c.SuggestionsFor(word))
+	if root := c.Root(); len(suggestions) == 0 && c.HasParent() {
+		for _, name := range root.SuggestionsFor(word) {
+			suggestions = append(suggestions, root.DisplayName()+" "+name)
+		}
+	}
 	if len(suggestions) == 0 {
 		return fmt.Errorf("unknown command %q", word)
 	}

@@ -4,7 +4,9 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,10 +18,14 @@ import (
 )
 
 // flagError returns the error for a flag that was parsed with err. The message for an invalid value
-// is the same as for the environment and configuration files.
-func flagError(_ *cobra.Command, err error) error {
+// is the same as for the environment and configuration files. A flag is unknown to a command that only has
+// subcommands because the word before it is none of them.
+func flagError(c *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
+		if words := c.Flags().Args(); len(words) > 0 && c.HasSubCommands() {
+			return unknownCommand(c, words[0])
+		}
 		return err
 	}
 	flag, value, cause := invalid.GetFlag(), invalid.GetValue(), invalid.Unwrap()
@@ -27,6 +33,17 @@ func flagError(_ *cobra.Command, err error) error {
 		cause = err
 	}
 	return errors.New(report.InvalidValue("--"+flag.Name, value, cause))
+}
+
+// exclusiveFlags matches cobra's message about flags of a group of which only one can be set.
+var exclusiveFlags = regexp.MustCompile(`none of the others can be; \[(\S+) (\S+).*\] were all set$`)
+
+// explainFlags replaces cobra's message about flags that exclude each other.
+func explainFlags(err error) error {
+	if names := exclusiveFlags.FindStringSubmatch(err.Error()); names != nil {
+		return fmt.Errorf("--%s and --%s exclude each other", names[1], strings.TrimSuffix(names[2], "]"))
+	}
+	return err
 }
 
 // EnumFlag binds a flag of c and its subcommands that has one of a few values,

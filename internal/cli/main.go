@@ -88,7 +88,7 @@ func Execute(ctx context.Context, root *cobra.Command, p *Printer, args []string
 	command, err := root.ExecuteContextC(ctx)
 	if err != nil && p.Sink == nil { // the command line is not valid
 		p.JSON = requestsJSON(args)
-		err = report.Fail(report.Usage, report.RemedyOf(err), "%w", err)
+		err = report.Fail(report.Usage, report.RemedyOf(err), "%w", explainFlags(err))
 	}
 	p.Failure(command.CommandPath(), err)
 	return report.CodeOf(err)

@@ -114,6 +114,15 @@ func (r agentReport) phaseOfReady(c *clock) (v1alpha1.Phase, string) {
 	return v1alpha1.PhaseReady, r.reason
 }
 
+// diagnosis returns the problem that a recent report has found on the host, "" for none. What kubelet reports is often
+// an effect of it.
+func (r agentReport) diagnosis(c *clock) string {
+	if r.state != v1alpha1.AgentDegraded || r.at.IsZero() || c.hasReached(r.at.Add(reportLifetime)) {
+		return ""
+	}
+	return r.reason
+}
+
 // isUpgradeOutage reports whether a node that is not Ready can be so because of its upgrade.
 func (r agentReport) isUpgradeOutage(node *corev1.Node, c *clock) bool {
 	ready := kube.NodeCondition(node, corev1.NodeReady)

@@ -113,6 +113,16 @@ func TestObserveReport(t *testing.T) {
 			"Failed", "", noReport, "False HostMatches", noReport,
 		},
 		{
+			"not ready, with the diagnosis of the agent", "False", 0,
+			map[string]string{reported: at(-time.Minute), state: "Degraded", reason: "the network plugin is not running"},
+			"Failed", "the network plugin is not running", noReport, "False HostMatches", noReport,
+		},
+		{
+			"not ready, with an old diagnosis", "False", 0,
+			map[string]string{reported: at(-31 * time.Minute), state: "Degraded", reason: "br-ex has no address"},
+			"Failed", "", noReport, "False HostMatches", noReport,
+		},
+		{
 			"failed upgrade", "True", 0,
 			map[string]string{state: "Healthy", v1alpha1.AnnotationFailedSlot: "1", v1alpha1.AnnotationFailure: "no space"},
 			"Failed", "the upgrade failed: no space", noReport, "False HostMatches", noReport,

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -34,7 +35,7 @@ import (
 )
 
 // LeaseName is the name of the Lease that the working replica holds.
-const LeaseName = "hcp-node-admin-controller"
+const LeaseName = v1alpha1.ControllerName
 
 // Options configure the controllers.
 type Options struct {
@@ -44,6 +45,7 @@ type Options struct {
 	ProbeAddress   string            // of /livez and /readyz; "" for none
 	MetricsAddress string            // of /metrics; "" for none
 	Logger         logr.Logger
+	Version        string // of this program, for the Lease; "" for none
 }
 
 // New prepares the controllers. It sends requests only to discover the API.
@@ -101,6 +103,7 @@ func newManager(options Options, leaderElection bool) (manager.Manager, error) {
 		LeaderElectionID:              LeaseName,
 		LeaderElectionNamespace:       options.Namespace,
 		LeaderElectionReleaseOnCancel: true,
+		LeaderElectionLabels:          leaseLabels(options.Version),
 		Metrics:                       metricsserver.Options{BindAddress: orDisabled(options.MetricsAddress)},
 		HealthProbeBindAddress:        orDisabled(options.ProbeAddress),
 		LivenessEndpointName:          "/livez",
@@ -110,6 +113,14 @@ func newManager(options Options, leaderElection bool) (manager.Manager, error) {
 		return nil, err
 	}
 	return m, addIndexes(m.GetFieldIndexer())
+}
+
+// leaseLabels returns the labels of the Lease. A version that is no value of a label would prevent its creation.
+func leaseLabels(version string) map[string]string {
+	if len(validation.IsValidLabelValue(version)) > 0 {
+		return nil
+	}
+	return map[string]string{v1alpha1.LabelVersion: version}
 }
 
 // addIndexes adds the indexes of the cache. Their objects are in the cache of every replica, so that the next leader

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,7 +32,7 @@ import (
 )
 
 // EventSource is the source of the Events.
-const EventSource = "hcp-node-admin"
+const EventSource = v1alpha1.EventSource
 
 // statusReconciler writes the state of each node to the status of its NodeEnrollment.
 type statusReconciler struct {
@@ -104,7 +105,7 @@ func (r *statusReconciler) reportPhase(before, after *v1alpha1.NodeEnrollment) {
 		return
 	}
 	kind := corev1.EventTypeNormal
-	if phase == v1alpha1.PhaseFailed || phase == v1alpha1.PhaseLost {
+	if slices.Contains([]v1alpha1.Phase{v1alpha1.PhaseFailed, v1alpha1.PhaseLost, v1alpha1.PhaseDegraded}, phase) {
 		kind = corev1.EventTypeWarning
 	}
 	r.events.Eventf(after, nil, kind, "Node"+string(phase), "Observe", "%s",
@@ -182,6 +183,7 @@ func phaseOf(
 		return v1alpha1.PhasePending, "no host has used the join token"
 	}
 	ready := readiness(node)
+	cause := cmp.Or(reported.diagnosis(c), ready.message)
 	conditions, phase := object.Status.Conditions, object.Status.Phase
 	wasReady := meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady) ||
 		meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionJoined) &&
@@ -192,11 +194,11 @@ func phaseOf(
 	case reported.isUpgradeOutage(node, c):
 		return v1alpha1.PhaseUpgrading, cmp.Or(reported.reason, ready.message)
 	case ready.status == metav1.ConditionUnknown:
-		return v1alpha1.PhaseLost, ready.message
+		return v1alpha1.PhaseLost, cause
 	case wasReady:
-		return v1alpha1.PhaseFailed, ready.message
+		return v1alpha1.PhaseFailed, cause
 	}
-	return v1alpha1.PhaseJoined, ready.message
+	return v1alpha1.PhaseJoined, cause
 }
 
 // Limits of the texts of a Node that are copied. A user of the node's credential can write any.

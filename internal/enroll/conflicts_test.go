@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,6 +101,9 @@ func TestEnrollWarns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	createdNow := func(t *testing.T, h *hostedCluster) {
+		h.change(t, "worker-1", func(o *v1alpha1.NodeEnrollment) { o.CreationTimestamp = metav1.Now() })
+	}
 	for name, test := range map[string]struct {
 		prepare func(*testing.T, *hostedCluster)
 		change  func(*Options)
@@ -119,6 +123,13 @@ func TestEnrollWarns(t *testing.T) {
 		"other addresses": {
 			nil, nil, "worker-1=192.0.2.9",
 			"the addresses of NodeEnrollment worker-1 are [192.0.2.1] and were not changed to [192.0.2.9]",
+		},
+		"another expiry": {
+			createdNow, func(o *Options) { o.Lifetime = 48 * time.Hour }, "worker-1=192.0.2.1",
+			"the join token of worker-1 is valid until ",
+		},
+		"the same expiry": {
+			createdNow, func(o *Options) { o.Lifetime = 24 * time.Hour }, "worker-1=192.0.2.1", "",
 		},
 		"other labels": {
 			nil, func(o *Options) { o.Labels = []string{"rack=r1"} }, "worker-1=192.0.2.1",

@@ -186,6 +186,14 @@ func (r *run) checkKept(node Node, object *v1alpha1.NodeEnrollment, enrolled Enr
 			"are %v and were not changed to %v", node.Name, object.Spec.Addresses, wanted),
 			report.Remedyf("oc --kubeconfig hosted.kubeconfig edit nodeenrollment %s", node.Name)))
 	}
+	// The clock of the API server sets the time of the creation, that of the administrator's host the expiry.
+	const tolerance = 5 * time.Minute
+	lifetime := object.Spec.Expires.Sub(object.CreationTimestamp.Time)
+	if wanted := r.options.Lifetime; wanted != 0 && object.Spec.UsedBy == nil && (lifetime-wanted).Abs() > tolerance {
+		r.result.Findings = append(r.result.Findings, warning("token", fmt.Sprintf("the join token of %s is valid until %s, "+
+			"which was not changed by --expires", node.Name, report.Timestamp(object.Spec.Expires.Time)),
+			replaceRemedy(r.options.Dir, node.Name)))
+	}
 	if !enrollment.HasSettings(object, r.options.Labels, r.options.Taints) {
 		r.result.Findings = append(r.result.Findings, warning("settings", fmt.Sprintf("NodeEnrollment %s has other labels "+
 			"or taints than requested, and was not changed", node.Name),

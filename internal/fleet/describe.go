@@ -60,8 +60,31 @@ func (c Client) Describe(ctx context.Context, name string) (*Description, error)
 	if err := d.permit(err, "events"); err != nil {
 		return nil, err
 	}
+	if d.isUpgrading() && isEnrolled {
+		d.slot = c.slotOf(ctx, object.Spec.NodePool, name)
+	}
 	d.Next = d.next(time.Now())
+	if problem := c.ControllerProblem(ctx, time.Now()); problem != "" {
+		d.Next = append([]report.Problem{{Message: problem, Remedy: controllerRemedy}}, d.Next...)
+	}
 	return d, nil
+}
+
+// controllerRemedy is the remedy if no controller runs, usually in another cluster than that of describe.
+const controllerRemedy = "# the command controller status prints the cause, with the kubeconfig of the management cluster"
+
+// slotOf returns since when a node may be upgraded, nil if that is unknown.
+func (c Client) slotOf(ctx context.Context, nodePool, node string) *time.Time {
+	object := &v1alpha1.NodeRollout{}
+	if exists, err := c.Find(ctx, client.ObjectKey{Name: nodePool}, object); err != nil || !exists {
+		return nil
+	}
+	for _, slot := range object.Status.Slots {
+		if slot.Node == node {
+			return &slot.Given.Time
+		}
+	}
+	return nil
 }
 
 // permit returns err unless it is a missing permission for a resource, which it records.
@@ -81,18 +104,33 @@ func cleanCSR(csr approver.CSRSummary) approver.CSRSummary {
 // maxEvents is the number of Events in a description.
 const maxEvents = 50
 
-// events returns the newest Events of a node, sorted by time. Those of cluster-scoped objects are in namespace default.
+// events returns the newest Events of a node, sorted by time.
 func (c Client) events(ctx context.Context, node string) ([]Event, error) {
+	return c.selectEvents(ctx, client.MatchingFields{"involvedObject.name": node}, func(event *corev1.Event) bool {
+		return slices.Contains([]string{"Node", "NodeEnrollment"}, event.InvolvedObject.Kind)
+	})
+}
+
+// Decisions returns the newest Events of the controller that are selected, sorted by time.
+func (c Client) Decisions(ctx context.Context, isSelected func(*corev1.Event) bool) ([]Event, error) {
+	return c.selectEvents(ctx, client.MatchingFields{"reportingComponent": v1alpha1.EventSource}, isSelected)
+}
+
+// selectEvents returns the newest selected Events, sorted by time. Those of cluster-scoped objects are in namespace
+// default.
+func (c Client) selectEvents(
+	ctx context.Context, selector client.MatchingFields, isSelected func(*corev1.Event) bool,
+) ([]Event, error) {
 	var all []Event
 	var page corev1.EventList
 	for {
-		err := c.List(ctx, &page, client.InNamespace(metav1.NamespaceDefault), client.Limit(pageSize),
-			client.MatchingFields{"involvedObject.name": node}, client.Continue(page.Continue))
+		err := c.List(ctx, &page, client.InNamespace(metav1.NamespaceDefault), client.Limit(pageSize), selector,
+			client.Continue(page.Continue))
 		if err != nil {
 			return nil, err
 		}
 		for i := range page.Items {
-			if event := &page.Items[i]; slices.Contains([]string{"Node", "NodeEnrollment"}, event.InvolvedObject.Kind) {
+			if event := &page.Items[i]; isSelected(event) {
 				all = append(all, describeEvent(event))
 			}
 		}
@@ -116,7 +154,7 @@ func describeEvent(event *corev1.Event) Event {
 	}
 	return Event{
 		Time: last.UTC(), Type: text(event.Type), Object: event.InvolvedObject.Kind, Reason: text(event.Reason),
-		Message: text(event.Message), Count: count, Source: text(cmp.Or(event.ReportingController, event.Source.Component)),
+		Message: text(event.Message), Count: count, Name: text(event.InvolvedObject.Name), Source: text(cmp.Or(event.ReportingController, event.Source.Component)),
 	}
 }
 

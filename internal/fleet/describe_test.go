@@ -11,6 +11,7 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -105,12 +106,14 @@ func TestDescribe(t *testing.T) {
 	d, text := startDescribed(t).describe(t, "a")
 	at := 0
 	for _, want := range []string{
+		"a: the agent reports: [2J]0;title  ok 31m",
 		"Name:               a\nPhase:              Failed\nReason:             kubelet stopped\n", "\nEnrollment:\n",
 		"  Used key:         SHA256:00\n", "  Ready:            False since 120m: NodeNotReady: [2J]0;title  ok 31m\n",
 		"\nNode:\n", "  Addresses:        InternalIP=192.0.2.7\n", "  Cordoned:         yes\n",
 		"\nAgent, as the node itself reports:\n  State:            Degraded\n  Reason:           [2J]0;title  ok 31m",
 		"\nCSRs:\n  csr-a: serving, Pending, ", "\nEvents:\n  60m    Warning  Rebooted: [2J]0;title  ok 31m\n",
-		"  30m    Warning  NodeFailed: kubelet stopped\n", "\nNext:\n", "the node is Failed: kubelet stopped",
+		"  30m    Warning  NodeFailed: kubelet stopped\n", "\nNext:\n  - no controller runs: its Lease ",
+		"\n  - find the cause of the state in the first line\n", "hcp-node-agent doctor\n",
 	} {
 		found := strings.Index(text[at:], want)
 		if found < 0 {
@@ -166,7 +169,7 @@ func TestDescribeWithoutAllObjects(t *testing.T) {
 			test.change(t, h)
 			_, text := h.describe(t, "a")
 			isHidden := strings.Contains(name, "Nodes")
-			if !strings.Contains(text, test.want) || isHidden && strings.Contains(text, "does not exist") {
+			if !strings.Contains(text, test.want) || isHidden && strings.Contains(text, "Node:               does not exist") {
 				t.Errorf("%q is not printed:\n%s", test.want, text)
 			}
 		})
@@ -184,5 +187,89 @@ func TestDescribeLimitsEvents(t *testing.T) {
 	d, text := h.describe(t, "a")
 	if len(d.Events) != maxEvents || strings.Contains(text, "Rebooted") || d.Events[maxEvents-1].Reason != "Reason0" {
 		t.Errorf("%d Events:\n%s", len(d.Events), text)
+	}
+}
+
+// The first line has the cause, and the message of kubelet, which is in three objects, is printed once.
+func TestDescribePrintsMessagesOnce(t *testing.T) {
+	const message = "container runtime network not ready"
+	for name, test := range map[string]struct {
+		state, reason, want string
+	}{
+		"diagnosis of the agent": {"Degraded", "the network plugin is not running", "the agent reports: the network plugin " +
+			"is not running\nName:               a\nPhase:              Failed\nReason:             " + message + "\n"},
+		"only kubelet": {"Healthy", "", "the node is Failed: " + message + "\nName:               a\nPhase:  "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := startHostedCluster(t, apitest.Enrollments)
+			enrolled := newEnrollment(t)
+			enrolled.Status = v1alpha1.NodeEnrollmentStatus{
+				Phase: v1alpha1.PhaseFailed, Reason: message,
+				Conditions: []metav1.Condition{
+					{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "NotReady", Message: message},
+					{Type: v1alpha1.ConditionCertificateExpiring, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(now)},
+				},
+			}
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{
+				v1alpha1.AnnotationState: test.state, v1alpha1.AnnotationReason: test.reason,
+			}}}
+			node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: "False", Message: message}}
+			h.Set(t, enrolled, node)
+			_, text := h.describe(t, "a")
+			if !strings.HasPrefix(text, "a: "+test.want) || strings.Count(text, message) != 1 ||
+				!strings.Contains(text, "  CertificateExpiring: False since 0s\n") {
+				t.Error(text)
+			}
+		})
+	}
+}
+
+// Without a controller nothing in a NodeEnrollment is current. A missing permission is no failure.
+func TestControllerProblem(t *testing.T) {
+	holder := "replica"
+	lease := func(holder *string, age time.Duration) *coordinationv1.Lease {
+		renewed := metav1.NewMicroTime(now.Add(-age))
+		return &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: v1alpha1.ControllerName},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: holder, RenewTime: &renewed},
+		}
+	}
+	const name = "its Lease hcp-node-admin/hcp-node-admin-controller "
+	for text, test := range map[string]struct {
+		lease *coordinationv1.Lease
+		want  string
+	}{
+		"works":     {lease(&holder, time.Second), ""},
+		"forbidden": {nil, ""},
+		"missing":   {nil, name + "does not exist"},
+		"released":  {lease(nil, time.Second), "no replica holds the Lease"},
+		"old":       {lease(&holder, time.Hour), name + "in the hosted cluster was last renewed at "},
+	} {
+		t.Run(text, func(t *testing.T) {
+			h := startHostedCluster(t)
+			if test.lease != nil {
+				h.Set(t, test.lease)
+			}
+			if text == "forbidden" {
+				h.Before = apitest.Reject(http.MethodGet, "/"+v1alpha1.ControllerName, apitest.Forbidden())
+			}
+			got := h.client.ControllerProblem(t.Context(), now)
+			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// The upgrade of a node has the time of its slot.
+func TestDescribeUpgrade(t *testing.T) {
+	h := startHostedCluster(t, apitest.Enrollments)
+	enrolled := newEnrollment(t)
+	enrolled.Spec.NodePool, enrolled.Status.Phase = "workers", v1alpha1.PhaseUpgrading
+	rollout := &v1alpha1.NodeRollout{ObjectMeta: metav1.ObjectMeta{Name: "workers"}}
+	rollout.Status.Slots = []v1alpha1.UpgradeSlot{{Node: "a", Given: metav1.NewMicroTime(now)}}
+	h.Set(t, enrolled, rollout, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+	if _, text := h.describe(t, "a"); !strings.HasPrefix(text, "a: upgrade in progress since "+report.Timestamp(now)+"\n") {
+		t.Error(text)
 	}
 }

@@ -20,7 +20,10 @@ import (
 
 // Print prints a description as oc describe does.
 func (d *Description) Print(w *report.Page, now time.Time) {
-	p := descriptionPage{Page: w, now: now}
+	p := descriptionPage{Page: w, now: now, printed: map[string]bool{}}
+	if p.diagnosis = d.diagnosis(); p.diagnosis != "" {
+		w.Item("", d.Name+": "+p.diagnosis)
+	}
 	p.field("Name", d.Name)
 	if d.Enrollment != nil {
 		p.enrollment(d)
@@ -38,10 +41,16 @@ func (d *Description) Print(w *report.Page, now time.Time) {
 	for _, resource := range d.Unreadable {
 		w.Item("", fmt.Sprintf("not shown: %s, which the credential must not read", resource))
 	}
-	if len(d.Next) > 0 {
-		w.Printf("\n%s\n", w.Title("Next:"))
-		w.Problems(d.Next)
+	if len(d.Next) == 0 {
+		return
 	}
+	w.Printf("\n%s\n", w.Title("Next:"))
+	w.Problems(lists.Map(d.Next, func(one report.Problem) report.Problem {
+		if one.Message == p.diagnosis {
+			one.Message = "find the cause of the state in the first line"
+		}
+		return one
+	}))
 }
 
 func (d *Description) isUnreadable(resource string) bool {
@@ -51,7 +60,19 @@ func (d *Description) isUnreadable(resource string) bool {
 // descriptionPage prints the sections of a description.
 type descriptionPage struct {
 	*report.Page
-	now time.Time
+	now       time.Time
+	diagnosis string
+	printed   map[string]bool // texts of conditions
+}
+
+// once returns a text for the page, "" if it was printed before.
+func (p descriptionPage) once(of string) string {
+	shown := text(of)
+	if shown == "" || p.printed[shown] || strings.HasSuffix(p.diagnosis, ": "+shown) {
+		return ""
+	}
+	p.printed[shown] = true
+	return shown
 }
 
 // field prints a field without control characters, unless it is empty.
@@ -70,7 +91,7 @@ func (p descriptionPage) enrollment(d *Description) {
 	object := d.Enrollment
 	spec, status := object.Spec, object.Status
 	p.field("Phase", string(status.Phase))
-	p.field("Reason", status.Reason)
+	p.field("Reason", p.once(status.Reason))
 	p.field("NodePool", spec.NodePool)
 	p.field("Release", status.Release)
 	p.field("Config", status.ConfigHash)
@@ -140,14 +161,19 @@ func (p descriptionPage) agent(d *Description) {
 	}
 }
 
-func (p descriptionPage) condition(kind, status string, since metav1.Time, details ...string) {
+func (p descriptionPage) condition(kind, status string, since metav1.Time, reason, message string) {
 	value := fmt.Sprintf("%s since %s", status, p.age(since.Time))
-	for _, detail := range details {
+	for _, detail := range []string{reason, p.once(message)} {
 		if detail != "" {
 			value += ": " + detail
 		}
 	}
-	p.field("  "+text(kind), value)
+	const width = 20
+	label := text(kind) + ":"
+	if len(label) >= width-len("  ") { // such as CertificateExpiring
+		label += " "
+	}
+	p.Hanging("  "+fmt.Sprintf("%-*s", width-len("  "), label), strings.Repeat(" ", width), text(value))
 }
 
 func (p descriptionPage) csrs(all []approver.CSRSummary) {

@@ -23,6 +23,8 @@ type Description struct {
 	Events     []Event                  `json:"events" doc:"newest Events of the NodeEnrollment and of the Node, sorted by time"`
 	Next       []report.Problem         `json:"next" doc:"what the node waits for, and the next commands"`
 	Unreadable []string                 `json:"unreadable,omitempty" doc:"kinds of objects that the credential must not read"`
+
+	slot *time.Time // since when the node may be upgraded, nil if that is unknown
 }
 
 // Phases returns all phases of a NodeEnrollment.
@@ -50,6 +52,7 @@ type Event struct {
 	Time    time.Time `json:"time" doc:"time of the last occurrence"`
 	Type    string    `json:"type" doc:"type of the Event: Normal or Warning"`
 	Object  string    `json:"object" doc:"kind of the object: NodeEnrollment or Node"`
+	Name    string    `json:"name" doc:"name of the object"`
 	Reason  string    `json:"reason" doc:"reason in one word"`
 	Message string    `json:"message" doc:"message of the Event"`
 	Count   int       `json:"count" doc:"number of occurrences"`

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -24,7 +25,6 @@ func (d *Description) next(now time.Time) []report.Problem {
 	} else {
 		all = append(all, report.Problem{
 			Message: "the Node has no NodeEnrollment, so that the controller does not approve its CSRs",
-			Remedy:  "# nothing, if its CSRs are approved in another way",
 		})
 	}
 	all = append(d.nextHealth(), all...)
@@ -33,7 +33,7 @@ func (d *Description) next(now time.Time) []report.Problem {
 	case d.Node == nil:
 	case d.isUpgrading():
 		all = append(all, report.Problem{
-			Message: "the agent upgrades the node: it has cordoned the Node, and uncordons it at the end",
+			Message: d.upgrade() + "; the agent has cordoned the Node, and uncordons it at the end",
 			Remedy:  "journalctl -u hcp-node-agent # on the host: the progress; wait until it has ended",
 		})
 	case d.Node.Spec.Unschedulable:
@@ -50,30 +50,64 @@ func (d *Description) isUpgrading() bool {
 	return d.agent(v1alpha1.AnnotationState) == string(v1alpha1.AgentUpgrading) || d.phase() == v1alpha1.PhaseUpgrading
 }
 
-// nextHealth returns why an existing Node is not healthy: what the agent has found on the host, before what kubelet and
-// the controller report, which is often an effect of it.
+// upgrade returns since when the node is upgraded, and what the agent does.
+func (d *Description) upgrade() string {
+	message := "upgrade in progress"
+	if d.slot != nil {
+		message += " since " + report.Timestamp(*d.slot)
+	}
+	if reason := d.agent(v1alpha1.AnnotationReason); reason != "" {
+		message += " (" + reason + ")"
+	}
+	return message
+}
+
+// diagnosis returns why the node is not fine: what the agent has found on the host, before what kubelet and the
+// controller report, which is often an effect of it. It returns "" for a node that is fine, or whose Node does not
+// exist.
+func (d *Description) diagnosis() string {
+	if d.Node == nil && !d.isUnreadable("nodes") {
+		return ""
+	}
+	isLost, observed := false, ""
+	if d.Enrollment != nil {
+		status := d.Enrollment.Status
+		isLost = status.Phase == v1alpha1.PhaseFailed || status.Phase == v1alpha1.PhaseLost
+		if status.Reason != "" && status.Phase != v1alpha1.PhaseJoined {
+			observed = fmt.Sprintf("the node is %s: %s", status.Phase, text(status.Reason))
+		}
+		expiring := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionCertificateExpiring)
+		if observed == "" && expiring != nil && expiring.Status == metav1.ConditionTrue {
+			observed = "a certificate is not renewed: " + text(expiring.Message)
+		}
+	}
+	state, reason := v1alpha1.AgentState(d.agent(v1alpha1.AnnotationState)), d.agent(v1alpha1.AnnotationReason)
+	switch {
+	case d.isUpgrading() && isLost:
+		return d.upgrade() + ", but " + observed
+	case d.isUpgrading():
+		return d.upgrade()
+	case reason != "" && (state == v1alpha1.AgentDegraded || state == v1alpha1.AgentDrifted):
+		return "the agent reports: " + reason
+	case observed != "" || d.Node == nil:
+		return observed
+	}
+	switch ready := kube.NodeCondition(d.Node, corev1.NodeReady); {
+	case ready == nil && d.phase() != v1alpha1.PhaseReady:
+		return "the Node has not reported yet whether it is Ready"
+	case ready != nil && ready.Status != corev1.ConditionTrue:
+		return "the Node is not Ready: " + text(ready.Message)
+	}
+	return ""
+}
+
+// nextHealth returns the diagnosis with the command that finds the cause.
 func (d *Description) nextHealth() []report.Problem {
-	if d.Node == nil {
+	diagnosis := d.diagnosis()
+	if diagnosis == "" || diagnosis == d.upgrade() {
 		return nil
 	}
-	var causes []string
-	state, reason := v1alpha1.AgentState(d.agent(v1alpha1.AnnotationState)), d.agent(v1alpha1.AnnotationReason)
-	if reason != "" && (state == v1alpha1.AgentDegraded || state == v1alpha1.AgentDrifted) {
-		causes = append(causes, "the agent reports: "+reason)
-	}
-	phase, ready := d.phase(), kube.NodeCondition(d.Node, corev1.NodeReady)
-	switch {
-	case phase == v1alpha1.PhaseFailed, phase == v1alpha1.PhaseLost, phase == v1alpha1.PhaseDrifted:
-		causes = append(causes, fmt.Sprintf("the node is %s: %s", phase, text(d.Enrollment.Status.Reason)))
-	case d.isUpgrading():
-	case ready == nil && phase == v1alpha1.PhaseJoined:
-		causes = append(causes, "the Node has not reported yet whether it is Ready")
-	case ready != nil && ready.Status != corev1.ConditionTrue:
-		causes = append(causes, "the Node is not Ready: "+text(ready.Message))
-	}
-	return lists.Map(causes, func(cause string) report.Problem {
-		return report.Problem{Message: cause, Remedy: "hcp-node-agent doctor # on the host"}
-	})
+	return []report.Problem{{Message: diagnosis, Remedy: "hcp-node-agent doctor # on the host"}}
 }
 
 // nextEnrollment returns what the enrollment waits for.

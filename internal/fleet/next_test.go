@@ -39,11 +39,19 @@ func TestNext(t *testing.T) {
 	notReady := &corev1.Node{Status: corev1.NodeStatus{
 		Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "False", Message: "no network"}},
 	}}
-	cordoned := &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}
+	cordoned := &corev1.Node{
+		Spec:   corev1.NodeSpec{Unschedulable: true},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "True"}}},
+	}
+	given := now.Add(-4 * time.Minute)
 	reporting := func(node *corev1.Node, state, reason string) *corev1.Node {
 		node = node.DeepCopy()
 		node.Annotations = map[string]string{v1alpha1.AnnotationState: state, v1alpha1.AnnotationReason: reason}
 		return node
+	}
+	expiring := enrolled("Ready", "a", "", later)
+	expiring.Status.Conditions = []metav1.Condition{
+		{Type: v1alpha1.ConditionCertificateExpiring, Status: metav1.ConditionTrue, Message: "it expires today"},
 	}
 	deleted := enrolled("", "", "", later)
 	deleted.DeletionTimestamp = &metav1.Time{Time: now}
@@ -80,10 +88,7 @@ func TestNext(t *testing.T) {
 				Enrollment: enrolled("Failed", "a", "container runtime network not ready", later),
 				Node:       reporting(notReady, "Degraded", "the network plugin is not running"),
 			},
-			[]string{
-				"the agent reports: the network plugin is not running",
-				"the node is Failed: container runtime network not ready",
-			},
+			[]string{"the agent reports: the network plugin is not running"},
 		},
 		"Ready, with a problem on the host": {
 			Description{
@@ -107,13 +112,40 @@ func TestNext(t *testing.T) {
 		},
 		"cordoned in its upgrade": {
 			Description{
-				Enrollment: enrolled("Joined", "a", "", later), Node: reporting(cordoned, "Upgrading", "an upgrade is in progress"),
+				Enrollment: enrolled("Joined", "a", "", later), Node: reporting(cordoned, "Upgrading", "step kubelet"),
+				slot: &given,
 			},
-			[]string{"the agent upgrades the node: it has cordoned the Node, and uncordons it at the end"},
+			[]string{
+				"upgrade in progress since 2026-11-27T11:56:00Z (step kubelet); the agent has cordoned the Node, and uncordons " +
+					"it at the end",
+			},
 		},
 		"cordoned in its upgrade, by the phase": {
 			Description{Enrollment: enrolled("Upgrading", "a", "", later), Node: cordoned},
-			[]string{"the agent upgrades the node: it has cordoned the Node, and uncordons it at the end"},
+			[]string{"upgrade in progress; the agent has cordoned the Node, and uncordons it at the end"},
+		},
+		"lost in its upgrade": {
+			Description{
+				Enrollment: enrolled("Lost", "a", "kubelet stopped", later), Node: reporting(notReady, "Upgrading", "step kubelet"),
+			},
+			[]string{
+				"upgrade in progress (step kubelet), but the node is Lost: kubelet stopped",
+				"upgrade in progress (step kubelet); the agent has cordoned the Node, and uncordons it at the end",
+			},
+		},
+		"Ready, without a report of the agent": {
+			Description{Enrollment: enrolled("Ready", "a", "the agent has not reported since yesterday", later), Node: cordoned},
+			[]string{
+				"the node is Ready: the agent has not reported since yesterday", "the Node is cordoned: no pods are scheduled on it",
+			},
+		},
+		"Nodes cannot be read": {
+			Description{Enrollment: enrolled("Failed", "a", "no network", later), Unreadable: []string{"nodes"}},
+			[]string{"the node is Failed: no network"},
+		},
+		"a certificate is not renewed": {
+			Description{Enrollment: expiring, Node: cordoned},
+			[]string{"a certificate is not renewed: it expires today", "the Node is cordoned: no pods are scheduled on it"},
 		},
 		"deleted": {
 			Description{Enrollment: deleted, Invalid: "a"}, []string{"the NodeEnrollment is being deleted"},

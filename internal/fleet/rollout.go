@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -35,19 +35,14 @@ func (c Client) checkNodePool(ctx context.Context, nodePool string) error {
 	if err != nil || slices.Contains(known, nodePool) {
 		return err
 	}
-	// Only the metadata: the user data is a secret.
-	published := &metav1.PartialObjectMetadata{}
-	published.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	exists, err := c.Find(ctx, client.ObjectKey{
-		Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret(nodePool),
-	}, published)
-	if err != nil || exists {
+	published, err := c.publishedSecret(ctx, nodePool)
+	if err != nil || published != nil {
 		return err
 	}
 	message := "the hosted cluster has no NodePool " + nodePool + ": no node of it is enrolled, and its user data is " +
 		"not published"
 	if len(known) > 0 {
-		message += "; NodePools with enrolled nodes: " + strings.Join(known, ", ")
+		message += "; NodePools with enrolled nodes: " + strings.Join(known, ", ") + config.Suggestion(nodePool, known)
 	}
 	return report.Fail(report.Usage, "oc get nodeenrollments # lists the nodes with their NodePools", "%s", message)
 }

@@ -90,7 +90,7 @@ func TestLoadPayloadRejectsInvalidConfigs(t *testing.T) {
 		want string
 	}{
 		{"empty", nil, "the config is empty"},
-		{"no JSON", []byte("<html>"), "the config is not JSON"},
+		{"no JSON", []byte("<html>"), "the input is not JSON"},
 		{"broken JSON", []byte(`{"ignition":x}`), "line 1"},
 		{
 			"spec 2.2", []byte(`{"ignition":{"version":"2.2.0"}}`),

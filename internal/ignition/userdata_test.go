@@ -91,7 +91,7 @@ func TestParseUserDataRejectsOtherConfigs(t *testing.T) {
 	tests := []struct{ name, content, want string }{
 		{"empty", "", "the config is empty"},
 		{"white space", " \n", "the config is empty"},
-		{"no JSON", "hello", "the config is not JSON"},
+		{"no JSON", "hello", "the input is not JSON"},
 		{"still base64", base64.StdEncoding.EncodeToString([]byte(whole)), "the input is base64"},
 		{"the Secret in YAML", "apiVersion: v1\nkind: Secret\ndata: {}\n", "the input is the Secret itself"},
 		{"the Secret in JSON", `{"apiVersion":"v1","kind":"Secret"}`, "the input is the Secret itself"},

@@ -127,7 +127,7 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 		"a file is a parent": {
 			storageConfig(`"files":[` + fresh + `,{"path":"/etc/there/below",OWNER}]`), "", report.Failed, "/etc/there", "",
 		},
-		"no config": {"hello", "", report.Usage, "the config is not JSON", "# correct the config"},
+		"no config": {"hello", "", report.Usage, "the input is not JSON", "# correct the config"},
 		"empty":     {"", "", report.Usage, "standard input is empty", ""},
 		"what it cannot do": {
 			`{"ignition":{"version":"3.2.0"},"storage":{"filesystems":[{"device":"/dev/sda","format":"ext4"}]}}`, "",

@@ -210,7 +210,7 @@ func TestUserDataOfTheClusterFails(t *testing.T) {
 		},
 		"no user data": {
 			status: http.StatusOK, data: map[string][]byte{"user-data.ign": []byte("CANARY")}, code: report.Usage,
-			want: "the config is not JSON",
+			want: "the input is not JSON",
 		},
 		"too large": {
 			status: http.StatusOK, data: map[string][]byte{"user-data.ign": make([]byte, maxSecretBytes)},

@@ -35,8 +35,14 @@ type Inputs struct {
 func Read(ctx context.Context, o Options, state joinstate.State) (Inputs, error) {
 	in, err := ReadOptional(ctx, o, state)
 	if err == nil && in.UserData == nil && !o.Resume && !state.Exists() {
-		err = report.Fail(report.Usage, ignition.UserDataRemedyFor(cmp.Or(o.Command, "join")),
-			"no user data was given: the file that HyperShift stores for each NodePool")
+		remedy, message := ignition.UserDataRemedyFor(cmp.Or(o.Command, "join")), "the file that HyperShift stores for each "+
+			"NodePool"
+		if in.JoinToken != nil {
+			remedy = "# if the controller publishes the user data now: enroll the host again with the same command, and " +
+				"copy the file again; else:\n" + remedy
+			message = "the join token has no source of it"
+		}
+		err = report.Fail(report.Usage, remedy, "no user data was given: %s", message)
 	}
 	return in, err
 }

@@ -157,7 +157,7 @@ func TestReadInputsRefuses(t *testing.T) {
 		},
 		"no user data": {
 			config.Join{UserData: flowtest.WriteTempFile(t, []byte("hello"))},
-			nil, "the config is not JSON",
+			nil, "the input is not JSON",
 			"get secret user-data-",
 		},
 		"missing approver": {config.Join{UserData: userData, ApproveWith: "/gone/kubeconfig"}, nil, "--approve-with", ""},

@@ -107,7 +107,7 @@ func settingsOf(object *unstructured.Unstructured) map[string]any {
 }
 
 // isOwn reports whether an object has the labels of the controller's manifests.
-func isOwn(object *unstructured.Unstructured) bool {
+func isOwn(object client.Object) bool {
 	labels := object.GetLabels()
 	return labels["app.kubernetes.io/name"] == "hcp-node-admin" && labels["app.kubernetes.io/component"] == "controller"
 }

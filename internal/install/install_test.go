@@ -127,6 +127,29 @@ func TestInstallChangesOnlyWhatDiffers(t *testing.T) {
 	}
 }
 
+// The settings of the installed controller are those with which a repeated installation begins.
+func TestInstalled(t *testing.T) {
+	for name, change := range map[string]func(*Installer){
+		"on the management cluster": func(i *Installer) { i.Replicas = 3 },
+		"publishing":                func(i *Installer) { i.Publish, i.Replicas = true, 1 },
+		"in another namespace":      func(i *Installer) { i.Namespace, i.Replicas = "other", 2 },
+		"in the hosted cluster":     func(i *Installer) { i.In, i.Replicas = cluster.Hosted, 2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := startClusters(t)
+			i := c.installer(t, change)
+			if none, err := i.Installed(t.Context()); err != nil || none != (Settings{}) {
+				t.Errorf("before: %+v, %v", none, err)
+			}
+			c.install(t, change)
+			want := Settings{In: i.In, Image: "image", Replicas: i.Replicas, Publish: i.Publish}
+			if got, err := i.Installed(t.Context()); err != nil || got != want {
+				t.Errorf("got %+v, %v, want %+v", got, err, want)
+			}
+		})
+	}
+}
+
 // The pods of the controller get a kubeconfig with the token of its service account, and start again when it changes.
 func TestInstallWritesKubeconfig(t *testing.T) {
 	c := startClusters(t)

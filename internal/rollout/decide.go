@@ -75,7 +75,7 @@ func Decide(pool Pool, nodes []Node, now time.Time) Decision {
 		return d
 	}
 	if slices.ContainsFunc(nodes, pool.needsUpgrade) {
-		d.recheckAt(pool.Window.nextChange(now))
+		d.recheckAt(pool.Window.NextChange(now))
 	}
 	candidates := candidatesOf(pool, nodes)
 	if reason != "" && len(candidates) > 0 {
@@ -223,7 +223,7 @@ func reasonToWait(pool Pool, nodes []Node, now time.Time) string {
 		return fmt.Sprintf("failed upgrades: %d, first that of %s", len(failed), failed[0])
 	}
 	if !pool.Window.IsOpen(now) {
-		return "the maintenance window opens at " + pool.Window.nextChange(now).UTC().Format(time.RFC3339)
+		return "the maintenance window opens at " + pool.Window.NextChange(now).UTC().Format(time.RFC3339)
 	}
 	return ""
 }

@@ -59,7 +59,7 @@ var (
 // NewWindow returns a window that opens by a schedule, the five fields of cron in a time zone ("" for UTC).
 func NewWindow(schedule, zone string, duration time.Duration) (*Window, error) {
 	if duration <= 0 {
-		return nil, fmt.Errorf("the duration of the window is %s", duration)
+		return nil, errors.New("the duration of the window must be positive, for example 4h")
 	}
 	location, err := time.LoadLocation(zone)
 	if err != nil {
@@ -84,8 +84,9 @@ func (w *Window) IsOpen(now time.Time) bool {
 	return !begin.IsZero() && !begin.After(now)
 }
 
-// nextChange returns when the window opens or closes next, the zero time for a nil window.
-func (w *Window) nextChange(now time.Time) time.Time {
+// NextChange returns when the window opens or closes next, in the time zone of its argument. It returns the
+// zero time for a nil window.
+func (w *Window) NextChange(now time.Time) time.Time {
 	if w == nil {
 		return time.Time{}
 	}

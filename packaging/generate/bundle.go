@@ -109,9 +109,8 @@ func clusterServiceVersion(version, image string, objects []*unstructured.Unstru
 		"spec": fields{
 			"displayName": packageName, "description": bundleDescription, "version": version, "maturity": "alpha",
 			"minKubeVersion": "1.29.0", "provider": fields{"name": "hcp-node-agent", "url": homepage},
-			"links":       []any{fields{"name": "Documentation", "url": homepage}},
-			"maintainers": []any{fields{"name": "hcp-node-agent", "email": "maintainers@hcp-node-agent.io"}},
-			"keywords":    []any{"openshift", "hypershift", "node"},
+			"links":    []any{fields{"name": "Documentation", "url": homepage}},
+			"keywords": []any{"openshift", "hypershift", "node"},
 			"icon": []any{fields{
 				"base64data": base64.StdEncoding.EncodeToString(bundleIcon), "mediatype": "image/svg+xml",
 			}},

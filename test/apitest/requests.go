@@ -134,8 +134,10 @@ func (s *Server) list(path string, query url.Values) ([]*unstructured.Unstructur
 		object := s.objects[name]
 		involved, _, _ := unstructured.NestedString(object.Object, "involvedObject", "name")
 		signer, _, _ := unstructured.NestedString(object.Object, "spec", "signerName")
+		source, _, _ := unstructured.NestedString(object.Object, "reportingComponent")
 		set := fields.Set{
-			"metadata.name": object.GetName(), "involvedObject.name": involved, "spec.signerName": signer,
+			"reportingComponent": source,
+			"metadata.name":      object.GetName(), "involvedObject.name": involved, "spec.signerName": signer,
 		}
 		if strings.HasPrefix(name, path+"/") && selector.Matches(labels.Set(object.GetLabels())) && selected.Matches(set) {
 			all = append(all, object)

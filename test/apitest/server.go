@@ -43,6 +43,7 @@ var kinds = map[string][2]string{
 	"v1":                              {"Event Pod Secret ServiceAccount", "Namespace Node"},
 	"apps/v1":                         {"Deployment", ""},
 	"policy/v1":                       {"PodDisruptionBudget", ""},
+	"coordination.k8s.io/v1":          {"Lease", ""},
 	"networking.k8s.io/v1":            {"NetworkPolicy", ""},
 	"rbac.authorization.k8s.io/v1":    {"Role RoleBinding", "ClusterRole ClusterRoleBinding"},
 	"certificates.k8s.io/v1":          {"", "CertificateSigningRequest"},

@@ -56,7 +56,7 @@ func badConfigs() []struct {
 	}{
 		{"empty", "", 2, "empty"},
 		{"only spaces", " \n", 2, "empty"},
-		{"no JSON", "hello", 2, "the config is not JSON"},
+		{"no JSON", "hello", 2, "the input is not JSON"},
 		{"half a config", `{"ignition":{"version":"3.4.0"},"storage":{"files":[`, 2, "the config is truncated"},
 		{"JSON of another kind", `["a"]`, 2, "not a valid Ignition config"},
 		{"an object that is no config", `{"a":1}`, 2, "ignition.version"},

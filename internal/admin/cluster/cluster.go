@@ -15,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -92,7 +93,7 @@ func Open(place Place, config *rest.Config) (*Cluster, error) {
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme),
-		certificatesv1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
+		certificatesv1.AddToScheme(scheme), coordinationv1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
 	return scheme
 }
 
@@ -102,6 +103,7 @@ func kinds() map[schema.GroupVersion][2]string {
 		corev1.SchemeGroupVersion:         {"ConfigMap Event Pod Secret ServiceAccount", "Namespace Node"},
 		appsv1.SchemeGroupVersion:         {"Deployment", ""},
 		policyv1.SchemeGroupVersion:       {"PodDisruptionBudget", ""},
+		coordinationv1.SchemeGroupVersion: {"Lease", ""},
 		networkingv1.SchemeGroupVersion:   {"NetworkPolicy", ""},
 		rbacv1.SchemeGroupVersion:         {"Role RoleBinding", "ClusterRole ClusterRoleBinding"},
 		certificatesv1.SchemeGroupVersion: {"", "CertificateSigningRequest"},

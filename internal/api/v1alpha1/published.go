@@ -16,6 +16,15 @@ import (
 // of enrollments.
 const Namespace = "hcp-node-admin"
 
+// ControllerName is the name of the objects of the controller, and of the Lease that its working replica holds.
+const ControllerName = "hcp-node-admin-controller"
+
+// EventSource is the source of the Events of the controller.
+const EventSource = "hcp-node-admin"
+
+// LabelVersion is the label of the Lease with the version of the replica that holds it.
+const LabelVersion = "app.kubernetes.io/version"
+
 // UserDataKey is the key of a published Secret with the user data.
 const UserDataKey = "user-data.ign"
 

@@ -156,5 +156,5 @@ func detectWrongFormat(raw []byte, hasVersion bool) error {
 	if decoded = bytes.TrimSpace(decoded); err == nil && len(decoded) > 0 && decoded[0] == '{' {
 		return errors.New("the input is base64; decode it with: base64 -d")
 	}
-	return errors.New("the config is not JSON")
+	return errors.New("the input is not JSON, as an Ignition config and the response of the ignition server are")
 }

@@ -81,6 +81,9 @@ hcp-node-admin() {
     'upgrade '*)
       check_options hcp-node-admin "$@"
       not_run 'no node of the NodePool is enrolled; TestControlPlaneFleet runs it' ;;
+    'controller status '*)
+      check_options hcp-node-admin "$@"
+      not_run 'no controller is installed; TestStatus makes the states' ;;
     # It refuses one API server that plays both clusters. The part of the hosted cluster is the same.
     'controller install '*)
       check_options hcp-node-admin "$@"

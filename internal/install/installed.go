@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+)
+
+// Installed returns the settings with which the controller is installed. In is "" if it is not.
+func (i *Installer) Installed(ctx context.Context) (Settings, error) {
+	deployment, in, err := i.deployment(ctx)
+	if err != nil || deployment == nil {
+		return Settings{}, err
+	}
+	container := deployment.Spec.Template.Spec.Containers[0] // the API server accepts no Deployment without one
+	return Settings{
+		In: in.Place, Image: container.Image, Replicas: int(*deployment.Spec.Replicas),
+		Publish: slices.ContainsFunc(container.Args, func(arg string) bool {
+			return strings.HasPrefix(arg, "--hosted-cluster=")
+		}),
+	}, nil
+}
+
+// deployment returns the Deployment of the controller and its cluster, nil if it does not exist.
+func (i *Installer) deployment(ctx context.Context) (*appsv1.Deployment, *cluster.Cluster, error) {
+	for _, in := range []*cluster.Cluster{i.Management, i.Hosted} {
+		key := client.ObjectKey{Namespace: i.namespaceIn(in), Name: controllerName}
+		deployment := &appsv1.Deployment{}
+		exists, err := in.Find(ctx, key, deployment)
+		if err != nil || exists && isOwn(deployment) {
+			return deployment, in, err
+		}
+	}
+	return nil, nil, nil
+}
+
+// namespaceIn returns the namespace of the controller in a cluster.
+func (i *Installer) namespaceIn(in *cluster.Cluster) string {
+	if in.Place == cluster.Hosted {
+		return v1alpha1.Namespace
+	}
+	return i.managementNamespace()
+}
