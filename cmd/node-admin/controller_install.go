@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -27,16 +25,16 @@ import (
 
 // installFlags are the flags that controller install and controller uninstall have.
 type installFlags struct {
-	management                            managementFlags
-	hostedKubeconfig, controllerNamespace string
-	dryRun                                bool
+	management          clusterFlags
+	controllerNamespace string
+	dryRun              bool
 }
 
-func (o *installFlags) add(flags *pflag.FlagSet) {
+func (o *installFlags) add(c *cobra.Command, p *cli.Printer) {
+	flags := c.Flags()
 	flags.SortFlags = false
-	o.management.add(flags, "HostedCluster")
-	flags.StringVar(&o.hostedKubeconfig, "hosted-kubeconfig", "",
-		"administrator's kubeconfig `FILE` of the hosted cluster (default the Secret that the HostedCluster names)")
+	o.management.addManagement(c, p, "HostedCluster")
+	o.management.addHostedKubeconfig(c)
 	flags.StringVar(&o.controllerNamespace, "controller-namespace", v1alpha1.Namespace,
 		"`NAMESPACE` of the controller on the management cluster; the controllers of several hosted clusters need one each")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would change, by a dry run of the API servers")
@@ -106,14 +104,14 @@ nodepools there, and get secrets of the hosted control plane.`,
 			"      --image registry.example.com/hcp-node-admin:0.1.0\n" +
 			"  hcp-node-admin controller install --in hosted --output yaml",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 || len(args) == 0 && *o.format != "yaml" {
+			if len(args) > 1 || len(args) == 0 && *o.format != "yaml" && o.management.hostedCluster == "" {
 				return errors.New("the name of one HostedCluster is required")
 			}
-			return nil
+			return o.management.nameHostedCluster(args)
 		},
 	}
 	flags := c.Flags()
-	o.add(flags)
+	o.add(c, p)
 	o.in = cli.EnumFlag(c, "in", "", "`CLUSTER` in which the controller runs: management or hosted",
 		cluster.Place("").Enum()...)
 	flags.StringVar(&o.image, "image", "",
@@ -129,12 +127,12 @@ nodepools there, and get secrets of the hosted control plane.`,
 		"with --output yaml and --in management: print the manifests for this `CLUSTER`, management or hosted")
 	cli.CompleteFlag(c, "cluster", cli.CompleteValue(cluster.Place("").Enum()))
 	o.format = p.BindOutput(c, "output `FORMAT`: text, json, or yaml for the manifests", "text", "json", "yaml")
-	c.ValidArgsFunction = o.management.complete(nodepool.HostedClusters)
-	c.RunE = func(c *cobra.Command, args []string) error {
+	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.HostedClusters))
+	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *o.format == "yaml" {
-			return o.printManifests(p.Out, strings.Join(args, "")) // at most one
+			return o.printManifests(p.Out, o.management.hostedCluster)
 		}
-		return o.run(c.Context(), p, args[0])
+		return o.run(c.Context(), p, o.management.hostedCluster)
 	}
 	return c
 }
@@ -246,7 +244,7 @@ func printChanges(w *report.Page, document controllerDocument, title string) {
 
 // connect connects to both clusters. It sets the default of the namespace.
 func (o *installFlags) connect(ctx context.Context, p *cli.Printer, hostedCluster string) (*install.Installer, error) {
-	management, err := o.management.connect(p.In)
+	management, err := o.management.connectManagement(p.In)
 	if err != nil {
 		return nil, err
 	}
@@ -266,18 +264,11 @@ func (o *installFlags) connect(ctx context.Context, p *cli.Printer, hostedCluste
 	if err := found.CheckPlatform(); err != nil {
 		return nil, err
 	}
-	if o.hostedKubeconfig != "" {
-		installer.HostedKubeconfig, err = (&clusterFlags{kubeconfig: o.hostedKubeconfig}).read(p.In)
-	} else {
-		installer.HostedKubeconfig, err = found.GetKubeconfig(ctx, management)
-	}
+	kubeconfig, config, err := o.management.configOf(ctx, p.In, management, found)
 	if err != nil {
 		return nil, err
 	}
-	config, _, err := cluster.ParseContext(installer.HostedKubeconfig)
-	if err != nil {
-		return nil, err
-	}
+	installer.HostedKubeconfig = kubeconfig
 	installer.Hosted, err = cluster.Open(cluster.Hosted, config)
 	return installer, err
 }

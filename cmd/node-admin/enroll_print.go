@@ -39,7 +39,7 @@ func printEnrolled(w *report.Page, o *enrollOptions, document enrollDocument, pr
 		w.Printf("# admit the hosts, before or after; the manifests are not secret:\n"+
 			"oc --kubeconfig hosted.kubeconfig apply -f %s\n", report.ShellWord(filepath.Dir(first.EnrollmentFile)))
 	} else {
-		w.Printf("%s", program.Rename("# follow the nodes:\nhcp-node-admin nodes --kubeconfig hosted.kubeconfig\n"))
+		w.Printf("%s\n", program.Remedy("# follow the nodes:\nhcp-node-admin nodes"))
 	}
 }
 

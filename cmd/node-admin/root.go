@@ -20,12 +20,13 @@ plugin of oc and kubectl: oc hcp-node COMMAND.`,
 		"  hcp-node-admin user-data workers --namespace clusters\n"+
 			"  hcp-node-admin enroll -n clusters workers \\\n"+
 			"      worker-7.example.com=192.0.2.7")
+	controller := cli.NewParentCommand("controller", "Install and run the controller of NodeEnrollments",
+		newControllerInstallCommand(p), newControllerUninstallCommand(p), newControllerRunCommand(p))
 	cli.AddGroup(root, "cluster", "Cluster commands:", newUserDataCommand(p), newEnrollCommand(p),
 		cli.NewParentCommand("token", "Print and revoke join tokens", newTokenShowCommand(p), newTokenRevokeCommand(p)),
 		newNodesCommand(p), newDescribeCommand(p), newUpgradeCommand(p),
-		newApproveCommand(p), newRemoveCommand(p),
-		cli.NewParentCommand("controller", "Install and run the controller of NodeEnrollments",
-			newControllerInstallCommand(p), newControllerUninstallCommand(p), newControllerRunCommand(p)))
+		newApproveCommand(p), newRemoveCommand(p), newKubeconfigCommand(p),
+		controller)
 	cli.AddGroup(root, otherGroup, "Other commands:", cli.NewVersionCommand(p), cli.NewDocsCommand(p, docs))
 	cli.CompleteRoot(root, p, otherGroup, nil)
 	return root

@@ -18,7 +18,7 @@ import (
 
 // userDataOptions are the flags of user-data.
 type userDataOptions struct {
-	management                    managementFlags
+	management                    clusterFlags
 	format                        *string
 	repository, file              string
 	overwrite, skipsEndpointCheck bool
@@ -74,7 +74,7 @@ nodepools is permitted too, names of NodePools are completed.`,
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	o.management.add(flags, "NodePool")
+	o.management.addManagement(c, p, "NodePool")
 	o.format = cli.EnumFlag(c, "format", "",
 		"`FORMAT` of the file: ignition, the user data itself; cloud-init or kickstart, which install the agent and "+
 			"make the host join at its first boot",
@@ -86,7 +86,7 @@ nodepools is permitted too, names of NodePools are completed.`,
 		"write to `FILE`, or to standard output if it is - (default user-data.ign, user-data.yaml or user-data.ks)")
 	flags.BoolVar(&o.overwrite, "overwrite", false, "replace an existing file with another content")
 	flags.BoolVar(&o.skipsEndpointCheck, "skip-endpoint-check", false, "do not connect to the ignition endpoint")
-	c.ValidArgsFunction = o.management.complete(nodepool.Names)
+	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.Names))
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args[0]) }
 	return c
 }
@@ -104,12 +104,16 @@ func (o *userDataOptions) run(ctx context.Context, p *cli.Printer, name string) 
 			return err
 		}
 	}
-	management, err := o.management.connect(p.In)
+	management, err := o.management.connectManagement(p.In)
 	if err != nil {
 		return err
 	}
-	facts, err := nodepool.Get(ctx, management, o.management.namespace, name)
+	facts, err := nodepool.GetObjects(ctx, management, o.management.namespace, o.management.hostedCluster, name)
 	if err != nil {
+		return err
+	}
+	o.management.hostedCluster = facts.NodePool.Spec.ClusterName
+	if err := facts.GetSecrets(ctx, management); err != nil {
 		return err
 	}
 	document := userDataDocument{

@@ -100,7 +100,7 @@ func (f *fileReader) readMapping(node *yaml.Node, prefix string) {
 		isSection := slices.ContainsFunc(f.keys(), func(known string) bool { return strings.HasPrefix(known, key+".") })
 		switch {
 		case !isSetting && !isSection:
-			f.addProblem(name, "", fmt.Sprintf("%s: unknown setting%s", key, suggestion(key, f.keys())))
+			f.addProblem(name, "", fmt.Sprintf("%s: unknown setting%s", key, Suggestion(key, f.keys())))
 			continue
 		case value.ShortTag() == "!!null":
 			continue // not set

@@ -34,9 +34,9 @@ func Variable(flag string) string {
 	return EnvironmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// suggestion returns "; did you mean NAME?" for the name that is most similar to an unknown word,
+// Suggestion returns "; did you mean NAME?" for the name that is most similar to an unknown word,
 // or "" if none is similar.
-func suggestion(word string, names []string) string {
+func Suggestion(word string, names []string) string {
 	const maxEdits = 2
 	best, edits := "", maxEdits+1
 	for _, name := range names {

@@ -105,7 +105,7 @@ func (e *Explanation) readEnvironment(environment []string) {
 		flag, known := settings[name]
 		if !known {
 			e.Problems = append(e.Problems, Problem{Message: name + ": no setting has this environment variable" +
-				suggestion(name, slices.Sorted(maps.Keys(settings)))})
+				Suggestion(name, slices.Sorted(maps.Keys(settings)))})
 			continue
 		}
 		key := Key(flag.Name)

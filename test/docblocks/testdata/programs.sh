@@ -53,12 +53,23 @@ check_file() {
 }
 
 hcp-node-admin() {
+  # One API server plays the hosted and the management cluster, and KUBECONFIG is that of both.
+  if [[ $* = *' -n clusters --hosted-cluster hosted'* ]]; then
+    check_options hcp-node-admin "$@"
+    local command="$* "
+    read -ra command <<<"${command/ -n clusters --hosted-cluster hosted / }"
+    set -- "${command[@]}"
+  fi
   case "$*" in
+    'kubeconfig '*)
+      check_options hcp-node-admin "$@"
+      cat "$KUBECONFIG" ;;
     # One API server plays the hosted and the management cluster, which enroll refuses. It has no Secrets of a NodePool.
     'enroll -n '*)
       check_options hcp-node-admin "$@"
       shift 3
       set -- --offline "${@/#--kubeconfig/--hosted-kubeconfig}"
+      [[ $* = *--hosted-kubeconfig* ]] || set -- "$@" --hosted-kubeconfig "$KUBECONFIG"
       [[ $* != *--format* ]] || set -- "$@" --embed-user-data user-data.ign
       real hcp-node-admin enroll "$@" ;;
     'token revoke '*)
