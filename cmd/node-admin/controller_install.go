@@ -233,12 +233,14 @@ func warnOfTag(log report.Log, image string) {
 
 // printChanges prints the changes below a title.
 func printChanges(w *report.Page, document controllerDocument, title string) {
+	suffix := ""
 	if document.DryRun {
 		title += " (dry run: nothing was changed)"
+		suffix = " (server dry run)" // as oc prints it
 	}
 	w.Item("", title)
 	for _, change := range document.Changes {
-		w.Item(fmt.Sprintf("  %-10s  %-10s  ", change.Result, change.Cluster), change.String())
+		w.Item(fmt.Sprintf("  %-10s  %-10s  ", change.Result, change.Cluster), change.String()+suffix)
 	}
 }
 

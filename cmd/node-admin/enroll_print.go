@@ -52,7 +52,7 @@ func printNode(w *report.Page, node enroll.Enrolled) {
 	case node.State == enroll.Incomplete:
 		w.Item(node.NodeName+": ", path+" was kept; run the same command again to complete the enrollment")
 	case node.State == enroll.Existing:
-		w.Item(node.NodeName+": ", path+" exists and is kept")
+		w.Item(node.NodeName+": ", path+" exists and is kept, valid until "+report.Timestamp(node.Expires))
 	default:
 		w.Item(node.NodeName+": ", fmt.Sprintf("%s, %s, valid until %s", node.State, path, report.Timestamp(node.Expires)))
 	}

@@ -179,7 +179,7 @@ func TestEnrollRejectsInvalidFlags(t *testing.T) {
 		offline + "a=":                           "is not an IP address",
 		offline + "a --label x":                  "not a label in the format key=value",
 		offline + "a --taint x=y":                "not a taint in the format key=value:Effect",
-		offline + "a --expires 1s":               "1 minute to 30 days",
+		offline + "a --expires 1s":               "1 minute to 30 days (720h), not for 1s",
 		offline + "a --embed-user-data " + ca:    "not JSON",
 		offline + "a --embed-user-data /gone":    "--embed-user-data: open /gone",
 		offline + "a -f /gone":                   "--filename: open /gone",

@@ -35,6 +35,7 @@ func newNodesCommand(p *cli.Printer) *cobra.Command {
 	var o nodesOptions
 	c := &cobra.Command{
 		Use:         "nodes [NODE...]",
+		SuggestFor:  []string{"list", "get", "status"},
 		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.Interrupted),
 		Short:       "List the enrolled nodes and their state",
 		Long: `Nodes lists the NodeEnrollments of the hosted cluster, with the columns that

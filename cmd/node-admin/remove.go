@@ -31,6 +31,7 @@ func newRemoveCommand(p *cli.Printer) *cobra.Command {
 	var o removeOptions
 	c := &cobra.Command{
 		Use:         "remove NODE...",
+		SuggestFor:  []string{"delete"},
 		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.Interrupted),
 		Short:       "Remove nodes from the cluster",
 		Long: `Remove deletes the NodeEnrollment of a node, so that its join token is no longer

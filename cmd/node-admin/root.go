@@ -22,6 +22,7 @@ plugin of oc and kubectl: oc hcp-node COMMAND.`,
 			"      worker-7.example.com=192.0.2.7")
 	controller := cli.NewParentCommand("controller", "Install and run the controller of NodeEnrollments",
 		newControllerInstallCommand(p), newControllerUninstallCommand(p), newControllerRunCommand(p))
+	controller.SuggestFor = []string{"install"}
 	cli.AddGroup(root, "cluster", "Cluster commands:", newUserDataCommand(p), newEnrollCommand(p),
 		cli.NewParentCommand("token", "Print and revoke join tokens", newTokenShowCommand(p), newTokenRevokeCommand(p)),
 		newNodesCommand(p), newDescribeCommand(p), newUpgradeCommand(p),

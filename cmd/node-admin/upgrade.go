@@ -39,6 +39,7 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 	var o upgradeOptions
 	c := &cobra.Command{
 		Use:         "upgrade NODEPOOL",
+		SuggestFor:  []string{"rollout"},
 		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused, report.Interrupted),
 		Short:       "Show, start and control the upgrade of the nodes of a NodePool",
 		Long: `Upgrade prints the state of the NodeRollout of a NodePool in the hosted cluster,

@@ -24,7 +24,6 @@ func (d *Description) next(now time.Time) []report.Problem {
 	} else {
 		all = append(all, report.Problem{
 			Message: "the Node has no NodeEnrollment, so that the controller does not approve its CSRs",
-			Remedy:  "# nothing, if its CSRs are approved in another way",
 		})
 	}
 	all = append(d.nextHealth(), all...)
