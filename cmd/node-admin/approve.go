@@ -62,7 +62,7 @@ Nothing is ever denied.` + describePermissions(approvePermissions()),
 	var o approveOptions
 	flags := c.Flags()
 	flags.SortFlags = false
-	o.cluster.add(flags, ", or - for standard input")
+	o.cluster.add(c, p)
 	flags.StringVar(&o.fingerprint, "fingerprint", "",
 		"approve the CSRs with the key of this fingerprint: `SHA256:HEX`")
 	flags.BoolVar(&o.allowManagementCluster, "allow-management-cluster", false,
@@ -89,7 +89,7 @@ func approvePermissions() []permission {
 
 func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 	p.OneLine = true // every CSR is a document on one line
-	hosted, _, err := o.cluster.open(cluster.Hosted, p.In)
+	hosted, err := o.cluster.connectHosted(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func TestClusterFlags(t *testing.T) {
 				writeTestFile(t, home, "config", contexts("a", "b"))
 			}
 			stdin := strings.ReplaceAll(contexts("d"), "certificate-authority: ca.crt", "certificate-authority-data: AAAA")
-			content, err := test.flags.read(strings.NewReader(stdin))
+			selected, err := test.flags.read(strings.NewReader(stdin))
 			if test.err != "" {
 				if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), test.err) {
 					t.Errorf("read() = %v, want %q", err, test.err)
@@ -77,14 +77,14 @@ func TestClusterFlags(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			config, err := clientcmd.Load(content)
+			config, err := clientcmd.Load(selected.Kubeconfig)
 			if err != nil {
 				t.Fatal(err)
 			}
 			cluster := config.Clusters[config.Contexts[config.CurrentContext].Cluster]
 			if len(config.Contexts) != 1 || cluster.Server != "https://"+test.cluster+":6443" ||
 				len(cluster.CertificateAuthorityData) == 0 {
-				t.Errorf("read() returns %s, want only cluster %s", content, test.cluster)
+				t.Errorf("read() returns %s, want only cluster %s", selected.Kubeconfig, test.cluster)
 			}
 		})
 	}

@@ -55,7 +55,7 @@ the Lease ` + controller.LeaseName + ` works.`,
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	o.cluster.add(flags, ", or - for standard input; in a pod of the hosted cluster, its service account is the default")
+	o.cluster.addKubeconfig(c, p, "hosted")
 	flags.StringVarP(&o.namespace, "namespace", "n", v1alpha1.Namespace, "`NAMESPACE` of the Lease")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "",
 		"serve /readyz and /livez over HTTP at `ADDRESS`, such as :8081")
@@ -69,7 +69,7 @@ the Lease ` + controller.LeaseName + ` works.`,
 }
 
 func (o controllerOptions) run(ctx context.Context, p *cli.Printer) error {
-	p.Program.Cluster = "" // the files are those of a pod, and some remedies are for the management cluster
+	p.Program.SelectCluster = nil // the files are those of a pod, and some remedies are for the management cluster
 	if err := o.publish.check(); err != nil {
 		return err
 	}
@@ -120,11 +120,11 @@ func (o controllerOptions) connect(stdin io.Reader) (*rest.Config, []enrollment.
 			return nil, nil, usageError("reading the service account of the pod: %w", err)
 		}
 	}
-	kubeconfig, err := o.cluster.read(stdin)
+	selected, err := o.cluster.read(stdin)
 	if err != nil {
 		return nil, nil, err
 	}
-	return cluster.ParseKubeconfig(kubeconfig)
+	return cluster.ParseKubeconfig(selected.Kubeconfig)
 }
 
 // checkCluster checks that the cluster is a hosted cluster with the API of the controllers.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -27,16 +26,16 @@ import (
 
 // installFlags are the flags that controller install, controller uninstall and controller status have.
 type installFlags struct {
-	management                            managementFlags
-	hostedKubeconfig, controllerNamespace string
-	dryRun                                bool
+	management          clusterFlags
+	controllerNamespace string
+	dryRun              bool
 }
 
-func (o *installFlags) add(flags *pflag.FlagSet) {
+func (o *installFlags) add(c *cobra.Command, p *cli.Printer) {
+	flags := c.Flags()
 	flags.SortFlags = false
-	o.management.add(flags, "HostedCluster")
-	flags.StringVar(&o.hostedKubeconfig, "hosted-kubeconfig", "",
-		"administrator's kubeconfig `FILE` of the hosted cluster (default the Secret that the HostedCluster names)")
+	o.management.addManagement(c, p, "HostedCluster")
+	o.management.addHostedKubeconfig(c)
 	flags.StringVar(&o.controllerNamespace, "controller-namespace", v1alpha1.Namespace,
 		"`NAMESPACE` of the controller on the management cluster; the controllers of several hosted clusters need one each")
 }
@@ -109,14 +108,14 @@ nodepools there, and get secrets of the hosted control plane.`,
 			"  hcp-node-admin controller install hosted -n clusters --publish --dry-run\n" +
 			"  hcp-node-admin controller install --in hosted --output yaml",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 || len(args) == 0 && *o.format != "yaml" {
+			if len(args) > 1 || len(args) == 0 && *o.format != "yaml" && o.management.hostedCluster == "" {
 				return errors.New("the name of one HostedCluster is required")
 			}
-			return nil
+			return o.management.nameHostedCluster(args)
 		},
 	}
 	flags := c.Flags()
-	o.add(flags)
+	o.add(c, p)
 	o.addDryRun(flags)
 	o.in = cli.EnumFlag(c, "in", "", "`CLUSTER` in which the controller runs: management or hosted",
 		cluster.Place("").Enum()...)
@@ -133,13 +132,13 @@ nodepools there, and get secrets of the hosted control plane.`,
 		"with --output yaml and --in management: print the manifests for this `CLUSTER`, management or hosted")
 	cli.CompleteFlag(c, "cluster", cli.CompleteValue(cluster.Place("").Enum()))
 	o.format = p.BindOutput(c, "output `FORMAT`: text, json, or yaml for the manifests", "text", "json", "yaml")
-	c.ValidArgsFunction = o.management.complete(nodepool.HostedClusters)
+	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.HostedClusters))
 	o.isSet = flags.Changed
-	c.RunE = func(c *cobra.Command, args []string) error {
+	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *o.format == "yaml" {
-			return o.printManifests(p.Out, strings.Join(args, "")) // at most one
+			return o.printManifests(p.Out, o.management.hostedCluster)
 		}
-		return o.run(c.Context(), p, args[0])
+		return o.run(c.Context(), p, o.management.hostedCluster)
 	}
 	return c
 }
@@ -241,18 +240,20 @@ func warnOfTag(log report.Log, image string) {
 
 // printChanges prints the changes below a title.
 func printChanges(w *report.Page, document controllerDocument, title string) {
+	suffix := ""
 	if document.DryRun {
 		title += " (dry run: nothing was changed)"
+		suffix = " (server dry run)" // as oc prints it
 	}
 	w.Item("", title)
 	for _, change := range document.Changes {
-		w.Item(fmt.Sprintf("  %-10s  %-10s  ", change.Result, change.Cluster), change.String())
+		w.Item(fmt.Sprintf("  %-10s  %-10s  ", change.Result, change.Cluster), change.String()+suffix)
 	}
 }
 
 // connect connects to both clusters. It sets the default of the namespace.
 func (o *installFlags) connect(ctx context.Context, p *cli.Printer, hostedCluster string) (*install.Installer, error) {
-	management, err := o.management.connect(p.In)
+	management, err := o.management.connectManagement(p.In)
 	if err != nil {
 		return nil, err
 	}
@@ -272,18 +273,11 @@ func (o *installFlags) connect(ctx context.Context, p *cli.Printer, hostedCluste
 	if err := found.CheckPlatform(); err != nil {
 		return nil, err
 	}
-	if o.hostedKubeconfig != "" {
-		installer.HostedKubeconfig, err = (&clusterFlags{kubeconfig: o.hostedKubeconfig}).read(p.In)
-	} else {
-		installer.HostedKubeconfig, err = found.GetKubeconfig(ctx, management)
-	}
+	kubeconfig, config, err := o.management.configOf(ctx, p.In, management, found)
 	if err != nil {
 		return nil, err
 	}
-	config, _, err := cluster.ParseContext(installer.HostedKubeconfig)
-	if err != nil {
-		return nil, err
-	}
+	installer.HostedKubeconfig = kubeconfig
 	installer.Hosted, err = cluster.Open(cluster.Hosted, config)
 	return installer, err
 }

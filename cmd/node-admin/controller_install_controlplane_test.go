@@ -131,7 +131,7 @@ func (c *bothClusters) checkWait(t *testing.T) {
 	if got.Code != report.Failed || !strings.Contains(got.Err, "timed out after 1h0m0s waiting until Deployment "+
 		"hcp-node-admin/hcp-node-admin-controller is available on the management cluster: 0 of 2 replicas; pod ") ||
 		!strings.Contains(got.Out, "waiting until Deployment hcp-node-admin/hcp-node-admin-controller is available") ||
-		!strings.Contains(got.Err, "\noc --kubeconfig management.kubeconfig -n hcp-node-admin describe pods ") {
+		!strings.Contains(got.Err, "\noc --kubeconfig "+c.admin+" -n hcp-node-admin describe pods ") {
 		t.Errorf("%+v", got)
 	}
 	install := c.startInstall(t)
@@ -222,9 +222,8 @@ func (c *bothClusters) checkUninstall(t *testing.T) {
 	const remaining = "in the hosted cluster remain:\n  Namespace hcp-node-admin\n" +
 		"  CustomResourceDefinition nodeenrollments.hcp-node-agent.io, with 1 object\n" +
 		"  CustomResourceDefinition noderollouts.hcp-node-agent.io\n# remedy: remove them too, with all NodeEnrollments:\n" +
-		"hcp-node-admin controller uninstall hosted.a --namespace clusters --kubeconfig "
-	if got.Code != report.Success || !strings.Contains(got.Out, remaining) ||
-		!strings.Contains(got.Out, " --crd --force\n") {
+		"hcp-node-admin controller uninstall hosted.a --crd --force --namespace clusters --kubeconfig "
+	if got.Code != report.Success || !strings.Contains(got.Out, remaining) {
 		t.Errorf("%+v", got)
 	}
 	waittest.Until(t, "waiting for the end of the namespace", func() (any, bool) {

@@ -67,12 +67,11 @@ func (o *publishFlags) addPublisher(p *cli.Printer, m manager.Manager, isHostedA
 // config returns the client configuration for the management cluster.
 func (o *publishFlags) config(p *cli.Printer, isHostedAccount bool) (*rest.Config, error) {
 	if o.kubeconfig != "" {
-		kubeconfig, err := (&clusterFlags{kubeconfig: o.kubeconfig}).read(p.In)
+		selected, err := cluster.Select(o.kubeconfig, "", p.In)
 		if err != nil {
 			return nil, err
 		}
-		config, _, err := cluster.ParseContext(kubeconfig)
-		return config, err
+		return selected.Config, nil
 	}
 	config, err := rest.InClusterConfig() // client-go reads the token again when kubelet renews it
 	if isHostedAccount || errors.Is(err, rest.ErrNotInCluster) {

@@ -42,15 +42,17 @@ HostedCluster, get deployments and list pods in that of the controller, and
 those of an administrator of the hosted cluster.`,
 		Example: "  hcp-node-admin controller status hosted -n clusters",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			if len(args) > 1 || len(args) == 0 && o.management.hostedCluster == "" {
 				return errors.New("the name of one HostedCluster is required")
 			}
-			return nil
+			return o.management.nameHostedCluster(args)
 		},
 	}
-	o.add(c.Flags())
-	c.ValidArgsFunction = o.management.complete(nodepool.HostedClusters)
-	c.RunE = func(c *cobra.Command, args []string) error { return o.printStatus(c.Context(), p, args[0]) }
+	o.add(c, p)
+	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.HostedClusters))
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return o.printStatus(c.Context(), p, o.management.hostedCluster)
+	}
 	return c
 }
 

@@ -38,21 +38,21 @@ If the HostedCluster no longer exists, it removes the controller from the
 management cluster.`,
 		Example: "  hcp-node-admin controller uninstall hosted -n clusters",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			if len(args) > 1 || len(args) == 0 && o.management.hostedCluster == "" {
 				return errors.New("the name of one HostedCluster is required")
 			}
-			return nil
+			return o.management.nameHostedCluster(args)
 		},
 	}
+	o.add(c, p)
 	flags := c.Flags()
-	o.add(flags)
 	o.addDryRun(flags)
 	flags.BoolVar(&o.withCRD, "crd", false,
 		"also delete the custom resource definitions and the namespace of the hosted cluster; refused while "+
 			"NodeEnrollments exist")
 	flags.BoolVar(&o.force, "force", false, "with --crd: delete all NodeEnrollments too")
-	c.ValidArgsFunction = o.management.complete(nodepool.HostedClusters)
-	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args[0]) }
+	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.HostedClusters))
+	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p, o.management.hostedCluster) }
 	return c
 }
 
@@ -85,13 +85,13 @@ func (o *controllerUninstallOptions) run(ctx context.Context, p *cli.Printer, ho
 			title = fmt.Sprintf("HostedCluster %s has no controller", document.HostedCluster)
 		}
 		printChanges(w, document, title)
-		o.printRemaining(w, hostedCluster, document.Remaining)
+		o.printRemaining(w, p.Program, document.Remaining)
 	})
 }
 
 // printRemaining prints what remains, and the command that removes it.
 func (o *controllerUninstallOptions) printRemaining(
-	w *report.Page, hostedCluster string, remaining []install.Remaining,
+	w *report.Page, program cli.Program, remaining []install.Remaining,
 ) {
 	if len(remaining) == 0 {
 		return
@@ -106,6 +106,6 @@ func (o *controllerUninstallOptions) printRemaining(
 		}
 		w.Item("  ", text)
 	}
-	command := "hcp-node-admin controller uninstall " + hostedCluster + o.management.words() + " --crd" + force
-	w.Remedy(report.Remedyf("# remove them too, with all NodeEnrollments:\n%s", command))
+	w.Remedy(program.Remedy(report.Remedy("# remove them too, with all NodeEnrollments:\n" +
+		"hcp-node-admin controller uninstall " + o.management.hostedCluster + " --crd" + force)))
 }

@@ -38,9 +38,8 @@ long.` + describePermissions(describeNodePermissions()),
 		Example: "  hcp-node-admin describe worker-7.example.com",
 		Args:    oneNode,
 	}
-	flags := c.Flags()
-	flags.SortFlags = false
-	cluster.add(flags, ", or - for standard input")
+	c.Flags().SortFlags = false
+	cluster.add(c, p)
 	c.ValidArgsFunction = completeOne(completeFrom(&cluster, fleet.Client.NodeNames))
 	c.RunE = func(c *cobra.Command, args []string) error { return describe(c.Context(), p, &cluster, args[0]) }
 	return c
@@ -66,7 +65,7 @@ func describeNodePermissions() []permission {
 }
 
 func describe(ctx context.Context, p *cli.Printer, cluster *clusterFlags, name string) error {
-	client, err := connectFleet(cluster, p.In)
+	client, err := connectFleet(ctx, cluster, p)
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,8 @@ import (
 
 // enrollOptions are the flags of enroll.
 type enrollOptions struct {
-	management                   managementFlags
-	hostedKubeconfig, ca         string
+	management                   clusterFlags
+	ca                           string
 	offline                      bool
 	nodesFile, userDataFile, dir string
 	labels, taints               []string
@@ -99,13 +99,13 @@ Required permissions:
 			return nil
 		},
 	}
-	o.addFlags(c)
-	c.ValidArgsFunction = o.management.complete(nodepool.Names)
+	o.addFlags(c, p)
+	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.Names))
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args[0], args[1:]) }
 	return c
 }
 
-func (o *enrollOptions) addFlags(c *cobra.Command) {
+func (o *enrollOptions) addFlags(c *cobra.Command, p *cli.Printer) {
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&o.nodesFile, "filename", "f", "",
@@ -124,9 +124,8 @@ func (o *enrollOptions) addFlags(c *cobra.Command) {
 		"`POLICY` for a host whose Node exists and is not Ready: allow, the reinstalled host may join; or refuse",
 		"refuse", allowReinstall)
 	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` in which the directory tokens is created")
-	o.management.add(flags, "NodePool")
-	flags.StringVar(&o.hostedKubeconfig, "hosted-kubeconfig", "",
-		"kubeconfig `FILE` of the hosted cluster (default that in the status of the HostedCluster)")
+	o.management.addManagement(c, p, "NodePool")
+	o.management.addHostedKubeconfig(c)
 	flags.BoolVar(&o.offline, "offline", false,
 		"connect to no cluster, and write manifests of the NodeEnrollments to the directory enrollments")
 	flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), with --offline")
@@ -139,9 +138,10 @@ func (o *enrollOptions) check() error {
 		return usageError("only one of --filename and --kubeconfig can read standard input")
 	case !o.offline && o.ca != "":
 		return usageError("--ca requires --offline")
-	case o.offline && (o.management.isSet() || o.management.namespace != ""):
-		return usageError("--offline connects to no cluster: --kubeconfig, --context and --namespace have no effect")
-	case o.offline && (o.ca == "") == (o.hostedKubeconfig == ""):
+	case o.offline && o.management.isSet():
+		return usageError("--offline connects to no cluster: --kubeconfig, --context, --namespace and --hosted-cluster " +
+			"have no effect")
+	case o.offline && (o.ca == "") == (o.management.hostedKubeconfig == ""):
 		return usageError("--offline requires the CA of the hosted cluster: either --ca FILE or --hosted-kubeconfig FILE")
 	}
 	return nil
@@ -167,6 +167,7 @@ func (o *enrollOptions) enroll(ctx context.Context, p *cli.Printer, nodes []stri
 		return err
 	}
 	if o.offline {
+		p.Program.SelectCluster = nil // the manifests can be for any cluster
 		err = o.enrollOffline(p.In, options, &document.Result)
 	} else {
 		err = o.enrollInCluster(ctx, p.In, options, &document.Result)
@@ -271,9 +272,9 @@ func (o *enrollOptions) offlineCA(stdin io.Reader) ([]byte, error) {
 		}
 		return ca, nil
 	}
-	kubeconfig, err := (&clusterFlags{kubeconfig: o.hostedKubeconfig}).read(stdin)
+	selected, err := cluster.Select(o.management.hostedKubeconfig, "", stdin)
 	if err != nil {
 		return nil, err
 	}
-	return cluster.CAOf(kubeconfig)
+	return cluster.CAOf(selected.Kubeconfig)
 }

@@ -17,19 +17,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// connectEnroll prepares the connection to the hosted cluster with the rights of an administrator of enrollments.
-func connectEnroll(ctx context.Context, flags *clusterFlags, stdin io.Reader) (enroll.Cluster, error) {
-	kubeconfig, err := flags.read(stdin)
-	if err != nil {
-		return enroll.Cluster{}, err
-	}
-	config, _, err := cluster.ParseContext(kubeconfig)
-	if err != nil {
-		return enroll.Cluster{}, err
-	}
-	return enroll.Connect(ctx, config)
-}
-
 // enrollInCluster enrolls nodes in the hosted cluster of the NodePool.
 func (o *enrollOptions) enrollInCluster(
 	ctx context.Context, stdin io.Reader, options enroll.Options, result *enroll.Result,
@@ -42,7 +29,11 @@ func (o *enrollOptions) enrollInCluster(
 	if err != nil {
 		return err
 	}
-	hosted, err := enroll.Connect(ctx, config)
+	opened, err := cluster.Open(cluster.Hosted, config)
+	if err != nil {
+		return err
+	}
+	hosted, err := enroll.Connect(ctx, opened)
 	if err != nil {
 		return err
 	}
@@ -62,17 +53,19 @@ func (o *enrollOptions) enrollInCluster(
 func (o *enrollOptions) nodePool(
 	ctx context.Context, stdin io.Reader, name string,
 ) (*cluster.Cluster, *nodepool.Facts, error) {
-	if o.hostedKubeconfig != "" && !o.management.isSet() && o.management.namespace == "" {
+	if o.management.hostedKubeconfig != "" && !o.management.isSet() {
+		o.management.isManagement = false
 		return nil, nil, nil
 	}
-	management, err := o.management.connect(stdin)
+	management, err := o.management.connectManagement(stdin)
 	if err != nil {
 		return nil, nil, err
 	}
-	facts, err := nodepool.GetObjects(ctx, management, o.management.namespace, name)
+	facts, err := nodepool.GetObjects(ctx, management, o.management.namespace, o.management.hostedCluster, name)
 	if err != nil {
 		return nil, nil, err
 	}
+	o.management.hostedCluster = facts.NodePool.Spec.ClusterName
 	return management, facts, facts.CheckEnrollable()
 }
 
@@ -80,18 +73,12 @@ func (o *enrollOptions) nodePool(
 func (o *enrollOptions) hostedConfig(
 	ctx context.Context, stdin io.Reader, management *cluster.Cluster, facts *nodepool.Facts,
 ) (*rest.Config, error) {
-	var kubeconfig []byte
-	var err error
-	if o.hostedKubeconfig != "" {
-		kubeconfig, err = (&clusterFlags{kubeconfig: o.hostedKubeconfig}).read(stdin)
-	} else {
-		kubeconfig, err = facts.HostedCluster.GetKubeconfig(ctx, management)
+	var of *nodepool.HostedCluster
+	if facts != nil {
+		of = facts.HostedCluster
 	}
-	if err != nil {
-		return nil, err
-	}
-	config, _, err := cluster.ParseContext(kubeconfig)
-	if err != nil || o.hostedKubeconfig == "" || facts == nil {
+	_, config, err := o.management.configOf(ctx, stdin, management, of)
+	if err != nil || o.management.hostedKubeconfig == "" || facts == nil {
 		return config, err
 	}
 	return config, checkSameCluster(ctx, config, management, facts)
@@ -106,7 +93,7 @@ func checkSameCluster(
 	if err != nil {
 		return nil //nolint:nilerr // the credential may not read Secrets
 	}
-	expected, _, err := cluster.ParseContext(kubeconfig)
+	expected, err := kube.ParseKubeconfig(kubeconfig)
 	if err != nil {
 		return nil //nolint:nilerr // the given kubeconfig is used, not this one
 	}

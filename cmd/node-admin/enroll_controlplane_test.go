@@ -130,7 +130,7 @@ func (e *enrollTest) checkUnpublished(t *testing.T) {
 	for _, want := range []string{
 		"the controller does not publish the user data of NodePool workers", "worker-1: created, ", "worker-3: created, ",
 		"\nhcp-node-agent join --join-token NAME.token --user-data user-data.ign\n",
-		"\nhcp-node-admin nodes --kubeconfig hosted.kubeconfig\n",
+		"\nhcp-node-admin nodes --namespace clusters --hosted-cluster hosted.a --kubeconfig " + e.enroller + "\n",
 	} {
 		if !strings.Contains(unwrap(got.Out), want) {
 			t.Errorf("%q is missing in:\n%s", want, got.Out)

@@ -42,7 +42,7 @@ func printEnrolled(w *report.Page, o *enrollOptions, document enrollDocument, pr
 		w.Printf("# admit the hosts, before or after; the manifests are not secret:\n"+
 			"oc --kubeconfig hosted.kubeconfig apply -f %s\n", report.ShellWord(filepath.Dir(first.EnrollmentFile)))
 	} else {
-		w.Printf("%s", program.Rename("# follow the nodes:\nhcp-node-admin nodes --kubeconfig hosted.kubeconfig\n"))
+		w.Printf("%s\n", program.Remedy("# follow the nodes:\nhcp-node-admin nodes"))
 	}
 }
 
@@ -55,7 +55,7 @@ func printNode(w *report.Page, node enroll.Enrolled) {
 	case node.State == enroll.Incomplete:
 		w.Item(node.NodeName+": ", path+" was kept; run the same command again to complete the enrollment")
 	case node.State == enroll.Existing:
-		w.Item(node.NodeName+": ", path+" exists and is kept")
+		w.Item(node.NodeName+": ", path+" exists and is kept, valid until "+report.Timestamp(node.Expires))
 	default:
 		w.Item(node.NodeName+": ", fmt.Sprintf("%s, %s, valid until %s", node.State, path, report.Timestamp(node.Expires)))
 	}

@@ -160,7 +160,7 @@ func (e *enrollTest) checkRefusals(t *testing.T) {
 	}
 	t.Run("management only", func(t *testing.T) {
 		got := runCommandLine(t, "enroll", "workers", "x", "--hosted-kubeconfig", management, "--output-dir", e.dir)
-		if got.Code != report.Refused || !strings.Contains(got.Err, "is a management cluster, which serves ") {
+		if got.Code != report.Refused || !strings.Contains(got.Err, "is a management cluster, not a hosted ") {
 			t.Errorf("%+v", got)
 		}
 		got = runCommandLine(t, "enroll", "workers", "x", "--hosted-kubeconfig", insecure, "--output-dir", e.dir)

@@ -11,14 +11,14 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/fleet"
 )
 
 // connectFleet prepares the connection to the hosted cluster.
-func connectFleet(flags *clusterFlags, stdin io.Reader) (fleet.Client, error) {
-	hosted, _, err := flags.open(cluster.Hosted, stdin)
+func connectFleet(ctx context.Context, flags *clusterFlags, p *cli.Printer) (fleet.Client, error) {
+	hosted, err := flags.connectHosted(ctx, p)
 	return fleet.Client{Cluster: hosted}, err
 }
 
@@ -42,18 +42,25 @@ func checkNodeNames(names []string) error {
 // completionTimeout limits the completion of names.
 const completionTimeout = 2 * time.Second
 
-// completeFrom completes arguments with names of the hosted cluster, each once, if the cluster responds quickly.
+// completeFrom completes arguments with names of the hosted cluster.
 func completeFrom(
 	flags *clusterFlags, list func(fleet.Client, context.Context) ([]string, error),
 ) cobra.CompletionFunc {
-	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		client, err := connectFleet(flags, c.InOrStdin())
+	return completeNames(func(ctx context.Context, stdin io.Reader) ([]string, error) {
+		client, err := connectFleet(ctx, flags, newPrinter(cli.Streams{In: stdin}))
 		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+			return nil, err
 		}
+		return list(client, ctx)
+	})
+}
+
+// completeNames completes arguments with names of a cluster, each once, if the cluster responds quickly.
+func completeNames(list func(ctx context.Context, stdin io.Reader) ([]string, error)) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(c.Context(), completionTimeout)
 		defer cancel()
-		names, _ := list(client, ctx) // without a list, the name is not completed
+		names, _ := list(ctx, c.InOrStdin()) // without a list, the name is not completed
 		return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(args, name) }),
 			cobra.ShellCompDirectiveNoFileComp
 	}

@@ -24,6 +24,10 @@ func main() { cli.Main(run) }
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, streams cli.Streams) report.Code {
 	p := newPrinter(streams)
+	p.Program.CommandLine = programName
+	for _, arg := range args {
+		p.Program.CommandLine += " " + report.ShellWord(arg)
+	}
 	return cli.Execute(ctx, newRootCommand(p), p, args)
 }
 

@@ -50,6 +50,10 @@ func TestInvalidCommandLines(t *testing.T) {
 			"see: hcp-node-admin token show --help\n",
 		"token show a b": "hcp-node-admin token show: one file is required: NAME.token or NAME.yaml\n" +
 			"see: hcp-node-admin token show --help\n",
+		"list":   "hcp-node-admin: unknown command \"list\"; did you mean nodes?\nsee: hcp-node-admin --help\n",
+		"delete": "hcp-node-admin: unknown command \"delete\"; did you mean remove?\nsee: hcp-node-admin --help\n",
+		"install": "hcp-node-admin: unknown command \"install\"; did you mean controller?\n" +
+			"see: hcp-node-admin --help\n",
 		"join":            "hcp-node-admin: unknown command \"join\"\nsee: hcp-node-admin --help\n",
 		"--enrollments x": "hcp-node-admin: unknown flag: --enrollments\nsee: hcp-node-admin --help\n",
 		"approve a b": "hcp-node-admin approve: the name of one node or CSR is required\nsee: " +

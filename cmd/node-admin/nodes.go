@@ -69,7 +69,7 @@ have no NodeEnrollment.` + describePermissions(nodesPermissions()),
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	o.cluster.add(flags, ", or - for standard input")
+	o.cluster.add(c, p)
 	o.output = p.BindOutput(c, "output `FORMAT`: text; wide, with more columns; json or yaml, the objects; or name",
 		"text", "wide", "json", "yaml", "name")
 	flags.StringVarP(&o.selected.Labels, "selector", "l", "", "label `SELECTOR` of the NodeEnrollments")
@@ -144,7 +144,7 @@ func (o *nodesOptions) run(ctx context.Context, p *cli.Printer) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	client, err := connectFleet(&o.cluster, p.In)
+	client, err := connectFleet(ctx, &o.cluster, p)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (h *hostedCluster) testWithoutAPI(t *testing.T) {
 		got := h.exec(t, args...)
 		if got.Code != report.Refused ||
 			!strings.Contains(got.Err, ".hcp-node-agent.io: the API of NodeEnrollments is not installed") ||
-			!strings.Contains(got.Err, "\noc --kubeconfig hosted.kubeconfig apply -k deploy/hosted-base\n") {
+			!strings.Contains(got.Err, "\noc apply -k deploy/hosted-base\n") {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}

@@ -29,5 +29,9 @@ func describePermissions(permissions []permission) string {
 		}
 		text.WriteString("\n    " + right)
 	}
+	text.WriteString("\n\nWith --namespace or --hosted-cluster, also on the management cluster, in the\n" +
+		"namespace of the HostedCluster:\n\n" +
+		"    get secrets, hostedclusters.hypershift.openshift.io\n" +
+		"    list hostedclusters.hypershift.openshift.io    without --hosted-cluster")
 	return text.String()
 }

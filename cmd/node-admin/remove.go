@@ -58,7 +58,7 @@ enrollment. A thief of the key of a lost host can do the same.` + describePermis
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	o.cluster.add(flags, ", or - for standard input")
+	o.cluster.add(c, p)
 	flags.BoolVar(&o.force, "force", false, "also remove a Node that is Ready; its pods are deleted")
 	c.ValidArgsFunction = completeFrom(&o.cluster, fleet.Client.NodeNames)
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args) }
@@ -74,7 +74,7 @@ func removePermissions() []permission {
 }
 
 func (o *removeOptions) run(ctx context.Context, p *cli.Printer, names []string) error {
-	client, err := connectFleet(&o.cluster, p.In)
+	client, err := connectFleet(ctx, &o.cluster, p)
 	if err != nil {
 		return err
 	}

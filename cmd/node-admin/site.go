@@ -46,7 +46,7 @@ contain everything. To print the stored settings, run:
 
 Required permissions on the hosted cluster, namespace hcp-node-admin: get,
 create and update secrets.`,
-		Example: "  hcp-node-admin site apply -f site.yaml --kubeconfig hosted.kubeconfig",
+		Example: "  hcp-node-admin site apply -f site.yaml -n clusters --hosted-cluster hosted",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 || file == "" {
 				return errors.New("-f FILE is required, and no argument")
@@ -57,7 +57,7 @@ create and update secrets.`,
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVarP(&file, "filename", "f", "", "`FILE` with the settings; - for standard input")
-	flags.add(c.Flags(), "")
+	flags.add(c, p)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		settings, content, err := readSite("--filename", file, p.In)
 		if err != nil {
@@ -67,7 +67,7 @@ create and update secrets.`,
 			TypeMeta: report.Meta("SiteResult"), Secret: v1alpha1.Namespace + "/" + enroll.SiteSecret,
 			Findings: settings.Missing(),
 		}
-		if err := document.store(c.Context(), &flags, p.In, content); err != nil {
+		if err := document.store(c.Context(), &flags, p, content); err != nil {
 			return err
 		}
 		return p.Finish(nil, document, document.print)
@@ -75,8 +75,12 @@ create and update secrets.`,
 	return c
 }
 
-func (d *siteDocument) store(ctx context.Context, flags *clusterFlags, stdin io.Reader, content []byte) error {
-	hosted, err := connectEnroll(ctx, flags, stdin)
+func (d *siteDocument) store(ctx context.Context, flags *clusterFlags, p *cli.Printer, content []byte) error {
+	connected, err := flags.connectHosted(ctx, p)
+	if err != nil {
+		return err
+	}
+	hosted, err := enroll.Connect(ctx, connected)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enroll"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/fleet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -35,21 +36,20 @@ with its join token. The controller approves no further certificate of the node.
 A node that has joined remains until its Node is deleted. Its client certificate
 remains valid: the cluster cannot revoke it, and kube-controller-manager renews
 it for the holder of its key, who can create the Node again.`,
-		Example: "  hcp-node-admin token revoke worker-7.example.com \\\n" +
-			"      --kubeconfig hosted.kubeconfig",
+		Example: "  hcp-node-admin token revoke worker-7.example.com",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("the name of at least one node is required")
 			}
 			return nil
 		},
-		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	c.Flags().SortFlags = false
-	cluster.add(c.Flags(), ", or - for standard input")
+	cluster.add(c, p)
+	c.ValidArgsFunction = completeFrom(&cluster, fleet.Client.NodeNames)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		document := revokeDocument{TypeMeta: report.Meta("RevokeResult")}
-		err := revoke(c.Context(), p, cluster, args, &document)
+		err := revoke(c.Context(), p, &cluster, args, &document)
 		print := func(w *report.Page) { printRevoked(w, document, p.Program) }
 		if err != nil && len(document.Nodes) == 0 {
 			return err
@@ -60,13 +60,17 @@ it for the holder of its key, who can create the Node again.`,
 	return c
 }
 
-func revoke(ctx context.Context, p *cli.Printer, flags clusterFlags, nodes []string, document *revokeDocument) error {
+func revoke(ctx context.Context, p *cli.Printer, flags *clusterFlags, nodes []string, document *revokeDocument) error {
 	for _, node := range nodes {
 		if err := enrollment.CheckNodeName(node); err != nil {
 			return usageError("%w", err)
 		}
 	}
-	cluster, err := connectEnroll(ctx, &flags, p.In)
+	hosted, err := flags.connectHosted(ctx, p)
+	if err != nil {
+		return err
+	}
+	cluster, err := enroll.Connect(ctx, hosted)
 	if err != nil {
 		return err
 	}
@@ -82,7 +86,7 @@ func revoke(ctx context.Context, p *cli.Printer, flags clusterFlags, nodes []str
 		}
 	}
 	if len(missing) > 0 {
-		return report.Fail(report.Usage, "oc get nodeenrollments",
+		return report.Fail(report.Usage, "hcp-node-admin nodes # lists all",
 			"no NodeEnrollment exists for %s", strings.Join(missing, ", "))
 	}
 	return nil

@@ -72,6 +72,7 @@ The user data of the NodePool must be published in the hosted cluster.` + descri
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
+	o.cluster.add(c, p)
 	o.addFlags(flags)
 	o.output = p.BindOutput(c, "output `FORMAT`: text; json or yaml, the NodeRollout; or name", "text", "json", "yaml",
 		"name")
@@ -86,7 +87,6 @@ The user data of the NodePool must be published in the hosted cluster.` + descri
 }
 
 func (o *upgradeOptions) addFlags(flags *pflag.FlagSet) {
-	o.cluster.add(flags, ", or - for standard input")
 	flags.BoolVar(&o.start, "start", false,
 		"create the NodeRollout if it does not exist: the controller then drains and upgrades the nodes")
 	flags.StringVar(&o.maxUnavailable, "max-unavailable", "",
@@ -195,7 +195,7 @@ func (o *upgradeOptions) run(ctx context.Context, p *cli.Printer, nodePool strin
 	if err != nil {
 		return err
 	}
-	client, err := connectFleet(&o.cluster, p.In)
+	client, err := connectFleet(ctx, &o.cluster, p)
 	if err != nil {
 		return err
 	}

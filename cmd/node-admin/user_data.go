@@ -17,7 +17,7 @@ import (
 
 // userDataOptions are the flags of user-data.
 type userDataOptions struct {
-	management                    managementFlags
+	management                    clusterFlags
 	file                          string
 	overwrite, skipsEndpointCheck bool
 }
@@ -70,11 +70,11 @@ nodepools is permitted too, names of NodePools are completed.`,
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	o.management.add(flags, "NodePool")
+	o.management.addManagement(c, p, "NodePool")
 	flags.StringVar(&o.file, "output-file", "user-data.ign", "write to `FILE`, or to standard output if it is -")
 	flags.BoolVar(&o.overwrite, "overwrite", false, "replace an existing file with another content")
 	flags.BoolVar(&o.skipsEndpointCheck, "skip-endpoint-check", false, "do not connect to the ignition endpoint")
-	c.ValidArgsFunction = o.management.complete(nodepool.Names)
+	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.Names))
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args[0]) }
 	return c
 }
@@ -83,12 +83,16 @@ func (o *userDataOptions) run(ctx context.Context, p *cli.Printer, name string) 
 	if o.file == "-" && p.JSON {
 		return usageError("--output-file - and --output json both print to standard output")
 	}
-	management, err := o.management.connect(p.In)
+	management, err := o.management.connectManagement(p.In)
 	if err != nil {
 		return err
 	}
-	facts, err := nodepool.Get(ctx, management, o.management.namespace, name)
+	facts, err := nodepool.GetObjects(ctx, management, o.management.namespace, o.management.hostedCluster, name)
 	if err != nil {
+		return err
+	}
+	o.management.hostedCluster = facts.NodePool.Spec.ClusterName
+	if err := facts.GetSecrets(ctx, management); err != nil {
 		return err
 	}
 	document := userDataDocument{

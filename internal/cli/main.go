@@ -16,7 +16,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -28,7 +27,9 @@ type Program struct {
 	Command string // how the program was called, if not by its name: "oc hcp-node"
 	Version string
 	Verbose string // usage of --verbose
-	Cluster string // the flags of this run that select its cluster, each after a space
+
+	CommandLine   string                            // of this run, as valid shell
+	SelectCluster func(report.Remedy) report.Remedy // adds the flags of this run to commands; nil for none
 }
 
 // command returns the words with which users call the program.
@@ -42,18 +43,10 @@ func (p Program) Rename(text string) string {
 // Remedy returns a remedy as users of this run can paste it: for the same cluster, with the words with which they call
 // the program.
 func (p Program) Remedy(remedy report.Remedy) report.Remedy {
-	return report.Remedy(p.Rename(string(remedy.AddFlags(p.Name, p.Cluster))))
-}
-
-// clusterFlags returns the flags of a command line that select a cluster, each after a space.
-func clusterFlags(flags *pflag.FlagSet) string {
-	words := ""
-	for _, name := range []string{"kubeconfig", "context"} {
-		if flag := flags.Lookup(name); flag != nil && flag.Changed && flag.Value.String() != "-" {
-			words += " --" + name + " " + report.ShellWord(flag.Value.String())
-		}
+	if p.SelectCluster != nil {
+		remedy = p.SelectCluster(remedy)
 	}
-	return words
+	return report.Remedy(p.Rename(string(remedy)))
 }
 
 // Streams holds the standard streams.

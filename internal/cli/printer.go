@@ -57,7 +57,6 @@ func (p *Printer) BindFlags(root *cobra.Command) {
 			return err
 		}
 		*p.output = c.Flag("output").Value.String() // of BindOutput, if the command has it
-		p.Program.Cluster = clusterFlags(c.Flags())
 		p.Open()
 		return nil
 	}
@@ -163,16 +162,22 @@ func (p *Printer) stopRewriting() {
 	}
 }
 
+// pasteable returns a document with remedies in the form that users can paste. It changes those in slices of document.
+func (p *Printer) pasteable(document any) any {
+	if document == nil {
+		return nil
+	}
+	copied := reflect.New(reflect.TypeOf(document)).Elem()
+	copied.Set(reflect.ValueOf(document))
+	report.ChangeRemedies(copied, p.Program.Remedy)
+	return copied.Interface()
+}
+
 // Document prints a JSON document, or its text with print. The remedies in slices of the document are changed to the
 // form that users can paste.
 func (p *Printer) Document(document any, print func(*report.Page)) error {
 	p.stopRewriting()
-	if document != nil {
-		copied := reflect.New(reflect.TypeOf(document)).Elem()
-		copied.Set(reflect.ValueOf(document))
-		report.ChangeRemedies(copied, p.Program.Remedy)
-		document = copied.Interface()
-	}
+	document = p.pasteable(document)
 	if p.JSON {
 		p.Printed = true
 		if p.OneLine {
@@ -197,6 +202,7 @@ func (p *Printer) Finish(err error, document any, print func(*report.Page)) erro
 // FinishPartly is Finish for a command that has a result up to the error: the text is printed also if err is not nil.
 func (p *Printer) FinishPartly(err error, document any, print func(*report.Page)) error {
 	if err != nil && !p.JSON {
+		p.pasteable(document)
 		print(&report.Page{Writer: p.Out})
 	}
 	return p.Finish(err, document, print)

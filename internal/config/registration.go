@@ -44,15 +44,15 @@ func ParseTaint(text string) (corev1.Taint, error) {
 }
 
 func checkKey(key string) error {
-	if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-		return fmt.Errorf("invalid key %q: %s", key, problems[0])
+	if len(validation.IsQualifiedName(key)) > 0 {
+		return fmt.Errorf("invalid key %q: at most 63 letters, digits, -, _ and ., after an optional DNS name and /", key)
 	}
 	return nil
 }
 
 func checkValue(value string) error {
-	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-		return fmt.Errorf("invalid value %q: %s", value, problems[0])
+	if len(validation.IsValidLabelValue(value)) > 0 {
+		return fmt.Errorf("invalid value %q: at most 63 letters, digits and the characters - _ . inside", value)
 	}
 	return nil
 }

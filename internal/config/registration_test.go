@@ -15,7 +15,7 @@ func TestParseLabel(t *testing.T) {
 	for text, want := range map[string]string{
 		"a=b": "", "a=": "", "example.com/role=web-1_2.3": "", "topology.kubernetes.io/zone=a": "",
 		"a": "must be KEY=VALUE", "": "must be KEY=VALUE", "=b": "invalid key", "-a=b": "invalid key",
-		"a/b/c=d": "invalid key", "Example.com/a=b": "invalid key",
+		"a/b/c=d": `invalid key "a/b/c": at most 63 letters`, "Example.com/a=b": "invalid key",
 		long + "=a": "invalid key", "a=" + long: "invalid value", "a=b c": "invalid value", "a=-b": "invalid value",
 		"a=b=c": "invalid value", "a=${X}": "invalid value", "a=%i": "invalid value", "a=b\nc": "invalid value",
 	} {

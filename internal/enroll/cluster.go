@@ -8,7 +8,6 @@ import (
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
@@ -20,14 +19,9 @@ import (
 // Cluster is a hosted cluster with the credential of an administrator.
 type Cluster struct{ *cluster.Cluster }
 
-// Connect prepares a connection with a client configuration, and checks that the cluster is a hosted cluster with the
-// API of NodeEnrollment.
-func Connect(ctx context.Context, config *rest.Config) (Cluster, error) {
-	hosted, err := cluster.Open(cluster.Hosted, config)
-	if err != nil {
-		return Cluster{}, err
-	}
-	if config.Insecure || len(hosted.CA) == 0 {
+// Connect checks that a cluster is a hosted cluster with the API of NodeEnrollment, and that its CA is known.
+func Connect(ctx context.Context, hosted *cluster.Cluster) (Cluster, error) {
+	if len(hosted.CA) == 0 { // also without verification of the server, which excludes a CA
 		return Cluster{}, report.Fail(report.Usage, "# use a kubeconfig of the hosted cluster that contains its "+
 			"certificate-authority-data:\n"+kube.AdminKubeconfigCommand, "the kubeconfig of the hosted cluster contains no CA, "+
 			"which join tokens require")

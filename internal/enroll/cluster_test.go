@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/apitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
@@ -32,7 +33,7 @@ func TestConnectRefuses(t *testing.T) {
 			"reading the files of the kubeconfig: ",
 		},
 		"a management cluster": {
-			apitest.HyperShift, nil, nil, report.Refused, " is a management cluster, which serves hypershift.openshift.io; ",
+			apitest.HyperShift, nil, nil, report.Refused, " is a management cluster, not a hosted cluster",
 		},
 		"without the API": {
 			"", nil, nil, report.Refused, " does not serve hcp-node-agent.io/v1alpha1: the API of NodeEnrollments is not ",
@@ -50,7 +51,10 @@ func TestConnectRefuses(t *testing.T) {
 			if test.change != nil {
 				test.change(config)
 			}
-			_, err := Connect(t.Context(), config)
+			opened, err := cluster.Open(cluster.Hosted, config)
+			if err == nil {
+				_, err = Connect(t.Context(), opened)
+			}
 			reporttest.CheckFailure(t, err, test.code, test.want)
 		})
 	}

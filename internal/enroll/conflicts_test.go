@@ -32,7 +32,7 @@ func TestEnrollRefuses(t *testing.T) {
 				h.change(t, "worker-1", func(o *v1alpha1.NodeEnrollment) { o.Spec.TokenID = "another" })
 			}, nil, "node worker-1: its join token is not that of a NodeEnrollment: that of the cluster is for join token " +
 				"another",
-			"hcp-node-admin token revoke worker-1 ",
+			"hcp-node-admin token revoke worker-1\n",
 		},
 		"revoked": {
 			func(t *testing.T, h *hostedCluster) {
@@ -67,7 +67,7 @@ func TestEnrollRefuses(t *testing.T) {
 		"a join token without user data": {
 			func(*testing.T, *hostedCluster) {}, func(o *Options) { o.Input = HostInput{Format: CloudInit, Site: &site.Config{}} },
 			"the join token of worker-1 contains no user data, which its host needs with --format cloud-init",
-			"hcp-node-admin token revoke worker-1 ",
+			"hcp-node-admin token revoke worker-1\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

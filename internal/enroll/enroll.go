@@ -228,5 +228,5 @@ func (r *run) writeHostFile(token *enrollment.Token, enrolled *Enrolled) error {
 func replaceRemedy(dir, node string) report.Remedy {
 	path, _ := enrollment.Paths(dir, node)
 	return report.Remedyf("# to replace the enrollment, run the same command again after:\n"+
-		"hcp-node-admin token revoke %s --kubeconfig hosted.kubeconfig\nrm -f %s", node, report.ShellWord(path))
+		"hcp-node-admin token revoke %s\nrm -f %s", node, report.ShellWord(path))
 }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -31,8 +32,11 @@ type hostedCluster struct {
 func startHostedCluster(t *testing.T) *hostedCluster {
 	t.Helper()
 	h := &hostedCluster{Server: apitest.Start(t, apitest.Enrollments), dir: t.TempDir()}
-	var err error
-	if h.cluster, err = Connect(t.Context(), h.Config()); err != nil {
+	opened, err := cluster.Open(cluster.Hosted, h.Config())
+	if err == nil {
+		h.cluster, err = Connect(t.Context(), opened)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	return h

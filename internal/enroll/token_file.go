@@ -110,5 +110,6 @@ func (r *run) createToken(node Node, now time.Time) (*tokenFile, error) {
 
 // moveRemedy returns the command that makes room for a new join token.
 func moveRemedy(path string) report.Remedy {
-	return report.Remedyf("mv %[1]s %[1]s.old # then run the same command again", report.ShellWord(path))
+	return report.Remedyf("# to enroll it again, run the same command again after:\nmv %[1]s %[1]s.old",
+		report.ShellWord(path))
 }

@@ -108,8 +108,8 @@ func (o Options) lifetime() (time.Duration, error) {
 		return 0, fmt.Errorf("a join token with user data can be valid for at most %s, because the user data expires; "+
 			"requested: %s", maxUserDataLifetime, o.Lifetime)
 	case o.Lifetime < time.Minute, o.Lifetime > maxLifetime:
-		return 0, fmt.Errorf("a join token can be valid for 1 minute to %d days (720h), not for %gh",
-			maxLifetime/(24*time.Hour), o.Lifetime.Hours())
+		return 0, fmt.Errorf("a join token can be valid for 1 minute to %d days (720h), not for %s",
+			maxLifetime/(24*time.Hour), o.Lifetime)
 	}
 	return o.Lifetime, nil
 }

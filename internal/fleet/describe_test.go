@@ -57,12 +57,15 @@ func startDescribed(t *testing.T) *hostedCluster {
 	t.Helper()
 	h := startHostedCluster(t, apitest.Enrollments)
 	enrolled := newEnrollment(t)
+	enrolled.Spec.Reinstall = v1alpha1.ReinstallRefuse
 	enrolled.Spec.UsedBy = &v1alpha1.TokenUse{Key: "SHA256:00", At: metav1.NewTime(now)}
 	enrolled.Status = v1alpha1.NodeEnrollmentStatus{
 		Phase: v1alpha1.PhaseFailed, Reason: "kubelet stopped",
 		Conditions: []metav1.Condition{{
 			Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "NodeNotReady", Message: hostileText,
 			LastTransitionTime: metav1.NewTime(now.Add(-2 * time.Hour)),
+		}, {
+			Type: v1alpha1.ConditionCertificateExpiring, Status: metav1.ConditionFalse, Reason: "Valid",
 		}},
 	}
 	h.Set(t, enrolled, &corev1.Node{
@@ -108,8 +111,9 @@ func TestDescribe(t *testing.T) {
 	for _, want := range []string{
 		"a: the agent reports: [2J]0;title  ok 31m",
 		"Name:               a\nPhase:              Failed\nReason:             kubelet stopped\n", "\nEnrollment:\n",
-		"  Used key:         SHA256:00\n", "  Ready:            False since 120m: NodeNotReady: [2J]0;title  ok 31m\n",
-		"\nNode:\n", "  Addresses:        InternalIP=192.0.2.7\n", "  Cordoned:         yes\n",
+		"  Reinstall:        refuse\n", "  Used key:         SHA256:00\n",
+		"  Ready:            False since 120m: NodeNotReady: [2J]0;title  ok 31m\n",
+		"  CertificateExpiring: False", "\nNode:\n", "  Addresses:        InternalIP=192.0.2.7\n", "  Cordoned:         yes\n",
 		"\nAgent, as the node itself reports:\n  State:            Degraded\n  Reason:           [2J]0;title  ok 31m",
 		"\nCSRs:\n  csr-a: serving, Pending, ", "\nEvents:\n  60m    Warning  Rebooted: [2J]0;title  ok 31m\n",
 		"  30m    Warning  NodeFailed: kubelet stopped\n", "\nNext:\n  - no controller runs: its Lease ",

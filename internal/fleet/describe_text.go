@@ -79,7 +79,7 @@ func (p descriptionPage) once(of string) string {
 func (p descriptionPage) field(name, value string) {
 	const width = 20
 	if value != "" {
-		label := fmt.Sprintf("%-*s", width, name+":")
+		label := fmt.Sprintf("%-*s ", width-1, name+":")
 		p.Hanging(label, strings.Repeat(" ", width), text(value))
 	}
 }
@@ -107,7 +107,7 @@ func (p descriptionPage) enrollment(d *Description) {
 	p.field("  Join token", spec.TokenID)
 	p.field("  Token expires", p.until(&spec.Expires))
 	p.field("  Addresses", strings.Join(spec.Addresses, ", "))
-	p.field("  Reinstall", string(spec.Reinstall))
+	p.field("  Reinstall", strings.ToLower(string(spec.Reinstall))) // as enroll --reinstall
 	if used := spec.UsedBy; used != nil {
 		p.field("  Used key", used.Key)
 		p.field("  Used", p.ago(&used.At))

@@ -50,10 +50,10 @@ func isObjectName(text string) bool {
 	return text != "" && text[0] != '-' && !strings.ContainsFunc(text, other)
 }
 
-// hostedClusterCommand returns the command that sets HC, the name of the HostedCluster. The namespace of the
-// hosted control plane is derived from it.
+// hostedClusterCommand returns the command that sets HC, the name of the HostedCluster as it is in the namespace of the
+// hosted control plane.
 func (p nodePool) hostedClusterCommand() string {
-	return fmt.Sprintf("HC=$(oc -n %s get nodepool %s -o jsonpath='{.spec.clusterName}')", p.namespace, p.name)
+	return fmt.Sprintf("HC=$(oc -n %s get nodepool %s -o jsonpath='{.spec.clusterName}' | tr . -)", p.namespace, p.name)
 }
 
 // userDataCommands returns the commands that print user data with the current token.

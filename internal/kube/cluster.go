@@ -130,14 +130,17 @@ type MismatchError struct {
 // Error states the mismatch.
 func (e MismatchError) Error() string { return e.text }
 
-// AdminKubeconfigCommand writes the administrator's kubeconfig of a hosted cluster, on its management cluster.
-const AdminKubeconfigCommand = "oc --kubeconfig management.kubeconfig -n NAMESPACE get secret HC-admin-kubeconfig " +
-	"-o jsonpath='{.data.kubeconfig}' | base64 -d >hosted.kubeconfig"
+// HostedKubeconfig is the file in remedies with the administrator's kubeconfig of the hosted cluster.
+const HostedKubeconfig = "hosted.kubeconfig"
+
+// AdminKubeconfigCommand writes HostedKubeconfig with the kubeconfig of the management cluster.
+const AdminKubeconfigCommand = "hcp-node-admin kubeconfig --kubeconfig management.kubeconfig -n NAMESPACE HC >" +
+	HostedKubeconfig
 
 // ParseKubeconfig returns the client configuration of an administrator's kubeconfig. It refuses a
 // kubeconfig that runs a command to obtain its credential, or that does not verify the server.
 func ParseKubeconfig(kubeconfig []byte) (*rest.Config, error) {
-	const remedy = "# get a kubeconfig of the hosted cluster on the management cluster:\n" + AdminKubeconfigCommand
+	const remedy = "# get the kubeconfig of the hosted cluster from the management cluster:\n" + AdminKubeconfigCommand
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		return nil, report.Fail(report.Usage, remedy, "reading the kubeconfig: %w", err)

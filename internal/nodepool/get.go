@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -47,19 +48,10 @@ func decode(object *unstructured.Unstructured, into any) error {
 	return nil
 }
 
-// Get gathers the facts about a NodePool from the management cluster. It reads the NodePool, its HostedCluster, and two
-// Secrets of the hosted control plane, each by name. It fails if the NodePool does not exist; Facts.Evaluate reports
-// other missing objects.
-func Get(ctx context.Context, management client.Reader, namespace, name string) (*Facts, error) {
-	f, err := GetObjects(ctx, management, namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	return f, f.GetSecrets(ctx, management)
-}
-
-// GetObjects gathers the facts about a NodePool that are not secret, as Get does.
-func GetObjects(ctx context.Context, management client.Reader, namespace, name string) (*Facts, error) {
+// GetObjects gathers the facts about a NodePool from the management cluster that are not secret: the NodePool and its
+// HostedCluster, each by name. It fails if the NodePool does not exist, or is not that of ofCluster, unless that is "";
+// Facts.Evaluate reports other missing objects.
+func GetObjects(ctx context.Context, management client.Reader, namespace, ofCluster, name string) (*Facts, error) {
 	f := &Facts{}
 	err := get(ctx, management, nodePool, namespace, name, &f.NodePool)
 	if apierrors.IsNotFound(err) {
@@ -67,6 +59,10 @@ func GetObjects(ctx context.Context, management client.Reader, namespace, name s
 	}
 	if err != nil {
 		return nil, err
+	}
+	if owner := f.NodePool.Spec.ClusterName; ofCluster != "" && owner != ofCluster {
+		return nil, report.Fail(report.Usage, "", "NodePool %s/%s is that of HostedCluster %s, not of %s", namespace, name,
+			owner, ofCluster)
 	}
 	cluster := &HostedCluster{}
 	err = get(ctx, management, hostedCluster, namespace, f.NodePool.Spec.ClusterName, cluster)
@@ -76,7 +72,7 @@ func GetObjects(ctx context.Context, management client.Reader, namespace, name s
 	return f, client.IgnoreNotFound(err)
 }
 
-// GetSecrets adds the user data and its token to the facts of GetObjects.
+// GetSecrets adds the user data and its token, from two Secrets of the hosted control plane.
 func (f *Facts) GetSecrets(ctx context.Context, management client.Reader) error {
 	secret, err := f.getSecret(ctx, management, "user-data")
 	if err != nil {
@@ -155,6 +151,10 @@ func notFound(ctx context.Context, management client.Reader, kind, namespace, na
 		return report.Fail(report.Usage, remedy, "%s %s does not exist: namespace %s has no %ss", kind, name, namespace,
 			kind)
 	}
-	return report.Fail(report.Usage, remedy, "%s %s does not exist in namespace %s, which has: %s", kind, name, namespace,
-		strings.Join(names, ", "))
+	meant := config.Suggestion(name, names)
+	if meant != "" {
+		remedy = ""
+	}
+	return report.Fail(report.Usage, remedy, "%s %s does not exist in namespace %s, which has: %s%s", kind, name,
+		namespace, strings.Join(names, ", "), meant)
 }

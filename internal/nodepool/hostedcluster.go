@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +29,25 @@ func GetHostedCluster(ctx context.Context, management client.Reader, namespace, 
 		err = notFoundError{notFound(ctx, management, hostedCluster, namespace, name)}
 	}
 	return cluster, err
+}
+
+// FindHostedCluster returns a HostedCluster of a management cluster, without a name the only one of the namespace.
+func FindHostedCluster(ctx context.Context, management client.Reader, namespace, name string) (*HostedCluster, error) {
+	if name == "" {
+		names, err := HostedClusters(ctx, management, namespace)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(names) == 0:
+			return nil, report.Fail(report.Usage, "oc get hostedclusters -A # select the namespace with --namespace",
+				"namespace %s has no HostedCluster", namespace)
+		case len(names) > 1:
+			return nil, report.Fail(report.Usage, "", "namespace %s has several HostedClusters; select one with "+
+				"--hosted-cluster: %s", namespace, strings.Join(names, ", "))
+		}
+		name = names[0]
+	}
+	return GetHostedCluster(ctx, management, namespace, name)
 }
 
 // notFoundError is an error for an object that does not exist.
@@ -60,8 +80,8 @@ func (h *HostedCluster) CheckPlatform() error {
 // GetKubeconfig returns the administrator's kubeconfig of the hosted cluster, which is a secret. It is in the Secret
 // that HyperShift names in the status of the HostedCluster.
 func (h *HostedCluster) GetKubeconfig(ctx context.Context, management client.Reader) ([]byte, error) {
-	remedy := report.Remedyf("oc -n %s get hostedcluster %s -o jsonpath='{.status.kubeconfig.name}' # pass another "+
-		"kubeconfig with --hosted-kubeconfig", h.Namespace, h.Name)
+	remedy := report.Remedyf("oc -n %s get hostedcluster %s -o jsonpath='{.status.kubeconfig.name}' # or use "+
+		"another kubeconfig of the hosted cluster", h.Namespace, h.Name)
 	if h.Status.Kubeconfig == nil || h.Status.Kubeconfig.Name == "" {
 		return nil, report.Fail(report.Refused, remedy, "HyperShift has not published the kubeconfig of HostedCluster %s yet",
 			h.Name)

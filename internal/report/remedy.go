@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 )
 
@@ -108,27 +107,15 @@ const RebootRemedy = "# drain the node if it runs pods, then reboot this host: s
 // Remedyf returns a remedy; format and args are those of fmt.Sprintf.
 func Remedyf(format string, args ...any) Remedy { return Remedy(fmt.Sprintf(format, args...)) }
 
-// ocCommand matches oc at the beginning of a command.
-var ocCommand = regexp.MustCompile(`(^|; |&& |\| |\$\()oc `)
-
-// AddFlags returns a remedy whose commands of oc and of a program connect to the cluster that flags select. A command
-// that selects a cluster itself is unchanged.
-func (r Remedy) AddFlags(program, flags string) Remedy {
-	if flags == "" {
-		return r
-	}
+// EditCommands returns a remedy with its commands changed, of which edit gets one line each.
+func (r Remedy) EditCommands(edit func(command string) string) Remedy {
 	var lines []string
 	for line := range strings.SplitSeq(string(r), "\n") {
-		command, note := cutNote(line)
-		if !strings.Contains(command, "--kubeconfig ") && !strings.Contains(command, "--context ") {
-			command = ocCommand.ReplaceAllStringFunc(command, func(oc string) string { return oc[:len(oc)-1] + flags + " " })
-			if strings.HasPrefix(command, program+" ") {
-				command += flags
-			}
+		if command, note := cutNote(line); command != "" {
+			line = edit(command)
 			if note != "" {
-				note = "# " + note
+				line += " # " + note
 			}
-			line = strings.TrimSpace(command + " " + note)
 		}
 		lines = append(lines, line)
 	}

@@ -66,28 +66,16 @@ func TestRemedyForImageMode(t *testing.T) {
 	}
 }
 
-// A command for a cluster selects that of the run; one that selects a cluster itself, or needs none, is unchanged.
-func TestRemedyAddFlags(t *testing.T) {
-	const flags = " --kubeconfig '/tmp/a b' --context c"
+// Commands are edited without their notes.
+func TestRemedyEditCommands(t *testing.T) {
 	for remedy, want := range map[Remedy]Remedy{
-		"oc get nodepools -A # it":                             "oc" + flags + " get nodepools -A # it",
-		"oc get csr; oc adm uncordon a":                        "oc" + flags + " get csr; oc" + flags + " adm uncordon a",
-		"oc get nodes | grep -w a":                             "oc" + flags + " get nodes | grep -w a",
-		"hcp-node-admin nodes # lists":                         "hcp-node-admin nodes" + flags + " # lists",
-		"# the note of:\noc get csr":                           "# the note of:\noc" + flags + " get csr",
-		"# with oc login":                                      "# with oc login",
-		"hcp-node-agent leave # on the host":                   "hcp-node-agent leave # on the host",
-		"journalctl -u hcp-node-agent":                         "journalctl -u hcp-node-agent",
-		"oc --kubeconfig hosted.kubeconfig get nodes":          "oc --kubeconfig hosted.kubeconfig get nodes",
-		"hcp-node-admin user-data a --kubeconfig m.kubeconfig": "hcp-node-admin user-data a --kubeconfig m.kubeconfig",
-		"": "",
+		"oc get csr # 'it'":        "<oc get csr> # 'it'",
+		"# the note of:\noc get a": "# the note of:\n<oc get a>",
+		"# a note":                 "# a note",
+		"":                         "",
 	} {
-		got := remedy.AddFlags("hcp-node-admin", flags)
-		if again := got.AddFlags("hcp-node-admin", flags); got != want || again != want {
-			t.Errorf("%q becomes %q and then %q, want %q", remedy, got, again, want)
-		}
-		if got := remedy.AddFlags("hcp-node-admin", ""); got != remedy {
-			t.Errorf("without flags, %q becomes %q", remedy, got)
+		if got := remedy.EditCommands(func(command string) string { return "<" + command + ">" }); got != want {
+			t.Errorf("%q becomes %q, want %q", remedy, got, want)
 		}
 	}
 }

@@ -139,11 +139,18 @@ func (s *Server) list(path string, query url.Values) ([]*unstructured.Unstructur
 			"reportingComponent": source,
 			"metadata.name":      object.GetName(), "involvedObject.name": involved, "spec.signerName": signer,
 		}
-		if strings.HasPrefix(name, path+"/") && selector.Matches(labels.Set(object.GetLabels())) && selected.Matches(set) {
+		if isBelow(name, path) && selector.Matches(labels.Set(object.GetLabels())) && selected.Matches(set) {
 			all = append(all, object)
 		}
 	}
 	return all, nil
+}
+
+// isBelow reports whether the list at a path contains the object with a name, also that of all namespaces.
+func isBelow(name, path string) bool {
+	before, after, _ := strings.Cut(name, "/namespaces/")
+	_, after, _ = strings.Cut(after, "/")
+	return strings.HasPrefix(name, path+"/") || strings.HasPrefix(before+"/"+after, path+"/")
 }
 
 // tableOf returns a table with the names and the phases of objects.

@@ -54,12 +54,6 @@ func TestRemediesForTheCluster(t *testing.T) {
 	if err != nil || result.ExitCode != 0 {
 		t.Fatalf("creating the objects: %v, %+v", err, result)
 	}
-	// A remedy writes it to hosted.kubeconfig, which the others use.
-	result, err = shell("oc -n clusters create secret generic demo-admin-kubeconfig " +
-		"--from-file=kubeconfig=hosted.kubeconfig")
-	if err != nil || result.ExitCode != 0 {
-		t.Fatalf("creating the Secret: %v, %+v", err, result)
-	}
 	remedies.Run(t, remedies.Cluster, shell)
 }
 

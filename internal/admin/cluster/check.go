@@ -4,8 +4,11 @@ package cluster
 
 import (
 	"context"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -24,10 +27,36 @@ func (c *Cluster) CheckHosted(ctx context.Context, note string) error {
 	case !isManagement:
 		return nil
 	}
-	return report.Fail(report.Refused, kube.AdminKubeconfigCommand+
-		" # on the management cluster; then use hosted.kubeconfig",
-		"%s is a management cluster, which serves %s; the kubeconfig must be that of the hosted cluster%s",
-		c.Server, hyperShiftGroup, note)
+	return c.isManagement(ctx, note)
+}
+
+// isManagement returns the error for a management cluster in place of a hosted cluster. It lists the HostedClusters if
+// the credential permits it.
+func (c *Cluster) isManagement(ctx context.Context, note string) error {
+	message := c.Server + " is a management cluster, not a hosted cluster" + note
+	if c.Command == "" {
+		return report.Fail(report.Refused, "# use the kubeconfig of the hosted cluster:\n"+kube.AdminKubeconfigCommand,
+			"%s", message)
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{
+		Group: hyperShiftGroup, Version: "v1beta1", Kind: "HostedClusterList",
+	})
+	var names []string
+	if c.List(ctx, list) == nil { // usually with the permission
+		for i := range list.Items {
+			names = append(names, list.Items[i].Namespace+"/"+list.Items[i].Name)
+		}
+	}
+	namespace, name := "NAMESPACE", "NAME"
+	if len(names) > 0 {
+		message += "; its HostedClusters: " + report.AbbreviateList(names)
+	}
+	if len(names) == 1 {
+		namespace, name, _ = strings.Cut(names[0], "/")
+	}
+	return report.Fail(report.Refused, report.Remedyf("%s --namespace %s --hosted-cluster %s", c.Command, namespace, name),
+		"%s", message)
 }
 
 // CheckEnrollmentAPI returns an error if the cluster does not serve the API of NodeEnrollment.

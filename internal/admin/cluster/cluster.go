@@ -51,10 +51,11 @@ func (Place) Enum() []string { return ownschema.Strings(Management, Hosted) }
 // state what failed, with an exit code and a remedy. Those for objects that do not exist are still NotFound errors of
 // the API, but not those for kinds that the cluster does not serve.
 type Cluster struct {
-	Place  Place
-	Server string         // URL
-	CA     []byte         // PEM bundle, empty if the kubeconfig has none
-	REST   rest.Interface // for requests without objects; Explain explains its errors
+	Place   Place
+	Server  string         // URL
+	CA      []byte         // PEM bundle, empty if the kubeconfig has none
+	REST    rest.Interface // for requests without objects; Explain explains its errors
+	Command string         // of the run, without flags for a HostedCluster; "" for another connection
 
 	client   client.Client
 	endpoint kube.Endpoint

@@ -71,7 +71,7 @@ func (c *Cluster) Explain(ctx context.Context, err error, r Request) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return report.Fail(report.Interrupted, "", "%s: interrupted: %w", doing, err)
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err):
-		return c.notServed(r)
+		return c.notServed(ctx, r)
 	case !errors.As(err, &status):
 		return c.endpoint.Explain(ctx, err).Failure(doing)
 	case apierrors.IsUnauthorized(err):
@@ -86,23 +86,28 @@ func (c *Cluster) Explain(ctx context.Context, err error, r Request) error {
 	case apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err), apierrors.IsConflict(err):
 		return report.Fail(report.Failed, "", "%s: %w", doing, err)
 	}
-	return report.Fail(report.Failed, "oc get --raw /readyz # prints whether the API server is ready", "%s: %w", doing,
-		err)
+	return report.Fail(report.Failed, report.Remedyf("oc --kubeconfig %s.kubeconfig get --raw /readyz # prints whether "+
+		"the API server is ready", c.Place), "%s: %w", doing, err)
 }
 
 // notServed returns the error for a kind that the cluster does not serve. It is no NotFound error.
-func (c *Cluster) notServed(r Request) error {
+func (c *Cluster) notServed(ctx context.Context, r Request) error {
 	resource := strings.ToLower(r.Kind) + "s." + r.Group
 	switch {
 	case c.Place == Hosted && r.Group == v1alpha1.GroupVersion.Group:
+		if err := c.CheckHosted(ctx, ""); err != nil {
+			return err
+		}
 		return c.withoutAPI(resource)
 	case c.Place == Management && r.Group == hyperShiftGroup:
 		return report.Fail(report.Refused,
-			"oc config get-contexts # select the management cluster with --context or --kubeconfig",
+			"oc --kubeconfig management.kubeconfig config get-contexts # select the management cluster with "+
+				"--context or --kubeconfig",
 			"%s is not a management cluster: it does not serve %s; the kubeconfig may be that of the hosted cluster",
 			c.Server, resource)
 	}
-	return report.Fail(report.Refused, "oc api-resources", "%s does not serve %s", c.Server, resource)
+	return report.Fail(report.Refused, report.Remedyf("oc --kubeconfig %s.kubeconfig api-resources", c.Place),
+		"%s does not serve %s", c.Server, resource)
 }
 
 // withoutAPI returns the error for a hosted cluster without a part of the API of NodeEnrollments.
@@ -155,10 +160,12 @@ func (c *Cluster) grantRemedy(err error) report.Remedy {
 	}
 	if namespace == "" {
 		return report.Remedyf("# an administrator of the %[1]s cluster grants the permission:\n"+
-			"oc create clusterrole %[2]s --verb=%[3]s --resource=%[4]s\n"+
-			"oc create clusterrolebinding %[2]s --clusterrole=%[2]s --user=%[5]s", c.Place, role, verb, resource, user)
+			"oc --kubeconfig %[1]s.kubeconfig create clusterrole %[2]s --verb=%[3]s --resource=%[4]s\n"+
+			"oc --kubeconfig %[1]s.kubeconfig create clusterrolebinding %[2]s --clusterrole=%[2]s --user=%[5]s",
+			c.Place, role, verb, resource, user)
 	}
 	return report.Remedyf("# an administrator of the %[1]s cluster grants the permission:\n"+
-		"oc -n %[6]s create role %[2]s --verb=%[3]s --resource=%[4]s\n"+
-		"oc -n %[6]s create rolebinding %[2]s --role=%[2]s --user=%[5]s", c.Place, role, verb, resource, user, namespace)
+		"oc --kubeconfig %[1]s.kubeconfig -n %[6]s create role %[2]s --verb=%[3]s --resource=%[4]s\n"+
+		"oc --kubeconfig %[1]s.kubeconfig -n %[6]s create rolebinding %[2]s --role=%[2]s --user=%[5]s",
+		c.Place, role, verb, resource, user, namespace)
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/apitest"
 )
 
 const server = "https://api.example.com:6443"
@@ -130,7 +131,8 @@ func TestExplain(t *testing.T) {
 			forbidden(`User "alice" cannot list resource "nodes" in API group "" at the cluster scope`),
 			report.CredentialRefused, ": no permission: ",
 			map[Place]string{
-				Hosted:     "oc create clusterrole hcp-node-list-nodes --verb=list --resource=nodes\n",
+				Hosted: "oc --kubeconfig hosted.kubeconfig create clusterrole hcp-node-list-nodes --verb=list " +
+					"--resource=nodes\n",
 				Management: "--clusterrole=hcp-node-list-nodes --user=alice",
 			},
 			apierrors.IsForbidden,
@@ -138,7 +140,7 @@ func TestExplain(t *testing.T) {
 		"another 403": {
 			forbidden("user not permitted to approve requests with signerName"), report.CredentialRefused, ": no permission: ",
 			map[Place]string{
-				Hosted:     "# use the kubeconfig of an administrator of the hosted cluster:\noc ",
+				Hosted:     "# use the kubeconfig of an administrator of the hosted cluster:\nhcp-node-admin kubeconfig ",
 				Management: "# use the kubeconfig of an administrator of the management cluster",
 			},
 			apierrors.IsForbidden,
@@ -157,7 +159,7 @@ func TestExplain(t *testing.T) {
 		},
 		"503": {
 			apierrors.NewServiceUnavailable("etcd is down"), report.Failed, ": etcd is down",
-			map[Place]string{Hosted: "oc get --raw /readyz"},
+			map[Place]string{Hosted: "oc --kubeconfig hosted.kubeconfig get --raw /readyz"},
 			nil,
 		},
 		"no response": {refused, report.Failed, "refused the connection", map[Place]string{Management: "curl"}, nil},
@@ -184,17 +186,23 @@ func TestExplainKindsThatAreNotServed(t *testing.T) {
 	unknown := &meta.NoKindMatchError{}
 	pool := Request{Verb: "get", Group: hyperShiftGroup, Kind: "NodePool", Namespace: "clusters", Name: "workers"}
 	enrollment := Request{Verb: "list", Group: v1alpha1.GroupVersion.Group, Kind: "NodeEnrollment"}
+	served, err := Open(Hosted, apitest.Start(t).Config())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		place        Place
 		request      Request
 		want, remedy string
 	}{
 		"enrollment":         {Hosted, enrollment, "the API of NodeEnrollments is not installed", "-k deploy/hosted-base"},
-		"NodePool":           {Management, pool, "does not serve nodepools.hypershift.openshift.io; the", "oc config"},
-		"in another cluster": {Hosted, pool, server + " does not serve nodepools.hypershift", "oc api-resources"},
+		"NodePool":           {Management, pool, "does not serve nodepools.hypershift.openshift.io;", " config get-contexts"},
+		"in another cluster": {Hosted, pool, server + " does not serve nodepools.hypershift", " api-resources"},
 	} {
 		for _, cause := range []error{notFound, unknown} {
-			err := failing(test.place, nil).Explain(t.Context(), cause, test.request)
+			c := failing(test.place, nil)
+			c.REST = served.REST
+			err := c.Explain(t.Context(), cause, test.request)
 			if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.want) ||
 				!strings.Contains(string(report.RemedyOf(err)), test.remedy) || apierrors.IsNotFound(err) {
 				t.Errorf("%s: code %d, %v, remedy %q", name, report.CodeOf(err), err, report.RemedyOf(err))
@@ -210,9 +218,10 @@ func TestGrantRemedy(t *testing.T) {
 	for text, want := range map[string]string{
 		`User "alice" cannot get resource "nodepools" in API group "hypershift.openshift.io" in the namespace ` +
 			`"clusters"`: grants +
-			"oc -n clusters create role hcp-node-get-nodepools --verb=get " +
+			"oc --kubeconfig hosted.kubeconfig -n clusters create role hcp-node-get-nodepools --verb=get " +
 			"--resource=nodepools.hypershift.openshift.io,hostedclusters.hypershift.openshift.io\n" +
-			"oc -n clusters create rolebinding hcp-node-get-nodepools --role=hcp-node-get-nodepools --user=alice",
+			"oc --kubeconfig hosted.kubeconfig -n clusters create rolebinding hcp-node-get-nodepools " +
+			"--role=hcp-node-get-nodepools --user=alice",
 		`User "alice" cannot update resource "certificatesigningrequests/approval" in API group "certificates.k8s.io" at ` +
 			`the cluster scope`: administrator,
 		`User "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper" cannot list resource "nodes" in ` +
@@ -220,12 +229,15 @@ func TestGrantRemedy(t *testing.T) {
 		`User "system:node:worker-1" cannot list resource "nodes" in API group "" at the cluster scope`: administrator,
 		`User "system:serviceaccount:a:b" cannot list resource "nodeenrollments" in API group "hcp-node-agent.io" at the ` +
 			`cluster scope`: grants +
-			"oc create clusterrole hcp-node-list-nodeenrollments --verb=list --resource=nodeenrollments.hcp-node-agent.io\n" +
-			"oc create clusterrolebinding hcp-node-list-nodeenrollments --clusterrole=hcp-node-list-nodeenrollments " +
+			"oc --kubeconfig hosted.kubeconfig create clusterrole hcp-node-list-nodeenrollments --verb=list " +
+			"--resource=nodeenrollments.hcp-node-agent.io\n" +
+			"oc --kubeconfig hosted.kubeconfig create clusterrolebinding hcp-node-list-nodeenrollments " +
+			"--clusterrole=hcp-node-list-nodeenrollments " +
 			"--user=system:serviceaccount:a:b",
 		`User "a'; rm -rf /" cannot list resource "nodes" in API group "" at the cluster scope`: grants +
-			"oc create clusterrole hcp-node-list-nodes --verb=list --resource=nodes\n" +
-			"oc create clusterrolebinding hcp-node-list-nodes --clusterrole=hcp-node-list-nodes --user=" +
+			"oc --kubeconfig hosted.kubeconfig create clusterrole hcp-node-list-nodes --verb=list --resource=nodes\n" +
+			"oc --kubeconfig hosted.kubeconfig create clusterrolebinding hcp-node-list-nodes " +
+			"--clusterrole=hcp-node-list-nodes --user=" +
 			report.ShellWord(`a'; rm -rf /`),
 	} {
 		if got := string(failing(Hosted, nil).grantRemedy(forbidden(text))); got != want {

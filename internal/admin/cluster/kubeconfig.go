@@ -17,34 +17,51 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// SelectKubeconfig returns the kubeconfig of one context, with the content of the files to which it refers. It selects
-// the file as kubectl does: file, else KUBECONFIG, else ~/.kube/config; and of it the context, else its current one.
-// The file - is stdin.
-func SelectKubeconfig(file, context string, stdin io.Reader) ([]byte, error) {
+// Selected is one context of a kubeconfig.
+type Selected struct {
+	Kubeconfig []byte // with this context only, and the content of the files to which it refers
+	Config     *rest.Config
+	Namespace  string // "default" if the context has none
+}
+
+// Select returns one context of an administrator's kubeconfig. It selects the file as kubectl does: file, else
+// KUBECONFIG, else ~/.kube/config; and of it the context, else its current one. The file - is stdin. A kubeconfig can
+// run a command that obtains the credential.
+func Select(file, context string, stdin io.Reader) (*Selected, error) {
 	config, err := loadKubeconfig(file, stdin)
 	if err != nil {
-		return nil, err
+		return nil, report.Fail(report.Usage, "", "%w", err)
 	}
 	if context != "" {
 		config.CurrentContext = context
 	}
 	if len(config.Contexts) == 0 {
-		return nil, errors.New("no kubeconfig was found: pass one with --kubeconfig or KUBECONFIG")
+		return nil, report.Fail(report.Usage, "", "no kubeconfig was found: pass one with --kubeconfig or KUBECONFIG")
 	}
 	if _, found := config.Contexts[config.CurrentContext]; !found {
-		return nil, fmt.Errorf("the kubeconfig has no context %q: select one with --context", config.CurrentContext)
+		return nil, report.Fail(report.Usage, "", "the kubeconfig has no context %q: select one with --context",
+			config.CurrentContext)
 	}
-	if err := api.MinifyConfig(config); err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	selected := &Selected{}
+	err = api.MinifyConfig(config)
+	if err == nil {
+		err = api.FlattenConfig(config)
 	}
-	if err := api.FlattenConfig(config); err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	client := clientcmd.NewDefaultClientConfig(*config, &clientcmd.ConfigOverrides{})
+	if err == nil {
+		selected.Kubeconfig, err = clientcmd.Write(*config)
 	}
-	content, err := clientcmd.Write(*config)
+	if err == nil {
+		selected.Namespace, _, err = client.Namespace()
+	}
+	if err == nil {
+		selected.Config, err = client.ClientConfig()
+	}
 	if err != nil {
-		return nil, fmt.Errorf("encoding the kubeconfig: %w", err)
+		return nil, report.Fail(report.Usage, "oc config view --minify # prints the selected context",
+			"reading the kubeconfig: %w", err)
 	}
-	return content, nil
+	return selected, nil
 }
 
 func loadKubeconfig(file string, stdin io.Reader) (*api.Config, error) {
@@ -74,24 +91,6 @@ func loadKubeconfig(file string, stdin io.Reader) (*api.Config, error) {
 
 // userAgent is the user agent of all requests.
 const userAgent = "hcp-node-admin"
-
-// ParseContext returns the client configuration of the current context of an administrator's kubeconfig, as kubectl
-// does: also with a command that obtains the credential. It returns the namespace of the context, or "default".
-func ParseContext(kubeconfig []byte) (config *rest.Config, namespace string, err error) {
-	const remedy = "oc config view --minify # prints the selected context"
-	client, err := clientcmd.NewClientConfigFromBytes(kubeconfig)
-	if err != nil {
-		return nil, "", report.Fail(report.Usage, remedy, "reading the kubeconfig: %w", err)
-	}
-	if namespace, _, err = client.Namespace(); err != nil {
-		return nil, "", report.Fail(report.Usage, remedy, "reading the kubeconfig: %w", err)
-	}
-	if config, err = client.ClientConfig(); err != nil {
-		return nil, "", report.Fail(report.Usage, remedy, "reading the kubeconfig: %w", err)
-	}
-	config.UserAgent = userAgent
-	return config, namespace, nil
-}
 
 const caRemedy = "# use a kubeconfig that contains the cluster's certificate-authority-data"
 

@@ -57,12 +57,23 @@ helm() { not_run 'no release is built; packaging/generate installs the chart'; }
 bash() { real bash "$@"; }
 
 hcp-node-admin() {
+  # One API server plays the hosted and the management cluster, and KUBECONFIG is that of both.
+  if [[ $* = *' -n clusters --hosted-cluster hosted'* ]]; then
+    check_options hcp-node-admin "$@"
+    local command="$* "
+    read -ra command <<<"${command/ -n clusters --hosted-cluster hosted / }"
+    set -- "${command[@]}"
+  fi
   case "$*" in
+    'kubeconfig '*)
+      check_options hcp-node-admin "$@"
+      cat "$KUBECONFIG" ;;
     # One API server plays the hosted and the management cluster, which enroll refuses. It has no Secrets of a NodePool.
     'enroll -n '*)
       check_options hcp-node-admin "$@"
       shift 3
       set -- --offline "${@/#--kubeconfig/--hosted-kubeconfig}"
+      [[ $* = *--hosted-kubeconfig* ]] || set -- "$@" --hosted-kubeconfig "$KUBECONFIG"
       # user data limits the validity
       [[ $* != *--format* ]] || set -- "${@/72h/5h}" --embed-user-data user-data.ign --site-config "$repository/examples/site.yaml"
       real hcp-node-admin enroll "$@" ;;
