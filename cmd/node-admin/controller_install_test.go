@@ -59,9 +59,9 @@ func printManifests(t *testing.T, args string) string {
 
 // The names of a HostedCluster replace those of deploy/management-publish, also if they are its words in other places.
 func TestControllerInstallPublishNames(t *testing.T) {
-	const install = "--cluster management --publish"
-	before := strings.Split(printManifests(t, install), "\n")
-	after := strings.Split(printManifests(t, "clusters "+install+" -n hcp-node-admin --controller-namespace hosted"), "\n")
+	const flags = "--cluster management --publish"
+	before := strings.Split(printManifests(t, flags), "\n")
+	after := strings.Split(printManifests(t, "clusters "+flags+" -n hcp-node-admin --controller-namespace hosted"), "\n")
 	if len(before) != len(after) {
 		t.Fatalf("%d lines became %d", len(before), len(after))
 	}
@@ -185,26 +185,38 @@ func TestControllerInstallKeepsSettings(t *testing.T) {
 	}{
 		"nothing": {publishing, none, "", publishing, ""},
 		"the image": {
-			publishing, install.Settings{Image: "new"}, "image",
-			install.Settings{In: cluster.Management, Image: "new", Replicas: 3, Publish: true}, "",
+			publishing,
+			install.Settings{Image: "new"},
+			"image",
+			install.Settings{In: cluster.Management, Image: "new", Replicas: 3, Publish: true},
+			"",
 		},
 		"no publication": {
 			publishing, none, "publish", install.Settings{In: cluster.Management, Image: "old", Replicas: 3}, "",
 		},
 		"replicas": {
-			hosted, install.Settings{Replicas: 1}, "replicas",
-			install.Settings{In: cluster.Hosted, Image: "old", Replicas: 1}, "",
+			hosted,
+			install.Settings{Replicas: 1},
+			"replicas",
+			install.Settings{In: cluster.Hosted, Image: "old", Replicas: 1},
+			"",
 		},
 		"the cluster": {
-			publishing, install.Settings{In: cluster.Hosted}, "in",
-			install.Settings{In: cluster.Hosted, Image: "old", Replicas: 3}, "",
+			publishing,
+			install.Settings{In: cluster.Hosted},
+			"in",
+			install.Settings{In: cluster.Hosted, Image: "old", Replicas: 3},
+			"",
 		},
 		"publication in the hosted cluster": {
 			hosted, install.Settings{Publish: true}, "publish", none, "--publish requires --in management",
 		},
 		"new": {
-			none, install.Settings{Image: "new"}, "image",
-			install.Settings{In: cluster.Management, Image: "new", Replicas: 2}, "",
+			none,
+			install.Settings{Image: "new"},
+			"image",
+			install.Settings{In: cluster.Management, Image: "new", Replicas: 2},
+			"",
 		},
 		"new, without an image": {none, none, "", none, "--image is required"},
 	} {

@@ -29,7 +29,7 @@ func TestEnrollRefuses(t *testing.T) {
 		"another join token": {
 			func(t *testing.T, h *hostedCluster) {
 				h.mustEnroll(t, "worker-1", nil)
-				h.change(t, "worker-1", func(o *v1alpha1.NodeEnrollment) { o.Spec.TokenID = "another" })
+				h.change(t, func(o *v1alpha1.NodeEnrollment) { o.Spec.TokenID = "another" })
 			}, nil, "node worker-1: its join token is not that of a NodeEnrollment: that of the cluster is for join token " +
 				"another",
 			"hcp-node-admin token revoke worker-1\n",
@@ -65,7 +65,8 @@ func TestEnrollRefuses(t *testing.T) {
 			}, nil, " exists, and is not that of this NodeEnrollment", "delete serviceaccount node-worker-1",
 		},
 		"a join token without user data": {
-			func(*testing.T, *hostedCluster) {}, func(o *Options) { o.Input = HostInput{Format: CloudInit, Site: &site.Config{}} },
+			func(*testing.T, *hostedCluster) {},
+			func(o *Options) { o.Input = HostInput{Format: CloudInit, Site: &site.Config{}} },
 			"the join token of worker-1 contains no user data, which its host needs with --format cloud-init",
 			"hcp-node-admin token revoke worker-1\n",
 		},
@@ -86,7 +87,7 @@ func TestEnrollRefuses(t *testing.T) {
 func TestEnrollOtherNodesAfterConflict(t *testing.T) {
 	h := startHostedCluster(t)
 	h.mustEnroll(t, "worker-1", nil)
-	h.change(t, "worker-1", func(o *v1alpha1.NodeEnrollment) { o.Spec.TokenID = "another" })
+	h.change(t, func(o *v1alpha1.NodeEnrollment) { o.Spec.TokenID = "another" })
 	result, err := h.enroll(t, "worker-1 worker-2", nil)
 	if report.CodeOf(err) != report.Refused || len(result.Enrolled) != 2 || result.Enrolled[0].State != Incomplete ||
 		result.Enrolled[1].State != Created {
@@ -102,7 +103,7 @@ func TestEnrollWarns(t *testing.T) {
 		}
 	}
 	createdNow := func(t *testing.T, h *hostedCluster) {
-		h.change(t, "worker-1", func(o *v1alpha1.NodeEnrollment) { o.CreationTimestamp = metav1.Now() })
+		h.change(t, func(o *v1alpha1.NodeEnrollment) { o.CreationTimestamp = metav1.Now() })
 	}
 	for name, test := range map[string]struct {
 		prepare func(*testing.T, *hostedCluster)
@@ -117,7 +118,7 @@ func TestEnrollWarns(t *testing.T) {
 		"without the file, after the join": {
 			func(t *testing.T, h *hostedCluster) {
 				remove(t, h.tokenPath("worker-1"))
-				h.change(t, "worker-1", func(o *v1alpha1.NodeEnrollment) { o.Spec.UsedBy = &v1alpha1.TokenUse{Key: "SHA256:00"} })
+				h.change(t, func(o *v1alpha1.NodeEnrollment) { o.Spec.UsedBy = &v1alpha1.TokenUse{Key: "SHA256:00"} })
 			}, nil, "worker-1=192.0.2.1", "",
 		},
 		"other addresses": {

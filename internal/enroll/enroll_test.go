@@ -100,12 +100,12 @@ func (h *hostedCluster) token(t *testing.T, path string) *enrollment.Token {
 	return token
 }
 
-// change changes the NodeEnrollment of a node.
-func (h *hostedCluster) change(t *testing.T, node string, change func(*v1alpha1.NodeEnrollment)) {
+// change changes the NodeEnrollment of worker-1.
+func (h *hostedCluster) change(t *testing.T, change func(*v1alpha1.NodeEnrollment)) {
 	t.Helper()
-	object := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	object := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}
 	if !h.Get(t, object) {
-		t.Fatalf("NodeEnrollment %s does not exist", node)
+		t.Fatal("the NodeEnrollment does not exist")
 	}
 	change(object)
 	h.Set(t, object)

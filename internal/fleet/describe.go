@@ -71,7 +71,7 @@ func (c Client) Describe(ctx context.Context, name string) (*Description, error)
 }
 
 // controllerRemedy is the remedy if no controller runs, usually in another cluster than that of describe.
-const controllerRemedy = "# the command controller status prints the cause, with the kubeconfig of the management cluster"
+const controllerRemedy = "# controller status prints the cause, with the kubeconfig of the management cluster"
 
 // slotOf returns since when a node may be upgraded, nil if that is unknown.
 func (c Client) slotOf(ctx context.Context, nodePool, node string) *time.Time {
@@ -154,7 +154,8 @@ func describeEvent(event *corev1.Event) Event {
 	}
 	return Event{
 		Time: last.UTC(), Type: text(event.Type), Object: event.InvolvedObject.Kind, Reason: text(event.Reason),
-		Message: text(event.Message), Count: count, Name: text(event.InvolvedObject.Name), Source: text(cmp.Or(event.ReportingController, event.Source.Component)),
+		Message: text(event.Message), Count: count, Name: text(event.InvolvedObject.Name),
+		Source: text(cmp.Or(event.ReportingController, event.Source.Component)),
 	}
 }
 

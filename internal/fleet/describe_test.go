@@ -93,10 +93,10 @@ func startDescribed(t *testing.T) *hostedCluster {
 	return h
 }
 
-// describe returns the description of a node, and its text.
-func (h *hostedCluster) describe(t *testing.T, name string) (*Description, string) {
+// describe returns the description of node a, and its text.
+func (h *hostedCluster) describe(t *testing.T) (*Description, string) {
 	t.Helper()
-	d, err := h.client.Describe(t.Context(), name)
+	d, err := h.client.Describe(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func (h *hostedCluster) describe(t *testing.T, name string) (*Description, strin
 }
 
 func TestDescribe(t *testing.T) {
-	d, text := startDescribed(t).describe(t, "a")
+	d, text := startDescribed(t).describe(t)
 	at := 0
 	for _, want := range []string{
 		"a: the agent reports: [2J]0;title  ok 31m",
@@ -171,7 +171,7 @@ func TestDescribeWithoutAllObjects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := startDescribed(t)
 			test.change(t, h)
-			_, text := h.describe(t, "a")
+			_, text := h.describe(t)
 			isHidden := strings.Contains(name, "Nodes")
 			if !strings.Contains(text, test.want) || isHidden && strings.Contains(text, "Node:               does not exist") {
 				t.Errorf("%q is not printed:\n%s", test.want, text)
@@ -188,7 +188,7 @@ func TestDescribeLimitsEvents(t *testing.T) {
 	for n := range maxEvents {
 		h.Set(t, newEvent("Node", fmt.Sprintf("Reason%d", n), "m", time.Duration(n)*time.Second))
 	}
-	d, text := h.describe(t, "a")
+	d, text := h.describe(t)
 	if len(d.Events) != maxEvents || strings.Contains(text, "Rebooted") || d.Events[maxEvents-1].Reason != "Reason0" {
 		t.Errorf("%d Events:\n%s", len(d.Events), text)
 	}
@@ -211,7 +211,10 @@ func TestDescribePrintsMessagesOnce(t *testing.T) {
 				Phase: v1alpha1.PhaseFailed, Reason: message,
 				Conditions: []metav1.Condition{
 					{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "NotReady", Message: message},
-					{Type: v1alpha1.ConditionCertificateExpiring, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(now)},
+					{
+						Type: v1alpha1.ConditionCertificateExpiring, Status: metav1.ConditionFalse,
+						LastTransitionTime: metav1.NewTime(now),
+					},
 				},
 			}
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{
@@ -219,7 +222,7 @@ func TestDescribePrintsMessagesOnce(t *testing.T) {
 			}}}
 			node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: "False", Message: message}}
 			h.Set(t, enrolled, node)
-			_, text := h.describe(t, "a")
+			_, text := h.describe(t)
 			if !strings.HasPrefix(text, "a: "+test.want) || strings.Count(text, message) != 1 ||
 				!strings.Contains(text, "  CertificateExpiring: False since 0s\n") {
 				t.Error(text)
@@ -273,7 +276,7 @@ func TestDescribeUpgrade(t *testing.T) {
 	rollout := &v1alpha1.NodeRollout{ObjectMeta: metav1.ObjectMeta{Name: "workers"}}
 	rollout.Status.Slots = []v1alpha1.UpgradeSlot{{Node: "a", Given: metav1.NewMicroTime(now)}}
 	h.Set(t, enrolled, rollout, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
-	if _, text := h.describe(t, "a"); !strings.HasPrefix(text, "a: upgrade in progress since "+report.Timestamp(now)+"\n") {
+	if _, text := h.describe(t); !strings.HasPrefix(text, "a: upgrade in progress since "+report.Timestamp(now)+"\n") {
 		t.Error(text)
 	}
 }

@@ -27,8 +27,8 @@ type Progress struct {
 	ByYou     bool                      // this run has paused the rollout
 }
 
-// Progress returns the state of the upgrade of a NodePool. object is nil without a NodeRollout. What the credential must
-// not read is empty.
+// Progress returns the state of the upgrade of a NodePool. object is nil without a NodeRollout. What the credential
+// must not read is empty.
 func (c Client) Progress(ctx context.Context, nodePool string, object *v1alpha1.NodeRollout) (*Progress, error) {
 	p := &Progress{NodePool: nodePool, Rollout: object, Steps: map[string]string{}}
 	var all v1alpha1.NodeEnrollmentList
@@ -76,8 +76,8 @@ func permitted(err error) error {
 	return err
 }
 
-// publishedSecret returns the metadata of the Secret with the user data of a NodePool, which is a secret. It returns nil
-// if the user data is not published.
+// publishedSecret returns the metadata of the Secret with the user data of a NodePool, nil if the user data is not
+// published.
 func (c Client) publishedSecret(ctx context.Context, nodePool string) (*metav1.PartialObjectMetadata, error) {
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))

@@ -118,7 +118,8 @@ now:     8 with release 4.21.2, configuration old; 4 with release 4.21.3, config
 	}
 	// Only the NodeRollout can be read.
 	h.Before = apitest.Reject(http.MethodGet, "", apitest.Forbidden())
-	if got := h.printProgress(t, object, nil); !strings.Contains(got, "\nw-1 in progress since 2026-12-05T11:50:00Z (10m)\n") ||
+	got := h.printProgress(t, object, nil)
+	if !strings.Contains(got, "\nw-1 in progress since 2026-12-05T11:50:00Z (10m)\n") ||
 		strings.Contains(got, "pace:") || strings.Contains(got, "now:") {
 		t.Errorf("without permissions:\n%s", got)
 	}

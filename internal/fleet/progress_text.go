@@ -196,8 +196,9 @@ func (p *Progress) printNodes(w *report.Page, now time.Time) {
 		}
 	}
 	print(lists.Map(p.Rollout.Status.Slots, func(slot v1alpha1.UpgradeSlot) string {
-		return strings.TrimSuffix(fmt.Sprintf("%s in progress since %s (%s): %s", slot.Node, report.Timestamp(slot.Given.Time),
-			duration.HumanDuration(now.Sub(slot.Given.Time)), p.Steps[slot.Node]), ": ")
+		since := slot.Given.Time
+		return strings.TrimSuffix(fmt.Sprintf("%s in progress since %s (%s): %s", slot.Node, report.Timestamp(since),
+			duration.HumanDuration(now.Sub(since)), p.Steps[slot.Node]), ": ")
 	}))
 	print(lists.Map(p.Rollout.Status.Failures, func(failure v1alpha1.UpgradeFailure) string {
 		return fmt.Sprintf("%s failed: %s", failure.Node, failure.Reason)

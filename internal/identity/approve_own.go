@@ -75,7 +75,8 @@ func explainOwn(err error, server, name string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &refusal):
-		return report.Fail(report.ApprovalMissing, report.Remedy(approver.CommandFor("oc get csr ", name, " -o yaml")), "%w", err)
+		return report.Fail(report.ApprovalMissing, report.Remedy(approver.CommandFor("oc get csr ", name, " -o yaml")),
+			"%w", err)
 	case apierrors.IsNotFound(err):
 		return report.Fail(report.Usage, "# use the kubeconfig of the hosted cluster, not that of the management "+
 			"cluster",

@@ -8,6 +8,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/x509/pkix"
 	"net"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -24,6 +25,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
+
+// ownAddresses returns the addresses of the host.
+func ownAddresses() []netip.Prefix {
+	return enrollment.SinglePrefixes(parseAddresses("192.0.2.7", "2001:db8::7"))
+}
 
 func submit(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey, signer string,
 	usage certificatesv1.KeyUsage, subject pkix.Name, names []string, ips ...net.IP,
@@ -56,7 +62,7 @@ const approvedByAgent = "Approved " + approver.ApprovedReason
 func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
 	kubeconfig := csrtest.Kubeconfig(t, kubetest.Plane.ApproverKubeconfig)
 	key, other := certtest.NewKey(t), certtest.NewKey(t)
-	want := approver.ExpectedNode{NodeName: "own", PublicKey: &key.PublicKey, Addresses: enrollment.SinglePrefixes(parseAddresses("192.0.2.7", "2001:db8::7"))}
+	want := approver.ExpectedNode{NodeName: "own", PublicKey: &key.PublicKey, Addresses: ownAddresses()}
 	own := submitClient(t, csrtest.Bootstrapper(t), key, nodeSubject("own"))
 	if err := ApproveOwn(t.Context(), kubeconfig, want, own); err != nil {
 		t.Fatalf("ApproveOwn() = %v", err)
@@ -74,7 +80,8 @@ func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
 	}
 	for name, csr := range hostile {
 		err := ApproveOwn(t.Context(), kubeconfig, want, csr)
-		if report.CodeOf(err) != report.ApprovalMissing || strings.Contains(csrtest.Conditions(t, csr), approver.ApprovedReason) {
+		if report.CodeOf(err) != report.ApprovalMissing ||
+			strings.Contains(csrtest.Conditions(t, csr), approver.ApprovedReason) {
 			t.Errorf("%s: ApproveOwn() = %v; the CSR is %q", name, err, csrtest.Conditions(t, csr))
 		}
 	}
@@ -83,7 +90,7 @@ func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
 func TestControlPlaneApprovesOwnServing(t *testing.T) {
 	kubeconfig := csrtest.Kubeconfig(t, kubetest.Plane.ApproverKubeconfig)
 	node := csrtest.NodeClient(t, "own")
-	want := approver.ExpectedNode{NodeName: "own", Addresses: enrollment.SinglePrefixes(parseAddresses("192.0.2.7", "2001:db8::7"))}
+	want := approver.ExpectedNode{NodeName: "own", Addresses: ownAddresses()}
 	serving := func(ips ...net.IP) string {
 		return submit(
 			t,

@@ -63,7 +63,8 @@ func TestStatus(t *testing.T) {
 		},
 		"no replica": {
 			func(t *testing.T, c *clusters) { c.install(t, func(i *Installer) { i.Replicas = 3 }) },
-			[]string{"2 of 3 replicas of the controller are ready"}, "-n hcp-node-admin describe pods",
+			[]string{"2 of 3 replicas of the controller are ready"},
+			"-n hcp-node-admin describe pods",
 		},
 		"no leader": {
 			func(t *testing.T, c *clusters) {

@@ -57,17 +57,21 @@ const bridgeHintFile = "/etc/ovnk/default_bridge"
 
 // Gather collects the facts. A nil nm means that NetworkManager is not running.
 func Gather(ctx context.Context, nm networkmanager.Reader) (Facts, error) {
-	facts, err := gatherConfiguration(ctx, nm)
+	var facts Facts
+	// Whether NetworkManager still starts comes first: the devices that are read afterwards are then those after its start.
+	if err := facts.Refresh(ctx, nm); err != nil {
+		return facts, err
+	}
+	now, err := gatherConfiguration(ctx, nm)
 	if err != nil {
 		return facts, err
 	}
+	facts.Links, facts.Routes, facts.Devices, facts.Profiles = now.Links, now.Routes, now.Devices, now.Profiles
 	if facts.TableRoutes, err = hostnet.TableRoutes(); err != nil {
 		return facts, err
 	}
-	if facts.Resolver, err = hostnet.ReadResolver(); err != nil {
-		return facts, err
-	}
-	return facts, facts.Refresh(ctx, nm)
+	facts.Resolver, err = hostnet.ReadResolver()
+	return facts, err
 }
 
 // IsStale reports whether the links, the default routes, the devices or the profiles of NetworkManager differ from

@@ -61,7 +61,9 @@ func TestCheckUplinkSettings(t *testing.T) {
 				uplink.Addresses = append(uplink.Addresses, netip.MustParsePrefix(address))
 			}
 			network := &ovs.Facts{Links: []hostnet.Link{
-				uplink, {Name: "eth0", Kind: "device", PermanentMAC: "52:54:00:aa:00:01"}, {Name: "veth1", Kind: "veth"},
+				uplink,
+				{Name: "eth0", Kind: "device", PermanentMAC: "52:54:00:aa:00:01"},
+				{Name: "veth1", Kind: "veth"},
 				{Name: "eno1", Kind: "device", PermanentMAC: "52:54:00:aa:00:02"},
 			}}
 			findings := checkUplinkSettings(&Plan{Plan: &test.plan, Migration: &ovs.Migration{Uplink: uplink.Name}}, network)

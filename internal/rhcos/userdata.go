@@ -62,9 +62,9 @@ type (
 )
 
 // UserData returns user data for the first boot of one host: the user data of the NodePool with the join token, other
-// files, the agent's unit and the drop-in for kubelet. The function ignition.ParseUserData must accept the given user data. Its
-// section "ignition" remains unchanged, with the spec version. If agent is nil, the image of the host must contain the
-// agent and its unit. The result is a secret, because it contains the join token.
+// files, the agent's unit and the drop-in for kubelet. The function ignition.ParseUserData must accept the given user
+// data. Its section "ignition" remains unchanged, with the spec version. If agent is nil, the image of the host must
+// contain the agent and its unit. The result is a secret, because it contains the join token.
 func UserData(userData, joinToken []byte, others []File, agent *Binary) ([]byte, error) {
 	var config map[string]json.RawMessage
 	if err := json.Unmarshal(userData, &config); err != nil {

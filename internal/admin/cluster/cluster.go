@@ -94,7 +94,8 @@ func Open(place Place, config *rest.Config) (*Cluster, error) {
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme),
-		certificatesv1.AddToScheme(scheme), coordinationv1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
+		certificatesv1.AddToScheme(scheme), coordinationv1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme),
+		v1alpha1.AddToScheme(scheme)))
 	return scheme
 }
 

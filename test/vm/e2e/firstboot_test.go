@@ -108,8 +108,8 @@ func TestFirstBootWithJoinToken(t *testing.T) {
 // staticAddress is the address of the machine in TestFirstBootWithJoinToken.
 const staticAddress = "192.0.2.104"
 
-// enrolledFile enrolls the machine with an address, and returns its file in a format. The file contains the repository of
-// the agent and other settings of a site.
+// enrolledFile enrolls the machine with an address, and returns its file in a format. The file contains the repository
+// of the agent and other settings of a site.
 func enrolledFile(
 	ctx context.Context, t *testing.T, address, format, suffix string, userData []byte, settings string,
 ) string {
