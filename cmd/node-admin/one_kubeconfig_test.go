@@ -3,6 +3,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,10 @@ func (o *oneKubeconfig) createHostedCluster(t *testing.T, name string) {
 	}))
 }
 
+// ofController matches the commands of the controller, whose argument is the HostedCluster.
+var ofController = regexp.MustCompile(
+	`^hcp-node-admin controller \w+ hosted( --[a-z]+( IMAGE)?)* --namespace clusters --kubeconfig FILE( #|$)`)
+
 // Each command works with the kubeconfig of the management cluster, and each command that it prints is for the same
 // clusters.
 func TestPrintedCommandsKeepTheCluster(t *testing.T) {
@@ -80,6 +85,8 @@ func TestPrintedCommandsKeepTheCluster(t *testing.T) {
 		"kubeconfig":           {"kubeconfig", ""},
 		"controller install":   {"controller install --image a/b:c --wait=false", ""},
 		"controller uninstall": {"controller uninstall", "hcp-node-admin controller uninstall hosted --crd"},
+		"controller status":    {"controller status", "hcp-node-admin controller install"},
+		"site apply":           {"site apply -f site.yaml", ""},
 	}
 	for _, command := range cli.AvailableCommands(newRootCommand(newPrinter(cli.Streams{}))) {
 		if command.Flags().Lookup("context") == nil || command.Name() == "run" {
@@ -93,6 +100,7 @@ func TestPrintedCommandsKeepTheCluster(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			o := startOneKubeconfig(t)
+			writeTestFile(t, ".", "site.yaml", "apiVersion: hcp-node-agent.io/v1alpha1\nkind: SiteConfig\n")
 			run := func(line string) clitest.Result {
 				args := append(strings.Fields(line), "-n", "clusters", "--hosted-cluster", "hosted", "--kubeconfig", o.file)
 				return runCommandLine(t, args...)
@@ -108,7 +116,7 @@ func TestPrintedCommandsKeepTheCluster(t *testing.T) {
 				isOwn := strings.HasPrefix(text, "hcp-node-admin ") && !strings.HasPrefix(text, programName+" "+name+": ")
 				switch {
 				case isOwn && !strings.Contains(text, " --namespace clusters --hosted-cluster hosted --kubeconfig FILE") &&
-					!strings.Contains(text, " hosted --crd --force --namespace clusters --kubeconfig FILE"),
+					!ofController.MatchString(text),
 					strings.HasPrefix(text, "oc ") && !strings.Contains(text, " --kubeconfig FILE ") &&
 						!strings.Contains(text, " --kubeconfig hosted.kubeconfig "):
 					t.Errorf("%q is for another cluster", text)

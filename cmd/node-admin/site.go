@@ -46,7 +46,7 @@ contain everything. To print the stored settings, run:
 
 Required permissions on the hosted cluster, namespace hcp-node-admin: get,
 create and update secrets.`,
-		Example: "  hcp-node-admin site apply -f site.yaml -n clusters --hosted-cluster hosted",
+		Example: "  hcp-node-admin site apply -f site.yaml \\\n      -n clusters --hosted-cluster hosted",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 || file == "" {
 				return errors.New("-f FILE is required, and no argument")

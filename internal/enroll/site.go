@@ -40,13 +40,13 @@ func (c Cluster) AddSite(ctx context.Context, input *HostInput) error {
 		return err
 	case exists:
 		if input.Site, err = site.Parse(secret.Data[siteKey]); err != nil {
-			return report.Fail(report.Refused, "hcp-node-admin site apply --kubeconfig hosted.kubeconfig -f site.yaml "+
+			return report.Fail(report.Refused, "hcp-node-admin site apply -f site.yaml "+
 				"# with valid settings", "Secret %s in namespace %s of %s, %s: %w", SiteSecret, v1alpha1.Namespace, c.Server,
 				siteKey, err)
 		}
 	case input.NeedsSite():
 		return report.Fail(report.Refused, "# write the repositories and the other settings of the site to a file, as in "+
-			"examples/site.yaml, then:\nhcp-node-admin site apply --kubeconfig hosted.kubeconfig -f site.yaml",
+			"examples/site.yaml, then:\nhcp-node-admin site apply -f site.yaml",
 			"--format %s requires the settings of the site, with which a host gets the agent and the software of a node; %s "+
 				"has none", input.Format, c.Server)
 	default:

@@ -78,8 +78,7 @@ func (i *Installer) readDeployment(ctx context.Context, s *Status) error {
 	if deployment == nil {
 		s.Problems = append(s.Problems, report.Problem{
 			Message: fmt.Sprintf("the controller of HostedCluster %s is not installed", i.HostedCluster),
-			Remedy: report.Remedyf("hcp-node-admin controller install %s -n %s --image IMAGE", i.HostedCluster.Name,
-				i.HostedCluster.Namespace),
+			Remedy:  report.Remedyf("hcp-node-admin controller install %s --image IMAGE", i.HostedCluster.Name),
 		})
 		return nil
 	}

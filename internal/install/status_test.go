@@ -59,7 +59,7 @@ func TestStatus(t *testing.T) {
 		"no Deployment": {
 			func(t *testing.T, c *clusters) {
 				c.management.Delete(t, newObject("apps/v1", "Deployment", v1alpha1.Namespace, controllerName))
-			}, []string{"the controller of HostedCluster clusters/hosted is not installed"}, "controller install hosted -n clusters",
+			}, []string{"the controller of HostedCluster clusters/hosted is not installed"}, "controller install hosted --image IMAGE",
 		},
 		"no replica": {
 			func(t *testing.T, c *clusters) { c.install(t, func(i *Installer) { i.Replicas = 3 }) },
