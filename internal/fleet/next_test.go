@@ -136,7 +136,8 @@ func TestNext(t *testing.T) {
 		"Ready, without a report of the agent": {
 			Description{Enrollment: enrolled("Ready", "a", "the agent has not reported since yesterday", later), Node: cordoned},
 			[]string{
-				"the node is Ready: the agent has not reported since yesterday", "the Node is cordoned: no pods are scheduled on it",
+				"the node is Ready: the agent has not reported since yesterday",
+				"the Node is cordoned: no pods are scheduled on it",
 			},
 		},
 		"Nodes cannot be read": {

@@ -92,7 +92,8 @@ func (i *Installer) readDeployment(ctx context.Context, s *Status) error {
 		message += "; " + cause
 	}
 	s.Problems = append(s.Problems, report.Problem{Message: message, Remedy: report.Remedyf(
-		"oc --kubeconfig %s.kubeconfig -n %s describe pods -l app.kubernetes.io/component=controller", in.Place, s.Namespace)})
+		"oc --kubeconfig %s.kubeconfig -n %s describe pods -l app.kubernetes.io/component=controller", in.Place,
+		s.Namespace)})
 	return nil
 }
 
