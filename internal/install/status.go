@@ -103,8 +103,8 @@ func (i *Installer) logRemedy(in cluster.Place) report.Remedy {
 	if in == cluster.Management {
 		namespace = i.managementNamespace()
 	}
-	return report.Remedyf("oc --kubeconfig %s.kubeconfig -n %s logs -l app.kubernetes.io/component=controller --prefix", in,
-		namespace)
+	return report.Remedyf(
+		"oc --kubeconfig %s.kubeconfig -n %s logs -l app.kubernetes.io/component=controller --prefix", in, namespace)
 }
 
 // readPublished reads the metadata of the published user data.

@@ -58,7 +58,7 @@ const bridgeHintFile = "/etc/ovnk/default_bridge"
 // Gather collects the facts. A nil nm means that NetworkManager is not running.
 func Gather(ctx context.Context, nm networkmanager.Reader) (Facts, error) {
 	var facts Facts
-	// Whether NetworkManager still starts comes first: the devices that are read afterwards are then those after its start.
+	// Whether NetworkManager still starts is read first: the devices that are read afterwards are those after its start.
 	if err := facts.Refresh(ctx, nm); err != nil {
 		return facts, err
 	}
