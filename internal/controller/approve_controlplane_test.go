@@ -38,7 +38,7 @@ func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 		t.Errorf("the status names the serving CSR %q, want %q", got, renewal)
 	}
 	serving.Addresses = []string{"2001:db8:8::9"}
-	c.awaitDecision(serving.Submit(t), approver.Refused, "the address 2001:db8:8::9")
+	c.awaitDecision(serving.Submit(t), approver.Refused, "it requests 2001:db8:8::9; the node has")
 
 	// A restarted controller must change nothing.
 	c.stop()

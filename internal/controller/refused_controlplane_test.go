@@ -228,7 +228,7 @@ func refusedServingCSRs(t *testing.T) []refusedCSR {
 		{
 			"serving: another machine's address",
 			serving("refused-in", "192.0.2.7", "192.0.2.8"),
-			"the address 192.0.2.8",
+			"it requests 192.0.2.8; the node has",
 		},
 		{
 			"serving: another name",

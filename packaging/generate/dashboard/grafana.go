@@ -18,6 +18,7 @@ import (
 
 // Grafana returns the dashboard in the schema of current versions of Grafana.
 func Grafana() ([]byte, error) {
+	//nolint:staticcheck // all versions of Grafana read this schema, which its second version does not replace yet
 	builder := dashboard.NewDashboardBuilder(title).Uid(uid).Tags([]string{"hcp-node-agent"}).Version(1).Refresh("1m").
 		Time("now-6h", "now").Timezone(common.TimeZoneBrowser).
 		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus"))
@@ -27,7 +28,7 @@ func Grafana() ([]byte, error) {
 		builder.WithRow(dashboard.NewRowBuilder(r.title).Id(id))
 		for _, p := range r.panels {
 			id++
-			builder.WithPanel(p.grafana(id, uint32(r.height)))
+			builder.WithPanel(p.grafana(id, r.height))
 		}
 	}
 	board, err := builder.Build()
@@ -40,7 +41,7 @@ func Grafana() ([]byte, error) {
 var dataSource = common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.ToPtr("${datasource}")}
 
 func (p panel) grafana(id, height uint32) cog.Builder[dashboard.Panel] {
-	width := uint32(p.width) * 2
+	width := p.width * 2
 	targets := p.grafanaTargets()
 	switch p.kind {
 	case stat:

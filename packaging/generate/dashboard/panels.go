@@ -21,7 +21,7 @@ const (
 type panel struct {
 	kind    kind
 	title   string
-	width   int // of 12
+	width   uint32 // of 12
 	unit    string
 	isArea  bool              // graph: the series are stacked
 	texts   map[string]string // stat: instead of a value
@@ -41,7 +41,7 @@ type query struct {
 
 type row struct {
 	title  string
-	height int // in units of Grafana's grid
+	height uint32 // in units of Grafana's grid
 	panels []panel
 }
 
