@@ -51,7 +51,7 @@ func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 	if last := c.last(rightful); last.Reason != note {
 		t.Errorf("the decision is %+v", last)
 	}
-	c.awaitDecision(thief, approver.Refused, "the address 192.0.2.50")
+	c.awaitDecision(thief, approver.Refused, "it requests 192.0.2.50; the node has")
 	checkPending(t, thief)
 }
 
