@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # gather.sh [DIRECTORY]: collect the state of the controller of hcp-node-admin and of its nodes, in DIRECTORY (/must-gather).
 # It is also the program of an image for "oc adm must-gather". It reads the cluster of the current kubeconfig: run it for the
