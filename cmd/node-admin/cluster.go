@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -68,10 +69,14 @@ func (c *clusterFlags) isSet() bool {
 	return cmp.Or(c.kubeconfig, c.context, c.namespace, c.hostedCluster) != ""
 }
 
-// nameHostedCluster sets the HostedCluster to that of the arguments, if it is not that of --hosted-cluster.
-func (c *clusterFlags) nameHostedCluster(args []string) error {
+// nameHostedCluster sets the HostedCluster to that of the arguments, if it is not that of --hosted-cluster. It fails if
+// none is named although isRequired.
+func (c *clusterFlags) nameHostedCluster(args []string, isRequired bool) error {
 	name := cmp.Or(append(args, c.hostedCluster)...)
-	if c.hostedCluster != "" && name != c.hostedCluster {
+	switch {
+	case len(args) > 1, name == "" && isRequired:
+		return errors.New("the name of one HostedCluster is required")
+	case c.hostedCluster != "" && name != c.hostedCluster:
 		return usageError("HOSTEDCLUSTER %s differs from --hosted-cluster %s", name, c.hostedCluster)
 	}
 	c.hostedCluster = name

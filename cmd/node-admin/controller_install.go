@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -108,10 +107,7 @@ nodepools there, and get secrets of the hosted control plane.`,
 			"  hcp-node-admin controller install hosted -n clusters --publish --dry-run\n" +
 			"  hcp-node-admin controller install --in hosted --output yaml",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 || len(args) == 0 && *o.format != "yaml" && o.management.hostedCluster == "" {
-				return errors.New("the name of one HostedCluster is required")
-			}
-			return o.management.nameHostedCluster(args)
+			return o.management.nameHostedCluster(args, *o.format != "yaml")
 		},
 	}
 	flags := c.Flags()

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -41,12 +40,7 @@ Required permissions: get hostedclusters and secrets in the namespace of the
 HostedCluster, get deployments and list pods in that of the controller, and
 those of an administrator of the hosted cluster.`,
 		Example: "  hcp-node-admin controller status hosted -n clusters",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 || len(args) == 0 && o.management.hostedCluster == "" {
-				return errors.New("the name of one HostedCluster is required")
-			}
-			return o.management.nameHostedCluster(args)
-		},
+		Args:    func(_ *cobra.Command, args []string) error { return o.management.nameHostedCluster(args, true) },
 	}
 	o.add(c, p)
 	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.HostedClusters))

@@ -37,12 +37,7 @@ but an administrator must approve their serving certificates.
 If the HostedCluster no longer exists, it removes the controller from the
 management cluster.`,
 		Example: "  hcp-node-admin controller uninstall hosted -n clusters",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 || len(args) == 0 && o.management.hostedCluster == "" {
-				return errors.New("the name of one HostedCluster is required")
-			}
-			return o.management.nameHostedCluster(args)
-		},
+		Args:    func(_ *cobra.Command, args []string) error { return o.management.nameHostedCluster(args, true) },
 	}
 	o.add(c, p)
 	flags := c.Flags()

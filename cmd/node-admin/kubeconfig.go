@@ -3,8 +3,6 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
@@ -27,12 +25,7 @@ Required permissions on the management cluster, in the namespace of the
 HostedCluster: get hostedclusters of hypershift.openshift.io and secrets;
 without HOSTEDCLUSTER, also list hostedclusters.`,
 		Example: "  hcp-node-admin kubeconfig -n clusters hosted >hosted.kubeconfig",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return errors.New("the name of one HostedCluster is required")
-			}
-			return cluster.nameHostedCluster(args)
-		},
+		Args:    func(_ *cobra.Command, args []string) error { return cluster.nameHostedCluster(args, false) },
 	}
 	c.Flags().SortFlags = false
 	cluster.addManagement(c, p, "HostedCluster")
