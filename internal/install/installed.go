@@ -32,7 +32,7 @@ func (i *Installer) Installed(ctx context.Context) (Settings, error) {
 // deployment returns the Deployment of the controller and its cluster, nil if it does not exist.
 func (i *Installer) deployment(ctx context.Context) (*appsv1.Deployment, *cluster.Cluster, error) {
 	for _, in := range []*cluster.Cluster{i.Management, i.Hosted} {
-		key := client.ObjectKey{Namespace: i.namespaceIn(in), Name: controllerName}
+		key := client.ObjectKey{Namespace: i.namespaceIn(in.Place), Name: controllerName}
 		deployment := &appsv1.Deployment{}
 		exists, err := in.Find(ctx, key, deployment)
 		if err != nil || exists && isOwn(deployment) {
@@ -43,8 +43,8 @@ func (i *Installer) deployment(ctx context.Context) (*appsv1.Deployment, *cluste
 }
 
 // namespaceIn returns the namespace of the controller in a cluster.
-func (i *Installer) namespaceIn(in *cluster.Cluster) string {
-	if in.Place == cluster.Hosted {
+func (i *Installer) namespaceIn(in cluster.Place) string {
+	if in == cluster.Hosted {
 		return v1alpha1.Namespace
 	}
 	return i.managementNamespace()

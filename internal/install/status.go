@@ -97,14 +97,13 @@ func (i *Installer) readDeployment(ctx context.Context, s *Status) error {
 	return nil
 }
 
-// logRemedy returns the command that prints the log of the controller.
+// logRemedy returns the command that prints the log of the controller, "" if it is not installed.
 func (i *Installer) logRemedy(in cluster.Place) report.Remedy {
-	namespace := v1alpha1.Namespace
-	if in == cluster.Management {
-		namespace = i.managementNamespace()
+	if in == "" {
+		return ""
 	}
-	return report.Remedyf(
-		"oc --kubeconfig %s.kubeconfig -n %s logs -l app.kubernetes.io/component=controller --prefix", in, namespace)
+	return report.Remedyf("oc --kubeconfig %s.kubeconfig -n %s logs -l app.kubernetes.io/component=controller --prefix",
+		in, i.namespaceIn(in))
 }
 
 // readPublished reads the metadata of the published user data.

@@ -61,6 +61,19 @@ func TestStatus(t *testing.T) {
 				c.management.Delete(t, newObject("apps/v1", "Deployment", v1alpha1.Namespace, controllerName))
 			}, []string{"the controller of HostedCluster clusters/hosted is not installed"}, "controller install hosted --image IMAGE",
 		},
+		"no Deployment, expired user data": {
+			func(t *testing.T, c *clusters) {
+				c.management.Delete(t, newObject("apps/v1", "Deployment", v1alpha1.Namespace, controllerName))
+				secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+					Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret("a"),
+					Labels: map[string]string{v1alpha1.LabelNodePool: "a"},
+				}}
+				v1alpha1.PublishedState{Expires: now.Add(-time.Hour)}.WriteTo(secret)
+				c.hosted.Set(t, secret)
+			}, []string{
+				"the controller of HostedCluster clusters/hosted is not installed", "the user data of NodePool a: it has expired",
+			}, "controller install hosted --image IMAGE",
+		},
 		"no replica": {
 			func(t *testing.T, c *clusters) { c.install(t, func(i *Installer) { i.Replicas = 3 }) },
 			[]string{"2 of 3 replicas of the controller are ready"},
@@ -106,6 +119,9 @@ func TestStatus(t *testing.T) {
 			for n, want := range test.problems {
 				if !strings.HasPrefix(s.Problems[n].Message, want) || !strings.Contains(string(s.Problems[0].Remedy), test.remedy) {
 					t.Errorf("problem %+v, want %q", s.Problems[n], want)
+				}
+				if strings.Contains(string(s.Problems[n].Remedy), " .kubeconfig") {
+					t.Errorf("the remedy names no cluster: %s", s.Problems[n].Remedy)
 				}
 			}
 			if name != "works" {
