@@ -8,10 +8,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -20,6 +23,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
 // Maximum times of a connection, and of one without requests.
@@ -52,32 +56,72 @@ type Image struct {
 	reference name.Digest
 }
 
+// openAttempts is the maximum number of attempts to read a manifest over a link that is interrupted. They bridge about
+// three seconds.
+const openAttempts = 3
+
 // Open reads the manifest of an image. A pull spec must contain the digest. Open tries each mirror,
-// then the registry itself, and returns an error with the failures of all.
+// then the registry itself, and returns an error with the failures of all. It tries again if a connection was
+// interrupted.
 func (c *Client) Open(ctx context.Context, pullSpec string) (*Image, error) {
 	sources, err := c.sources(pullSpec)
 	if err != nil {
 		return nil, err
 	}
-	var failures []string
-	var last error
-	for _, source := range sources {
-		c.Log.Wait("waiting for registry "+source.host(), "")
-		image, err := c.open(ctx, source)
-		if err == nil {
+	for pause, attempt := wait.NewBackoff(), 1; ; attempt++ {
+		image, failures := c.openAny(ctx, sources)
+		if image != nil {
 			image.PullSpec = pullSpec
 			return image, nil
 		}
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return nil, ctx.Err()
 		}
-		failures, last = append(failures, err.Error()), err
+		if attempt == openAttempts || !slices.ContainsFunc(failures, isInterruption) {
+			last := failures[len(failures)-1]
+			var messages []string
+			for _, failure := range failures {
+				messages = append(messages, failure.Error())
+			}
+			return nil, report.Fail(report.CodeOf(last), report.RemedyOf(last), "reading image %s: %s",
+				pullSpec, strings.Join(messages, "; "))
+		}
+		if err := wait.Sleep(ctx, pause.Step()); err != nil {
+			return nil, err
+		}
 	}
-	return nil, report.Fail(report.CodeOf(last), report.RemedyOf(last), "reading image %s: %s",
-		pullSpec, strings.Join(failures, "; "))
 }
 
-// open reads the manifest of an image from one source.
+// openAny reads the manifest of an image from the first source that has it, or returns the failures of all sources.
+func (c *Client) openAny(ctx context.Context, sources []source) (*Image, []error) {
+	var failures []error
+	for _, source := range sources {
+		c.Log.Wait("waiting for registry "+source.host(), "")
+		image, err := c.open(ctx, source)
+		if err == nil || errors.Is(ctx.Err(), context.Canceled) {
+			return image, nil
+		}
+		failures = append(failures, err)
+	}
+	return nil, failures
+}
+
+// isInterruption reports whether a link that is interrupted, or a registry that restarts, can be the cause of a failed
+// request.
+func isInterruption(err error) bool {
+	for _, cause := range []error{
+		syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EPIPE, io.EOF,
+		io.ErrUnexpectedEOF,
+	} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	return false
+}
+
+// open reads the manifest of an image from one source. Later requests to a source that has responded bridge an
+// interruption.
 func (c *Client) open(ctx context.Context, s source) (*Image, error) {
 	var options []name.Option
 	if s.Endpoint.Insecure {
@@ -87,7 +131,9 @@ func (c *Client) open(ctx context.Context, s source) (*Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parsing pull spec %s: %w", s.Reference, err)
 	}
+	hasResponded := false
 	image, err := remote.Image(reference,
+		remote.WithRetryPredicate(func(err error) bool { return hasResponded && isInterruption(err) }),
 		remote.WithContext(ctx),
 		remote.WithAuth(authn.FromConfig(s.login)),
 		remote.WithTransport(c.transport(s.Endpoint.Insecure)),
@@ -96,6 +142,7 @@ func (c *Client) open(ctx context.Context, s source) (*Image, error) {
 	if err != nil {
 		return nil, c.explain(s, err)
 	}
+	hasResponded = true
 	return &Image{Image: image, Source: s.Reference.String(), client: c, source: s, reference: reference}, nil
 }
 

@@ -93,6 +93,35 @@ func TestOpenTriesMirrors(t *testing.T) {
 	}
 }
 
+// attempts counts the attempts to reach a registry by their events.
+type attempts int
+
+func (a *attempts) Emit(report.Event) { *a++ }
+
+// An interruption of the link that ends before the last attempt does not matter. One that lasts is an error.
+func TestOpenBridgesInterruption(t *testing.T) {
+	server, away := registrytest.New(t, ""), registrytest.New(t, "")
+	pullSpec := server.Push(t, "os", newImage(t))
+	away.Close()
+	for interrupted, want := range map[attempts]string{
+		openAttempts - 1: "", openAttempts: "is unreachable",
+	} {
+		var made attempts
+		client := newClient(trust(server))
+		client.Log = report.Log{Sink: &made}
+		client.Proxy = func(*url.URL) (*url.URL, error) {
+			if made <= interrupted {
+				return &url.URL{Scheme: "http", Host: away.Host}, nil
+			}
+			return nil, nil //nolint:nilnil // there is no proxy
+		}
+		_, err := client.Open(t.Context(), pullSpec)
+		if (err == nil) != (want == "") || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("interrupted for %d attempts: %v", interrupted, err)
+		}
+	}
+}
+
 func TestOpenExplainsFailures(t *testing.T) {
 	server, locked := registrytest.New(t, ""), registrytest.New(t, testPassword)
 	image := newImage(t)
