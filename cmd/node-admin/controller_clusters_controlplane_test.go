@@ -66,8 +66,9 @@ func (c *bothClusters) requireInstalled(t *testing.T, args ...string) {
 	}
 }
 
-// testImage is the image of the manifests, which no node pulls.
-const testImage = "registry.example.com/hcp-node-admin:0.1.0"
+// testImage is an image that no node pulls. It has a digest, so no request for one is sent.
+const testImage = "registry.example.com/hcp-node-admin@sha256:" +
+	"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 // controller runs a subcommand of controller for the HostedCluster, without a wait for pods, which do not run here.
 func (c *bothClusters) controller(t *testing.T, command string, args ...string) clitest.Result {

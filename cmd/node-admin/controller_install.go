@@ -58,6 +58,7 @@ type controllerInstallOptions struct {
 	image, manifests string
 	replicas         int
 	publish, wait    bool
+	monitoring       bool
 	timeout          time.Duration
 	isSet            func(name string) bool
 }
@@ -92,16 +93,23 @@ the hosted control plane. They contain the keys of the hosted cluster.
 With --in hosted, the controller runs in the hosted cluster. Its pods need a
 node there, so they cannot approve the first node of the cluster.
 
+With --monitoring, the Prometheus Operator of the cluster that runs the
+controller collects its metrics and evaluates its alerts. On OpenShift the
+console shows the dashboard.
+
 The objects are those of the directory deploy. A repetition of the command keeps
-the settings of the installed controller, such as --publish, unless a flag
-changes them. --output yaml prints the manifests and connects to no cluster.
+the settings of the installed controller, such as --publish and --monitoring,
+unless a flag changes them. --output yaml prints the manifests and connects to
+no cluster.
 
 Required permissions: those of an administrator of the hosted cluster, get
 hostedclusters and secrets in the namespace of the HostedCluster, and those of
 an administrator of the namespace of the controller, which is created if the
 permission exists. With --publish, also those to create roles and rolebindings
 in the namespaces of the HostedCluster and of the hosted control plane, list
-nodepools there, and get secrets of the hosted control plane.`,
+nodepools there, and get secrets of the hosted control plane. With --monitoring,
+also those to create podmonitors, prometheusrules and networkpolicies, and
+configmaps in the namespace openshift-config-managed.`,
 		Example: "  hcp-node-admin controller install hosted -n clusters \\\n" +
 			"      --image registry.example.com/hcp-node-admin:0.1.0\n" +
 			"  hcp-node-admin controller install hosted -n clusters --publish --dry-run\n" +
@@ -116,11 +124,14 @@ nodepools there, and get secrets of the hosted control plane.`,
 	o.in = cli.EnumFlag(c, "in", "", "`CLUSTER` in which the controller runs: management or hosted",
 		cluster.Place("").Enum()...)
 	flags.StringVar(&o.image, "image", "",
-		"`IMAGE` of hcp-node-admin in a registry of the site, as NAME@DIGEST: a tag can be replaced; required unless the "+
-			"controller is installed; with --output yaml, the default is that of the manifests")
+		"`IMAGE` of hcp-node-admin in a registry of the site; the digest replaces a tag, if the registry is reachable; "+
+			"required unless the controller is installed; with --output yaml, the default is that of the manifests")
 	flags.IntVar(&o.replicas, "replicas", 2, "number of replicas, one of which works")
 	flags.BoolVar(&o.publish, "publish", false,
 		"publish the user data of the NodePools in the hosted cluster; requires --in management; =false removes it")
+	flags.BoolVar(&o.monitoring, "monitoring", false,
+		"add metrics, alerts and the dashboard of OpenShift's console; requires the Prometheus Operator; =false removes "+
+			"them")
 	flags.BoolVar(&o.wait, "wait", true,
 		"wait until the controller is available, with --publish until it has published the user data")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "timeout of each wait, as a `DURATION`")
@@ -163,7 +174,7 @@ func (o *controllerInstallOptions) settings(hostedCluster string) install.Settin
 	return install.Settings{
 		In: cluster.Place(*o.in), Namespace: o.controllerNamespace,
 		HostedCluster: types.NamespacedName{Namespace: o.management.namespace, Name: hostedCluster},
-		Publish:       o.publish, Image: o.image, Replicas: o.replicas,
+		Publish:       o.publish, Monitoring: o.monitoring, Image: o.image, Replicas: o.replicas,
 	}
 }
 
@@ -205,15 +216,15 @@ func (o *controllerInstallOptions) run(ctx context.Context, p *cli.Printer, host
 	if err != nil {
 		return err
 	}
+	if o.isSet("image") {
+		o.pinImage(ctx, installer.Log)
+	}
 	installer.Settings, installer.Wait, installer.Timeout = o.settings(hostedCluster), o.wait, o.timeout
 	document := controllerDocument{
 		TypeMeta:      report.Meta("ControllerInstallResult"),
 		HostedCluster: installer.HostedCluster.String(), DryRun: o.dryRun,
 	}
 	document.Changes, err = installer.Install(ctx)
-	if err == nil {
-		warnOfTag(installer.Log, o.image)
-	}
 	document.CommandResult = report.ResultOf(err)
 	return p.Finish(err, document, func(w *report.Page) {
 		title := fmt.Sprintf("HostedCluster %s: the controller runs in the %s cluster, in namespace %s",
@@ -221,17 +232,11 @@ func (o *controllerInstallOptions) run(ctx context.Context, p *cli.Printer, host
 		if o.publish {
 			title += ", and publishes the user data of the NodePools"
 		}
+		if o.monitoring {
+			title += "; Prometheus scrapes it"
+		}
 		printChanges(w, document, title)
 	})
-}
-
-// warnOfTag warns of an image without a digest.
-func warnOfTag(log report.Log, image string) {
-	if _, err := name.NewDigest(image); err != nil {
-		log.Warn("--image "+image+" has no digest: every user with write access to the registry can replace the "+
-			"image, and the controller has the right to become any node", report.Remedyf(
-			"skopeo inspect --format '{{.Name}}@{{.Digest}}' docker://%s # prints the image with its digest", image))
-	}
 }
 
 // printChanges prints the changes below a title.

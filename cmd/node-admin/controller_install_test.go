@@ -5,11 +5,21 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
+	"io"
+	"log"
+	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
@@ -18,31 +28,58 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/reporttest"
 )
 
-// The manifests that install prints are the bytes of deploy, in the order of the kustomizations.
+// The manifests that install prints are the objects of deploy, in the order of the kustomizations.
 func TestControllerInstallPrintsDeploy(t *testing.T) {
 	for args, files := range map[string]string{
 		"--in hosted": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted/deployment " +
 			"hosted/networkpolicy",
+		"--in hosted --monitoring": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted/deployment " +
+			"hosted/networkpolicy monitoring/controller/networkpolicy monitoring/controller/podmonitor " +
+			"monitoring/controller/prometheusrule",
 		"--cluster hosted": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted-token/token",
 		"hosted -n clusters --cluster management": "management/namespace management/deployment " +
 			"management/networkpolicy",
 		"--cluster hosted --publish": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted-token/token " +
 			"hosted-publish/rbac",
 	} {
-		var want []byte
+		var content []byte
 		for _, file := range strings.Fields(files) {
-			content, err := os.ReadFile("../../deploy/" + file + ".yaml")
+			one, err := os.ReadFile("../../deploy/" + file + ".yaml")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(want) > 0 && !bytes.HasPrefix(content, []byte("---\n")) {
-				want = append(want, "---\n"...)
-			}
-			want = append(want, content...)
+			content = slices.Concat(content, []byte("---\n"), one)
 		}
-		got := printManifests(t, args)
-		if diff := gocmp.Diff(string(want), got); diff != "" {
+		want, got := decodeObjects(t, content), decodeObjects(t, []byte(printManifests(t, args)))
+		if strings.Contains(args, "--monitoring") {
+			dashboard, err := os.ReadFile("../../deploy/monitoring/controller/dashboard.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := got[len(got)-1]
+			got = got[:len(got)-1]
+			if last["kind"] != "ConfigMap" || last["data"].(map[string]any)["dashboard.json"] != string(dashboard) {
+				t.Errorf("the ConfigMap of the dashboard is %v", last)
+			}
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-deploy +printed):\n%s", args, diff)
+		}
+	}
+}
+
+// decodeObjects returns the objects of YAML documents.
+func decodeObjects(t *testing.T, content []byte) (all []map[string]any) {
+	t.Helper()
+	for decoder := utilyaml.NewYAMLToJSONDecoder(bytes.NewReader(content)); ; {
+		var object map[string]any
+		if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if object != nil {
+			all = append(all, object)
 		}
 	}
 }
@@ -79,8 +116,8 @@ func TestControllerInstallPublishNames(t *testing.T) {
 		"namespace: hcp-node-admin > namespace: hosted":                           5,
 		"namespace: clusters > namespace: hcp-node-admin":                         2,
 		"namespace: clusters-hosted > namespace: hcp-node-admin-clusters":         2,
-		"resourceNames: [hosted] > resourceNames: [clusters]":                     1,
-		role: 6,
+		"- hosted > - clusters":                                                   1,
+		role:                                                                      6,
 	}
 	if diff := gocmp.Diff(want, changes); diff != "" {
 		t.Errorf("changed lines (-want +got):\n%s", diff)
@@ -242,17 +279,36 @@ func TestControllerInstallKeepsSettings(t *testing.T) {
 	}
 }
 
-// An image without a digest can be replaced by every user with write access to the registry.
-func TestImageWithoutDigestIsWarnedOf(t *testing.T) {
+// The digest of the registry replaces a tag. Without it, every user with write access to the registry can replace the
+// image.
+func TestImageIsPinned(t *testing.T) {
 	const digest = "@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-	for image, isWarned := range map[string]bool{
-		"admin": true, "registry.example.com:5000/admin": true, "registry.example.com/admin:0.1.0": true,
-		"registry.example.com/admin" + digest: false, "registry.example.com:5000/admin:0.1.0" + digest: false,
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)))) // loopback needs no TLS
+	t.Cleanup(server.Close)
+	host := strings.TrimPrefix(server.URL, "http://")
+	reference, err := name.ParseReference(host + "/admin:0.1.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Write(reference, empty.Image); err != nil {
+		t.Fatal(err)
+	}
+	pushed, err := empty.Image.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for image, want := range map[string]struct{ image, event string }{
+		host + "/admin:0.1.0":          {host + "/admin@" + pushed.String(), "is " + host + "/admin@" + pushed.String()},
+		host + "/admin" + digest:       {host + "/admin" + digest, ""},
+		host + "/absent:0.1.0":         {host + "/absent:0.1.0", "every user with write access to the registry"},
+		host + "/admin:0.2.0" + digest: {host + "/admin:0.2.0" + digest, ""},
 	} {
 		recorded := &reporttest.Recorder{}
-		warnOfTag(report.Log{Sink: recorded}, image)
-		if got := recorded.Text(); strings.Contains(got, "has no digest") != isWarned {
-			t.Errorf("%s: %q", image, got)
+		o := controllerInstallOptions{image: image}
+		o.pinImage(t.Context(), report.Log{Sink: recorded})
+		got := recorded.Text()
+		if o.image != want.image || !strings.Contains(got, want.event) || (got == "") != (want.event == "") {
+			t.Errorf("%s: %s; %q", image, o.image, got)
 		}
 	}
 }

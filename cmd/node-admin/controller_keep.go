@@ -17,6 +17,9 @@ func (o *controllerInstallOptions) keep(installed install.Settings) error {
 	if !o.isSet("publish") {
 		o.publish = installed.Publish && *o.in == string(cluster.Management)
 	}
+	if !o.isSet("monitoring") {
+		o.monitoring = installed.Monitoring
+	}
 	if !o.isSet("replicas") {
 		o.replicas = cmp.Or(installed.Replicas, o.replicas)
 	}

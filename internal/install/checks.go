@@ -18,7 +18,7 @@ func (i *Installer) check(ctx context.Context) error {
 	if err := i.checkHosted(ctx); err != nil {
 		return err
 	}
-	objects, err := i.objects(cluster.Hosted)
+	objects, err := i.Objects(cluster.Hosted)
 	if err != nil {
 		return err
 	}
@@ -27,6 +27,11 @@ func (i *Installer) check(ctx context.Context) error {
 			if err := i.checkVersions(ctx, object); err != nil {
 				return err
 			}
+		}
+	}
+	if i.Monitoring {
+		if err := i.checkMonitoring(ctx, i.runsIn()); err != nil {
+			return err
 		}
 	}
 	if i.In == cluster.Management {

@@ -9,7 +9,9 @@ import (
 	"encoding/hex"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
@@ -49,7 +51,7 @@ func (i *Installer) Install(ctx context.Context) ([]Change, error) {
 		return nil, err
 	}
 	hosted := i.applierFor(i.Hosted)
-	objects, err := i.objects(cluster.Hosted)
+	objects, err := i.Objects(cluster.Hosted)
 	if err != nil {
 		return i.changes, err
 	}
@@ -63,9 +65,7 @@ func (i *Installer) Install(ctx context.Context) ([]Change, error) {
 			}
 		}
 	}
-	runsIn := i.Hosted
 	if i.In == cluster.Management {
-		runsIn = i.Management
 		if err := i.installOnManagement(ctx); err != nil {
 			return i.changes, err
 		}
@@ -75,13 +75,26 @@ func (i *Installer) Install(ctx context.Context) ([]Change, error) {
 			return i.changes, err
 		}
 	}
+	if !i.Monitoring {
+		if err := i.stopMonitoring(ctx, i.runsIn()); err != nil {
+			return i.changes, err
+		}
+	}
 	if !i.Wait || i.DryRun {
 		return i.changes, nil
 	}
-	if err := i.awaitAvailable(ctx, runsIn); err != nil || !i.Publish {
+	if err := i.awaitAvailable(ctx, i.runsIn()); err != nil || !i.Publish {
 		return i.changes, err
 	}
 	return i.changes, i.awaitPublished(ctx)
+}
+
+// runsIn returns the cluster in which the controller runs.
+func (i *Installer) runsIn() *cluster.Cluster {
+	if i.In == cluster.Hosted {
+		return i.Hosted
+	}
+	return i.Management
 }
 
 // installOnManagement applies the objects of the management cluster, and the Secret with the kubeconfig.
@@ -90,7 +103,7 @@ func (i *Installer) installOnManagement(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	objects, err := i.objects(cluster.Management)
+	objects, err := i.Objects(cluster.Management)
 	if err != nil {
 		return err
 	}
@@ -164,8 +177,14 @@ func (i *Installer) applierFor(in *cluster.Cluster) *applier {
 	return &applier{Cluster: in, dryRun: i.DryRun, namespaces: map[string]bool{}}
 }
 
-// apply applies an object, and records the change.
+// apply applies an object, and records the change. Only OpenShift has a namespace for dashboards.
 func (i *Installer) apply(ctx context.Context, to *applier, object *unstructured.Unstructured) error {
+	if object.GetKind() == "ConfigMap" {
+		exists, err := to.Find(ctx, client.ObjectKey{Name: object.GetNamespace()}, &corev1.Namespace{})
+		if err != nil || !exists {
+			return err
+		}
+	}
 	change, err := to.apply(ctx, object)
 	if err == nil {
 		i.changes = append(i.changes, change)

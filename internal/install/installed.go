@@ -20,13 +20,15 @@ func (i *Installer) Installed(ctx context.Context) (Settings, error) {
 	if err != nil || deployment == nil {
 		return Settings{}, err
 	}
+	isMonitored, err := i.isMonitored(ctx, in)
 	container := deployment.Spec.Template.Spec.Containers[0] // the API server accepts no Deployment without one
 	return Settings{
-		In: in.Place, Image: container.Image, Replicas: int(*deployment.Spec.Replicas),
+		Monitoring: isMonitored,
+		In:         in.Place, Image: container.Image, Replicas: int(*deployment.Spec.Replicas),
 		Publish: slices.ContainsFunc(container.Args, func(arg string) bool {
 			return strings.HasPrefix(arg, "--hosted-cluster=")
 		}),
-	}, nil
+	}, err
 }
 
 // deployment returns the Deployment of the controller and its cluster, nil if it does not exist.

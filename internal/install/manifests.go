@@ -5,19 +5,13 @@ package install
 import (
 	"bytes"
 	"cmp"
-	"fmt"
-	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	hcpnodeagent "github.com/hcp-node-agent/hcp-node-agent"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
@@ -29,160 +23,141 @@ type Settings struct {
 	Namespace     string               // of the controller on the management cluster
 	HostedCluster types.NamespacedName // on the management cluster
 	Publish       bool                 // the controller on the management cluster publishes user data
+	Monitoring    bool                 // Prometheus scrapes the controller
 	Image         string
 	Replicas      int
 }
 
-// Manifests returns the manifests for one cluster, which are empty if the controller has no part there.
+// Manifests returns the objects for one cluster as YAML documents, which are empty if the controller has no part there.
 func (s Settings) Manifests(place cluster.Place) ([]byte, error) {
+	objects, err := s.Objects(place)
+	var content bytes.Buffer
+	for _, object := range objects {
+		document, err := yaml.Marshal(object.Object)
+		if err != nil {
+			return nil, err
+		}
+		content.WriteString("---\n")
+		content.Write(document)
+	}
+	return content.Bytes(), err
+}
+
+// Objects returns the objects for one cluster, in the order in which they are applied.
+func (s Settings) Objects(place cluster.Place) ([]*unstructured.Unstructured, error) {
+	return s.read(place, s.directories(place)...)
+}
+
+// MonitoringObjects returns the objects with which Prometheus scrapes the controller.
+func (s Settings) MonitoringObjects() ([]*unstructured.Unstructured, error) {
+	return s.read(s.In, monitoringDirectory)
+}
+
+const monitoringDirectory = "monitoring/controller"
+
+// read returns the objects of directories below deploy, with the settings for one cluster.
+func (s Settings) read(place cluster.Place, directories ...string) ([]*unstructured.Unstructured, error) {
+	names := map[string]string{}
+	if place == cluster.Management {
+		names = s.names()
+	}
+	var all []*unstructured.Unstructured
+	for _, directory := range directories {
+		objects, err := readKustomization("deploy/" + directory)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, objects...)
+	}
+	for _, object := range all {
+		rename(object.Object, names)
+		if object.GetKind() == "Deployment" {
+			if err := s.setDeployment(object, names); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// directories returns the kustomizations below deploy for one cluster.
+func (s Settings) directories(place cluster.Place) []string {
+	var all []string
 	switch {
 	case s.In == cluster.Hosted && place == cluster.Hosted:
-		return s.read("hosted")
+		all = append(all, "hosted")
 	case s.In == cluster.Hosted:
-		return nil, nil
 	case place == cluster.Hosted && s.Publish:
-		token, err := s.read("hosted-token")
-		publish, publishErr := s.read("hosted-publish")
-		return slices.Concat(token, []byte(separator), publish), cmp.Or(err, publishErr)
+		all = append(all, "hosted-token", "hosted-publish")
 	case place == cluster.Hosted:
-		return s.read("hosted-token")
+		all = append(all, "hosted-token")
+	case s.Publish:
+		all = append(all, "management-publish")
+	default:
+		all = append(all, "management")
 	}
-	directory := "management"
-	if s.Publish {
-		directory = "management-publish"
+	if s.Monitoring && s.In == place {
+		all = append(all, monitoringDirectory)
 	}
-	content, err := s.read(directory)
-	names := map[string]string{}
-	if s.Namespace != "" {
-		names[v1alpha1.Namespace] = s.Namespace
-	}
+	return all
+}
+
+// names returns the names that replace those of the manifests for the management cluster.
+func (s Settings) names() map[string]string {
+	names := map[string]string{v1alpha1.Namespace: cmp.Or(s.Namespace, v1alpha1.Namespace)}
 	if s.HostedCluster.Name != "" {
 		names["clusters"] = s.HostedCluster.Namespace
 		names["hosted"] = s.HostedCluster.Name
 		names["clusters-hosted"] = nodepool.ControlPlaneNamespace(s.HostedCluster)
 		names["hcp-node-admin-publisher-hosted"] = "hcp-node-admin-publisher-" + s.HostedCluster.Name
 	}
-	return nameLine.ReplaceAllFunc(content, func(line []byte) []byte {
-		part := nameLine.FindSubmatch(line)
-		return slices.Concat(part[1], []byte(cmp.Or(names[string(part[2])], string(part[2]))), part[3])
-	}), err
+	return names
 }
 
-// Lines of the manifests that settings change.
-var (
-	nameLine = regexp.MustCompile(
-		`(?m)^(  (?:namespace|name): |  resourceNames: \[|.* --(?:hosted-cluster|nodepool-namespace)=)(\S+?)(\]?)$`)
-	imageLine    = regexp.MustCompile(`(?m)^( +image: ).*$`)
-	replicasLine = regexp.MustCompile(`(?m)^(  replicas: ).*$`)
-)
-
-func (s Settings) read(directory string) ([]byte, error) {
-	content, err := concatenate("deploy/" + directory)
-	if err != nil {
-		return nil, fmt.Errorf("reading the manifests: %w", err)
+// rename replaces names in the fields of an object that refer to objects.
+func rename(fields map[string]any, names map[string]string) {
+	for key, value := range fields {
+		switch value := value.(type) {
+		case string:
+			if key == "name" || key == "namespace" {
+				fields[key] = cmp.Or(names[value], value)
+			}
+		case map[string]any:
+			rename(value, names)
+		case []any:
+			for i := range value {
+				if element, ok := value[i].(map[string]any); ok {
+					rename(element, names)
+				} else if name, ok := value[i].(string); ok && key == "resourceNames" {
+					value[i] = cmp.Or(names[name], name)
+				}
+			}
+		}
 	}
+}
+
+// setDeployment sets the settings of the Deployment.
+func (s Settings) setDeployment(object *unstructured.Unstructured, names map[string]string) error {
+	path := []string{"spec", "template", "spec", "containers"}
+	containers, _, err := unstructured.NestedSlice(object.Object, path...)
+	if err != nil {
+		return err
+	}
+	container := containers[0].(map[string]any)
 	if s.Image != "" {
-		content = imageLine.ReplaceAll(content, []byte("${1}"+s.Image))
+		container["image"] = s.Image
+	}
+	args := container["args"].([]any)
+	for i := range args {
+		flag, value, _ := strings.Cut(args[i].(string), "=")
+		if slices.Contains([]string{"--hosted-cluster", "--nodepool-namespace"}, flag) {
+			args[i] = flag + "=" + cmp.Or(names[value], value)
+		}
 	}
 	if s.Replicas > 0 {
-		content = replicasLine.ReplaceAll(content, []byte("${1}"+strconv.Itoa(s.Replicas)))
-	}
-	return content, nil
-}
-
-const separator = "---\n"
-
-// concatenate returns the files of a kustomization in its order, as a stream of YAML documents.
-func concatenate(directory string) ([]byte, error) {
-	var kustomization struct {
-		Resources []string `json:"resources"`
-		Patches   []struct {
-			Path   string `json:"path"`
-			Target struct {
-				Kind string `json:"kind"`
-			} `json:"target"`
-		} `json:"patches"`
-	}
-	content, err := hcpnodeagent.Deploy.ReadFile(path.Join(directory, "kustomization.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	if err := yaml.Unmarshal(content, &kustomization); err != nil {
-		return nil, fmt.Errorf("%s: %w", directory, err)
-	}
-	var all []byte
-	for _, resource := range kustomization.Resources {
-		name := path.Join(directory, resource)
-		read := hcpnodeagent.Deploy.ReadFile
-		if strings.HasPrefix(resource, "../") {
-			read = concatenate
-		}
-		part, err := read(name)
-		if err != nil {
-			return nil, err
-		}
-		if len(all) > 0 && !bytes.HasPrefix(part, []byte(separator)) {
-			all = append(all, separator...)
-		}
-		all = append(all, part...)
-	}
-	for _, patch := range kustomization.Patches {
-		operations, err := hcpnodeagent.Deploy.ReadFile(path.Join(directory, patch.Path))
-		if err == nil {
-			all, err = applyPatch(all, patch.Target.Kind, operations)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path.Join(directory, patch.Path), err)
+		if err := unstructured.SetNestedField(object.Object, int64(s.Replicas), "spec", "replicas"); err != nil {
+			return err
 		}
 	}
-	return all, nil
-}
-
-// applyPatch applies the operations of a JSON patch to the documents of a kind, which lose their comments.
-func applyPatch(manifests []byte, kind string, operations []byte) ([]byte, error) {
-	operations, err := yaml.YAMLToJSON(operations)
-	if err != nil {
-		return nil, err
-	}
-	patch, err := jsonpatch.DecodePatch(operations)
-	if err != nil {
-		return nil, err
-	}
-	documents := strings.Split(string(manifests), "\n"+separator)
-	for i, document := range documents {
-		if !strings.Contains("\n"+document, "\nkind: "+kind+"\n") {
-			continue
-		}
-		content, err := yaml.YAMLToJSON([]byte(document))
-		if err == nil {
-			content, err = patch.Apply(content)
-		}
-		if err == nil {
-			content, err = yaml.JSONToYAML(content)
-		}
-		if err != nil {
-			return nil, err
-		}
-		documents[i] = strings.TrimSuffix(string(content), "\n")
-	}
-	return []byte(strings.Join(documents, "\n"+separator)), nil
-}
-
-// objects returns the objects for one cluster, in the order in which they are applied.
-func (s Settings) objects(place cluster.Place) ([]*unstructured.Unstructured, error) {
-	content, err := s.Manifests(place)
-	if err != nil {
-		return nil, err
-	}
-	var all []*unstructured.Unstructured
-	for document := range strings.SplitSeq("\n"+string(content), "\n"+separator) {
-		object := &unstructured.Unstructured{}
-		if err := yaml.UnmarshalStrict([]byte(document), &object.Object); err != nil {
-			return nil, fmt.Errorf("reading the manifests: %w", err)
-		}
-		if len(object.Object) > 0 {
-			all = append(all, object)
-		}
-	}
-	return all, nil
+	return unstructured.SetNestedSlice(object.Object, containers, path...)
 }

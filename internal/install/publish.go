@@ -100,11 +100,11 @@ func (i *Installer) deletePublished(ctx context.Context) error {
 
 // publishObjects returns the objects that exist only if the controller publishes user data.
 func (s Settings) publishObjects(place cluster.Place) ([]*unstructured.Unstructured, error) {
-	all, err := s.objects(place)
+	all, err := s.Objects(place)
 	if err != nil {
 		return nil, err
 	}
 	s.Publish = false
-	others, err := s.objects(place)
+	others, err := s.Objects(place)
 	return without(all, others), err
 }

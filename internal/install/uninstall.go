@@ -50,7 +50,15 @@ func (i *Installer) Uninstall(ctx context.Context, withCRD, force bool) ([]Chang
 	if err := i.stopPublishing(ctx); err != nil {
 		return i.changes, remaining, err
 	}
-	management, err := Settings{In: cluster.Management, Namespace: i.managementNamespace()}.objects(cluster.Management)
+	for _, from := range []*cluster.Cluster{i.Management, i.Hosted} {
+		if from == nil {
+			continue
+		}
+		if err := i.stopMonitoring(ctx, from); err != nil {
+			return i.changes, remaining, err
+		}
+	}
+	management, err := Settings{In: cluster.Management, Namespace: i.managementNamespace()}.Objects(cluster.Management)
 	if err != nil {
 		return i.changes, remaining, err
 	}
@@ -82,11 +90,11 @@ func isPermanent(object *unstructured.Unstructured) bool {
 
 // uninstallHosted removes the objects of the hosted cluster, those of both ways to run the controller.
 func (i *Installer) uninstallHosted(ctx context.Context, withCRD bool) error {
-	token, err := Settings{In: cluster.Management}.objects(cluster.Hosted)
+	token, err := Settings{In: cluster.Management}.Objects(cluster.Hosted)
 	if err != nil {
 		return err
 	}
-	workload, err := Settings{In: cluster.Hosted}.objects(cluster.Hosted)
+	workload, err := Settings{In: cluster.Hosted}.Objects(cluster.Hosted)
 	if err != nil {
 		return err
 	}
@@ -146,7 +154,7 @@ func (i *Installer) deleteObject(
 // checkRemaining returns what remains in the hosted cluster. With withCRD it returns an error instead if objects would
 // be lost that force does not permit to delete.
 func (i *Installer) checkRemaining(ctx context.Context, withCRD, force bool) ([]Remaining, error) {
-	objects, err := Settings{In: cluster.Management}.objects(cluster.Hosted)
+	objects, err := Settings{In: cluster.Management}.Objects(cluster.Hosted)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ var bundleLabels = []struct{ key, value string }{
 
 // bundle returns the files of the OLM bundle: the controller in the hosted cluster.
 func bundle(version, image string) (map[string][]byte, error) {
-	objects, err := objectsOf(install.Settings{In: cluster.Hosted, Image: image}, cluster.Hosted)
+	objects, err := install.Settings{In: cluster.Hosted, Image: image}.Objects(cluster.Hosted)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func TestBundle(t *testing.T) {
 
 func checkInstallation(t *testing.T, got v1alpha1.StrategyDetailsDeployment) {
 	t.Helper()
-	objects, err := objectsOf(install.Settings{In: cluster.Hosted, Image: "registry/x@sha256:1"}, cluster.Hosted)
+	objects, err := install.Settings{In: cluster.Hosted, Image: "registry/x@sha256:1"}.Objects(cluster.Hosted)
 	if err != nil {
 		t.Fatal(err)
 	}

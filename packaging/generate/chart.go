@@ -66,15 +66,14 @@ func chart(version string) (map[string][]byte, error) {
 		}
 		files["templates/"+name+".yaml"] = []byte(when(`eq .Values.part "`+name+`"`, body))
 	}
-	objects, err := monitoringObjects()
+	settings := placeholders
+	settings.In = cluster.Management
+	objects, err := settings.MonitoringObjects()
 	if err != nil {
 		return nil, err
 	}
 	var body strings.Builder
 	for _, object := range objects {
-		if object.GetNamespace() == v1alpha1.Namespace {
-			object.SetNamespace(placeholders.Namespace)
-		}
 		template, err := templateOf(object)
 		if err != nil {
 			return nil, err
@@ -119,7 +118,7 @@ func partTemplate(in, place cluster.Place) (string, error) {
 func templates(in, place cluster.Place, isPublishing bool) ([]string, error) {
 	settings := placeholders
 	settings.In, settings.Publish = in, isPublishing
-	objects, err := objectsOf(settings, place)
+	objects, err := settings.Objects(place)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/install"
@@ -95,7 +99,7 @@ func TestChartHasObjectsOfInstall(t *testing.T) {
 				unstructured.RemoveNestedField(object.Object, "metadata", "annotations", "helm.sh/resource-policy")
 			}
 			settings.In, settings.Publish, settings.Namespace = test.in, isPublishing, test.release
-			want, err := objectsOf(settings, test.place)
+			want, err := settings.Objects(test.place)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,8 +124,8 @@ func nameOf(object *unstructured.Unstructured) string {
 
 // The expressions in alerts and dashboards are not evaluated by Helm.
 func TestChartHasMonitoring(t *testing.T) {
-	for part, namespace := range map[string]string{"hosted": "hcp-node-admin", "management": "sites-a"} {
-		values := map[string]any{"part": part}
+	for _, place := range []cluster.Place{cluster.Hosted, cluster.Management} {
+		values := map[string]any{"part": string(place)}
 		without, err := render(t, "sites-a", values)
 		if err != nil {
 			t.Fatal(err)
@@ -136,17 +140,12 @@ func TestChartHasMonitoring(t *testing.T) {
 				return nameOf(object) == nameOf(other)
 			})
 		})
-		want, err := monitoringObjects()
+		want, err := install.Settings{In: place, Namespace: "sites-a"}.MonitoringObjects()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, object := range want {
-			if object.GetNamespace() == "hcp-node-admin" {
-				object.SetNamespace(namespace)
-			}
-		}
 		if diff := cmp.Diff(sorted(want), sorted(got)); diff != "" {
-			t.Errorf("%s (-deploy +chart):\n%s", part, diff)
+			t.Errorf("%s (-deploy +chart):\n%s", place, diff)
 		}
 	}
 }
@@ -162,5 +161,26 @@ func TestChartRefusesValues(t *testing.T) {
 		if _, err := render(t, "default", values); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// parse returns the objects of a stream of YAML documents.
+func parse(content []byte) (all []*unstructured.Unstructured, err error) {
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), len(content))
+	for {
+		var document json.RawMessage
+		if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if string(document) == "null" {
+			continue // the values exclude all objects of a template
+		}
+		object := &unstructured.Unstructured{}
+		if err := object.UnmarshalJSON(document); err != nil {
+			return nil, err
+		}
+		all = append(all, object)
 	}
 }

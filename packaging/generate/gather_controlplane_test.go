@@ -23,9 +23,8 @@ import (
 func TestControlPlaneGather(t *testing.T) {
 	api, _ := connect(t)
 	createNamespace(t, api, "gathered")
-	objects, err := objectsOf(install.Settings{
-		In: cluster.Management, Namespace: "gathered",
-	}, cluster.Management)
+	settings := install.Settings{In: cluster.Management, Namespace: "gathered"}
+	objects, err := settings.Objects(cluster.Management)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/packaging/generate/dashboard"
 )
 
+// checkout is the root of the repository.
+const checkout = "../.."
+
 func main() {
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)

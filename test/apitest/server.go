@@ -36,11 +36,12 @@ import (
 const (
 	Enrollments = "hcp-node-agent.io"
 	HyperShift  = "hypershift.openshift.io"
+	Monitoring  = "monitoring.coreos.com" // the Prometheus Operator
 )
 
 // kinds lists the kinds that a server supports, by group and version: those with a namespace, then those without.
 var kinds = map[string][2]string{
-	"v1":                              {"Event Pod Secret ServiceAccount", "Namespace Node"},
+	"v1":                              {"ConfigMap Event Pod Secret ServiceAccount", "Namespace Node"},
 	"apps/v1":                         {"Deployment", ""},
 	"policy/v1":                       {"PodDisruptionBudget", ""},
 	"coordination.k8s.io/v1":          {"Lease", ""},
@@ -50,6 +51,7 @@ var kinds = map[string][2]string{
 	"apiextensions.k8s.io/v1":         {"", "CustomResourceDefinition"},
 	v1alpha1.GroupVersion.String():    {"", "NodeEnrollment NodeRollout"},
 	"hypershift.openshift.io/v1beta1": {"HostedCluster NodePool", ""},
+	"monitoring.coreos.com/v1":        {"PodMonitor PrometheusRule", ""},
 }
 
 // Server is an API server.
@@ -82,7 +84,7 @@ func Start(t *testing.T, installed ...string) *Server {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.Contains([]string{Enrollments, HyperShift}, version.Group) && !slices.Contains(installed, version.Group) {
+		if slices.Contains([]string{Enrollments, HyperShift, Monitoring}, version.Group) && !slices.Contains(installed, version.Group) {
 			continue
 		}
 		s.versions = append(s.versions, version)

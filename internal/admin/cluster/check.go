@@ -18,12 +18,12 @@ import (
 // CheckHosted returns an error if the cluster is a management cluster. The nodes of a NodePool never join it, and an
 // approval there would admit hosts to the cluster that runs the control planes. note is added to the message.
 func (c *Cluster) CheckHosted(ctx context.Context, note string) error {
-	isManagement, err := c.serves(ctx, hyperShiftGroup)
+	isManagement, err := c.Serves(ctx, hyperShiftGroup)
 	switch {
 	case apierrors.IsForbidden(err): // ClusterRole system:discovery, which can be removed
 		return nil
 	case err != nil:
-		return c.Explain(ctx, err, Request{Verb: "get", Kind: "API group", Name: hyperShiftGroup})
+		return err
 	case !isManagement:
 		return nil
 	}
@@ -62,10 +62,10 @@ func (c *Cluster) isManagement(ctx context.Context, note string) error {
 // CheckEnrollmentAPI returns an error if the cluster does not serve the API of NodeEnrollment.
 func (c *Cluster) CheckEnrollmentAPI(ctx context.Context) error {
 	version := v1alpha1.GroupVersion
-	isServed, err := c.serves(ctx, version.Group, version.Version)
+	isServed, err := c.Serves(ctx, version.Group, version.Version)
 	switch {
 	case err != nil:
-		return c.Explain(ctx, err, Request{Verb: "get", Kind: "API group", Name: version.Group})
+		return err
 	case !isServed:
 		return c.withoutAPI(version.String())
 	}

@@ -111,8 +111,9 @@ func kinds() map[schema.GroupVersion][2]string {
 		certificatesv1.SchemeGroupVersion: {"", "CertificateSigningRequest"},
 		v1alpha1.GroupVersion:             {"", "NodeEnrollment NodeRollout"},
 
-		{Group: "apiextensions.k8s.io", Version: "v1"}: {"", "CustomResourceDefinition"},
-		{Group: hyperShiftGroup, Version: "v1beta1"}:   {"HostedCluster NodePool", ""},
+		{Group: "apiextensions.k8s.io", Version: "v1"}:  {"", "CustomResourceDefinition"},
+		{Group: hyperShiftGroup, Version: "v1beta1"}:    {"HostedCluster NodePool", ""},
+		{Group: "monitoring.coreos.com", Version: "v1"}: {"PodMonitor PrometheusRule", ""},
 	}
 }
 
@@ -143,11 +144,11 @@ func (c *Cluster) Find(ctx context.Context, key client.ObjectKey, object client.
 // cluster does not.
 const hyperShiftGroup = "hypershift.openshift.io"
 
-// serves reports whether the cluster serves an API group, or a version of it.
-func (c *Cluster) serves(ctx context.Context, path ...string) (bool, error) {
+// Serves reports whether the cluster serves an API group, or a version of it.
+func (c *Cluster) Serves(ctx context.Context, path ...string) (bool, error) {
 	_, err := kube.Send(ctx, c.REST.Get().AbsPath(append([]string{"/apis"}, path...)...))
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil, c.Explain(ctx, err, Request{Verb: "get", Kind: "API group", Name: path[0]})
 }
