@@ -39,6 +39,7 @@ var layers = []layer{
 	{"ports of a node", "nodeports"},
 	{"host", "host/..."},
 	{"report", "report"},
+	{"classes of hosts", "hostclass"},
 	{"base", "api/... redact schema wait wrap"},
 	{"functions for slices", "lists"},
 }

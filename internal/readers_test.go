@@ -30,9 +30,9 @@ var readers = map[string]string{
 		"dnf.Package dnf.ProxyVariables firewalld.ReadZone " +
 		"firewalld.Zone hostfs.IsWithin hostfs.NewScratchTree hostfs.ReadOnlyDirectory hostfs.Reader " +
 		"hostfs.Regular hostfs.Symlink " +
-		"hostinfo.Bootc hostinfo.Class hostinfo.CoreOS hostinfo.Facts hostinfo.HasContent hostinfo.HasDevice " +
+		"hostinfo.Facts hostinfo.HasContent hostinfo.HasDevice " +
 		"hostinfo.HasFileSystem hostinfo.HasModule hostinfo.HasSysctl " +
-		"hostinfo.IsClockSynchronized hostinfo.IsModuleLoaded hostinfo.OSRelease hostinfo.PackageMode " +
+		"hostinfo.IsClockSynchronized hostinfo.IsModuleLoaded hostinfo.OSRelease " +
 		"hostinfo.ParseEnv hostinfo.Sockets " +
 		"hostnet.BestDefaultRoute hostnet.DefaultRoutes hostnet.Link hostnet.Links kinds.EffectOf kinds.Group " +
 		"kinds.GroupOf kinds.GroupOther kinds.GroupRuntime kinds.Of kinds.OfflineDrivers ledger.Change ledger.Directory " +
@@ -41,7 +41,7 @@ var readers = map[string]string{
 		"migrate.Endpoint networkmanager.Reader networkmanager.Settings resource.ArgumentChange " +
 		"resource.DefaultZone systemd.Open " +
 		"systemd.UnitState",
-	"status": "deployment.Status hostfs.DiskUsage hostinfo.Class ledger.Publish ledger.PublishedDifference " +
+	"status": "deployment.Status hostfs.DiskUsage ledger.Publish ledger.PublishedDifference " +
 		"machine.OpenReader networkmanager.Reader openvswitch.Unit systemd.NetworkManagerUnit systemd.UnitState",
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -27,7 +26,7 @@ const (
 // awaitFirstBoot waits on RHEL CoreOS while the payload's own units update the image of the host at its first boot,
 // which usually ends with a reboot. It fails if these units fail.
 func (j *Flow) awaitFirstBoot(ctx context.Context, log report.Log) error {
-	if j.Host.Facts.Class() != hostinfo.CoreOS {
+	if !j.Host.Facts.Capabilities().HasFirstBoot {
 		return nil
 	}
 	for waited := false; ; waited = true {
@@ -57,7 +56,7 @@ func (j *Flow) awaitFirstBoot(ctx context.Context, log report.Log) error {
 // recordNewUnits records durably that this boot of RHEL CoreOS must end if the join enables units of the payload: on a
 // host that Ignition has provisioned, they are enabled already.
 func (j *Flow) recordNewUnits(ctx context.Context) error {
-	if j.Host.Facts.Class() != hostinfo.CoreOS || j.Run.State.Registered {
+	if !j.Host.Facts.Capabilities().HasFirstBoot || j.Run.State.Registered {
 		return nil
 	}
 	pending, err := j.Host.Ledger.Diff(ctx, j.Plan.Units)
@@ -70,7 +69,7 @@ func (j *Flow) recordNewUnits(ctx context.Context) error {
 // bootUnits ends the boot in which units were enabled. The units of the payload prepare the host for kubelet in the
 // order of a boot, and other services read their files only then.
 func (j *Flow) bootUnits(ctx context.Context, log report.Log) error {
-	if j.Host.Facts.Class() != hostinfo.CoreOS || j.Run.State.Registered || !j.isBootObsolete() {
+	if !j.Host.Facts.Capabilities().HasFirstBoot || j.Run.State.Registered || !j.isBootObsolete() {
 		return nil
 	}
 	if j.Run.Config.HostSettings == config.HostSettingsReboot {

@@ -58,7 +58,7 @@ func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 		(j.newCertificate || j.Run.State.Upgrade.Requires(effects.Restart, systemd.KubeletUnit)) {
 		action = systemd.RestartNeeded
 	}
-	if j.Host.Facts.OSTree {
+	if j.Host.Facts.Capabilities().HasImage {
 		if err := joinstate.ReleaseKubelet(j.Run.Dir); err != nil {
 			return steps.Outcome{}, err
 		}

@@ -5,7 +5,6 @@ package bootstrap
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -57,7 +56,7 @@ func awaitReady(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, er
 // hosted cluster. The credential is valid for a year and can request a client
 // certificate for any node.
 func (j *Flow) removeBootstrapCredential(ctx context.Context) (bool, error) {
-	isNative := j.Host.Facts.Class() == hostinfo.CoreOS // the files of the payload belong to Ignition
+	isNative := j.Host.Facts.Capabilities().OwnsPayload // its files belong to Ignition
 	if isNative || j.Run.Config.KeepBootstrap || !j.Planner.IsHosted() || j.Planner.BootstrapKubeconfig() == nil {
 		return false, nil
 	}

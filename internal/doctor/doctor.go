@@ -42,7 +42,7 @@ func Run(ctx context.Context, options inputs.Options) (Report, error) {
 	if !d.run.State.Exists() && d.stateErr == nil {
 		options.CompleteFindings(findings)
 	}
-	if d.host.Facts.OSTree {
+	if d.host.Facts.Capabilities().HasImage {
 		for i := range findings {
 			findings[i].Remedy = findings[i].Remedy.ForImageMode()
 		}

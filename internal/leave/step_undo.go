@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
@@ -83,7 +82,7 @@ const hostnameUnit = "/etc/systemd/system/node-valid-hostname.service"
 // design.
 func (f *Flow) notRestored(items []ledger.Item) []string {
 	var modules, texts []string
-	if f.Machine.Facts.Class() == hostinfo.CoreOS {
+	if f.Machine.Facts.Capabilities().OwnsPayload {
 		texts = append(texts, "the image, and the files and units that Ignition wrote at the first boot, remain")
 	}
 	for _, item := range items {

@@ -104,7 +104,7 @@ func (m *Machine) Drivers() ledger.Drivers {
 		Configs:  m.LoadedConfigs,
 		Shared:   m.SharedContents,
 
-		ImageMode: m.Facts.OSTree,
+		ImageMode: m.Facts.Capabilities().HasImage,
 	})
 	drivers.IsMaintained = func(target string, content []byte) bool { return isMaintained(m.Tree, target, content) }
 	return drivers

@@ -28,7 +28,7 @@ const finalizeUnit = "ostree-finalize-staged.service"
 // startReboot starts the reboot. In image mode, it makes sure first that the shutdown finalizes a staged deployment:
 // the path unit that starts finalizeUnit may not have done so yet (OCPBUGS-51150).
 func (m *Machine) startReboot(ctx context.Context) error {
-	if m.Facts.OSTree {
+	if m.Facts.Capabilities().HasImage {
 		if err := m.Systemd.Start(ctx, finalizeUnit); err != nil {
 			return err
 		}

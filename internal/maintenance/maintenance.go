@@ -113,7 +113,7 @@ func open(ctx context.Context, m *machine.Machine, options Options) (*flow, erro
 		f.record.Update = f.record.Update && !options.NoUpdate
 		f.record.Reboot = f.record.Reboot || options.Reboot
 	}
-	if dnf.IsAvailable() && !m.Facts.OSTree {
+	if dnf.IsAvailable() && !m.Facts.Capabilities().HasImage {
 		f.updater, err = software.NewUpdater(ctx, dnf.Host{})
 	}
 	return f, err

@@ -29,7 +29,7 @@ func (f *flow) gatherWork(ctx context.Context, log report.Log) error {
 	if f.work.pending, err = software.PendingUpdates(ctx, f.machine.Systemd.Reader()); err != nil || f.options.NoUpdate {
 		return err
 	}
-	if f.machine.Facts.OSTree {
+	if f.machine.Facts.Capabilities().HasImage {
 		log.Note("this host is in image mode: bootc upgrade stages the next image, into which maintenance reboots the host")
 		return nil
 	}

@@ -73,7 +73,7 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 	if err := b.planRegistration(p); err != nil {
 		return nil, err
 	}
-	if f.Host.OSTree {
+	if f.Host.Capabilities().HasImage {
 		b.planAppliedPayload(p)
 	}
 	if p.Registration, err = b.registrationCheck(p); err != nil {

@@ -89,7 +89,7 @@ func (b *Builder) CheckUplink(ctx context.Context) error {
 // checkUplink is CheckUplink, and returns the planned migration. If the packages step is to install what the migration
 // needs, that step checks the uplink.
 func (b *Builder) checkUplink(ctx context.Context, installsPackages bool) (ovs.Migration, error) {
-	if b.Host.NetworkManager == nil || b.Host.Facts.Class() == hostinfo.CoreOS {
+	if b.Host.NetworkManager == nil || !b.Host.Facts.Capabilities().CreatesBridge {
 		// The check for NetworkManager reports this; on RHEL CoreOS, the agent does not create br-ex.
 		return ovs.Migration{}, nil
 	}
@@ -121,7 +121,7 @@ func (b *Builder) lacksOpenVSwitch(facts ovs.Facts) bool {
 // otherCluster fails if kubelet on this host belongs to a cluster that the agent
 // did not join.
 func (b *Builder) otherCluster() error {
-	if b.Run.State.LastStep != "" || b.Host.Facts.Class() == hostinfo.CoreOS {
+	if b.Run.State.LastStep != "" || b.Host.Facts.Capabilities().OwnsPayload {
 		return nil // the validate step compares cluster and name; RHEL CoreOS joins without the agent
 	}
 	content, _, err := b.Host.Files.ReadFile(identity.KubeconfigPath)

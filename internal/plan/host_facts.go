@@ -94,7 +94,7 @@ func GatherFacts(ctx context.Context) (HostFacts, error) {
 		return facts, err
 	}
 	facts.Hostname, facts.OS, facts.Arch = host.Facts.Hostname, host.Facts.OS, host.Facts.Arch
-	facts.ImageMode, facts.FIPS, facts.CgroupV2 = host.Facts.OSTree, host.Facts.FIPS, host.Facts.CgroupV2
+	facts.ImageMode, facts.FIPS, facts.CgroupV2 = host.Facts.Capabilities().HasImage, host.Facts.FIPS, host.Facts.CgroupV2
 	facts.SELinux, facts.KernelArguments = host.Facts.SELinux, host.Facts.Cmdline
 	facts.Users, facts.Groups, err = accounts.IDs(host.Files)
 	return facts, err
@@ -157,8 +157,5 @@ func (f HostFacts) UnitFileState(name string) string { return f.unitState(name).
 
 // describeHost returns the operating system and its mode.
 func describeHost(facts hostinfo.Facts) string {
-	mode := map[hostinfo.Class]string{
-		hostinfo.PackageMode: "package mode", hostinfo.Bootc: "image mode", hostinfo.CoreOS: "RHEL CoreOS",
-	}[facts.Class()]
-	return cmp.Or(facts.OS.Name, strings.TrimSpace(facts.OS.ID+" "+facts.OS.Version)) + ", " + mode
+	return cmp.Or(facts.OS.Name, strings.TrimSpace(facts.OS.ID+" "+facts.OS.Version)) + ", " + facts.Capabilities().Name
 }

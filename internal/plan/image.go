@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -67,7 +68,8 @@ func (b builder) planImage(p *Plan) error {
 
 // runsPayloadImage reports whether the host runs the image of the payload: RHEL CoreOS, and RHEL bootc on request.
 func runsPayloadImage(host hostinfo.Facts, c config.Join) bool {
-	return host.Class() == hostinfo.CoreOS || (host.Class() == hostinfo.Bootc && c.SwitchImage)
+	use := host.Capabilities().PayloadImage
+	return use == hostclass.Always || (use == hostclass.OnRequest && c.SwitchImage)
 }
 
 // RunsPayloadImage reports whether the host runs the image of the payload, or will: the image contains the packages.

@@ -42,7 +42,7 @@ func (b *Builder) checkLogins(ctx context.Context, p *Plan) []report.Finding {
 		}), findings...)
 	}
 	result := preflight.Result{Findings: findings}
-	if b.Host.Facts.Class() == hostinfo.CoreOS || b.Run.Config.IgnoreLogins {
+	if !b.Host.Facts.Capabilities().HasLogins || b.Run.Config.IgnoreLogins {
 		result = result.WithoutRefusal()
 	}
 	return result.Findings

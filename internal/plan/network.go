@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -53,7 +52,7 @@ func (b *Builder) needsIgnition() bool {
 // AttachesUplink reports whether the agent attaches the uplink to br-ex. On RHEL CoreOS, the payload's own
 // ovs-configuration.service does so at every boot.
 func (b *Builder) AttachesUplink() bool {
-	return b.Host.Facts.Class() != hostinfo.CoreOS && !slices.Contains(b.Run.Config.Skip, steps.Network)
+	return b.Host.Facts.Capabilities().CreatesBridge && !slices.Contains(b.Run.Config.Skip, steps.Network)
 }
 
 // AwaitUplink waits while NetworkManager is still activating the uplink, as after a boot. The facts about the network

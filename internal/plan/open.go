@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -155,7 +154,7 @@ func (b *Builder) notPlanned(p *Plan) []string {
 		return b.notPlannedElsewhere()
 	case p.Migration != nil:
 		return nil
-	case b.Host.Facts.Class() == hostinfo.CoreOS:
+	case !b.Host.Facts.Capabilities().CreatesBridge:
 		return []string{"network: ovs-configuration.service of the payload creates br-ex"}
 	case slices.Contains(b.Run.Config.Skip, steps.Network):
 		return []string{"network: the step network is skipped"}

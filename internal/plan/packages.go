@@ -23,7 +23,7 @@ import (
 // ManagesPackages reports whether the agent checks and installs packages on this
 // host. In image mode, it only checks the binaries.
 func (b *Builder) ManagesPackages() bool {
-	return software.RHEL(b.Host.Facts.OS) > 0 && !b.Host.Facts.OSTree && dnf.IsAvailable() &&
+	return software.RHEL(b.Host.Facts.OS) > 0 && !b.Host.Facts.Capabilities().HasImage && dnf.IsAvailable() &&
 		!slices.Contains(b.Run.Config.Skip, steps.Packages)
 }
 
@@ -35,7 +35,7 @@ func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Versi
 		OS:            b.Host.Facts.OS,
 		Arch:          b.Host.Facts.Arch,
 		Managed:       b.ManagesPackages(),
-		ImageMode:     b.Host.Facts.OSTree,
+		ImageMode:     b.Host.Facts.Capabilities().HasImage,
 		Contents:      b.Software,
 		Source:        b.Run.Config.Software,
 		BeforePayload: p == nil,
@@ -80,7 +80,8 @@ func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Versi
 
 // checkSoftwareSource refuses a source of software that a host in image mode does not have.
 func (b *Builder) checkSoftwareSource() error {
-	if !b.Host.Facts.OSTree || (b.Run.Config.Software != config.SoftwareImage && !b.Run.Config.InstallPackages) {
+	if !b.Host.Facts.Capabilities().HasImage ||
+		(b.Run.Config.Software != config.SoftwareImage && !b.Run.Config.InstallPackages) {
 		return nil
 	}
 	return report.Fail(report.Usage,

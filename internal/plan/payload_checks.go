@@ -12,7 +12,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
@@ -98,7 +97,7 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	if facts.Storage, err = preflight.FindFileSystem(storage); err != nil {
 		return v, err
 	}
-	if b.Host.Facts.OSTree && p.Image == nil {
+	if b.Host.Facts.Capabilities().HasImage && p.Image == nil {
 		facts.ReadOnlyDirectories = readOnlyDirectories(p)
 	}
 	if err := b.addKubeletFacts(p, &facts); err != nil {
@@ -134,7 +133,7 @@ func readOnlyDirectories(p *Plan) []string {
 // a later image (machine-config-operator, pkg/daemon/update.go, applyLayeredOSChanges).
 func (b *Builder) addExtensionFacts(ctx context.Context, p *Plan, facts *preflight.PayloadFacts) error {
 	isFirstBoot, err := b.Host.Files.Exists(ignition.MachineConfigPath)
-	if err != nil || b.RollsBackImage(p) || (isFirstBoot && b.Host.Facts.Class() == hostinfo.CoreOS) {
+	if err != nil || b.RollsBackImage(p) || (isFirstBoot && b.Host.Facts.Capabilities().HasFirstBoot) {
 		return err // the previous deployment has its packages, and the first boot will install them
 	}
 	facts.KernelType, facts.KernelPackages = b.Payload.MachineConfig().KernelType, p.KernelPackages

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -21,7 +21,7 @@ const deploymentsRemedy = "bootc status --format=json --format-version=1"
 // checkImageMode refuses hosts in image mode whose changes would be lost, and reports deployments that boot next.
 func checkImageMode(f HostFacts) []report.Finding {
 	switch {
-	case f.Host.Class() == hostinfo.PackageMode:
+	case !f.Host.Capabilities().HasImage:
 		return nil
 	case f.DeploymentsError != nil:
 		return errorFinding(deploymentsRemedy, "the deployments of this host are unknown: %v", f.DeploymentsError)
@@ -61,8 +61,8 @@ func checkReadOnly(f PayloadFacts) []report.Finding {
 }
 
 // ForClass returns the result with remedies for hosts of a class.
-func (r Result) ForClass(class hostinfo.Class) Result {
-	if class == hostinfo.PackageMode {
+func (r Result) ForClass(class hostclass.Class) Result {
+	if !class.Capabilities().HasImage {
 		return r
 	}
 	r.Findings = slices.Clone(r.Findings)

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -69,11 +69,11 @@ func TestRemediesInImageMode(t *testing.T) {
 		KernelArguments: []string{"systemd.unified_cgroup_hierarchy=1"}, MissingPrograms: []Program{{"crio", "cri-o"}},
 		ReadOnlyDirectories: []string{"/usr/local/bin"},
 	}
-	for class, want := range map[hostinfo.Class][]string{
-		hostinfo.PackageMode: {"grubby --update-kernel=ALL", "dnf install cri-o", "# replace them in the image"},
-		hostinfo.Bootc:       {"rpm-ostree kargs", "# add to the image of this host", "# replace them in the image"},
+	for class, want := range map[hostclass.Class][]string{
+		hostclass.PackageMode: {"grubby --update-kernel=ALL", "dnf install cri-o", "# replace them in the image"},
+		hostclass.Bootc:       {"rpm-ostree kargs", "# add to the image of this host", "# replace them in the image"},
 	} {
-		facts.Host.OSTree = class == hostinfo.Bootc
+		facts.Host.OSTree = class == hostclass.Bootc
 		result := Run(PayloadChecks(), facts).ForClass(class)
 		for i, finding := range result.Findings {
 			if len(result.Findings) != len(want) || !strings.HasPrefix(string(finding.Remedy), want[i]) {

@@ -186,7 +186,7 @@ func checkExtensions(f PayloadFacts) []report.Finding {
 
 // isLayeredOnly reports whether only the first boot of the host installs extensions and kernel types: it runs an image
 // of RHEL CoreOS, or boots one.
-func (f PayloadFacts) isLayeredOnly() bool { return f.BootsImage || f.Host.Class() == hostinfo.CoreOS }
+func (f PayloadFacts) isLayeredOnly() bool { return f.BootsImage || f.Host.Capabilities().HasFirstBoot }
 
 // wasProvisioned reports whether the first boot of RHEL CoreOS may have installed extensions and kernel types.
 func (f PayloadFacts) wasProvisioned() bool { return f.isLayeredOnly() && !f.BootsImage }

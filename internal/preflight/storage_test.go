@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -86,7 +86,7 @@ func TestQuotaRemedyKeepsRootFlags(t *testing.T) {
 	} {
 		facts := PayloadFacts{OverlaySize: "8Gi", Storage: FileSystem{"/", "xfs", nil}}
 		facts.Host.Cmdline = strings.Fields(cmdline)
-		for _, class := range []hostinfo.Class{hostinfo.PackageMode, hostinfo.Bootc} {
+		for _, class := range []hostclass.Class{hostclass.PackageMode, hostclass.Bootc} {
 			result := Result{Findings: checkOverlaySize(facts)}.ForClass(class)
 			command, _, _ := strings.Cut(string(result.Findings[0].Remedy), " # ")
 			words := strings.Fields(command)

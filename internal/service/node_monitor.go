@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
@@ -23,7 +24,7 @@ type nodeMonitor struct {
 	Options
 	state   joinstate.State
 	log     report.Log
-	class   hostinfo.Class
+	class   hostclass.Class
 	systemd *systemd.Manager // nil if systemd is unreachable
 	node    *node.Node
 

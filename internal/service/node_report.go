@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/servicelog"
@@ -53,7 +53,7 @@ func (r *nodeReport) write(
 // reportedFacts are the facts of a report.
 type reportedFacts struct {
 	state        joinstate.State
-	class        hostinfo.Class
+	class        hostclass.Class
 	contents     *software.Contents // nil if unknown
 	certificates []identity.CertificateExpiry
 	active       []Change // the most severe and oldest first

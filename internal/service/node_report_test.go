@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -21,7 +21,7 @@ func TestAnnotationsOf(t *testing.T) {
 	expires := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
 	got := annotationsOf(reportedFacts{
 		state: joinstate.State{ConfigHash: "5f6c"},
-		class: hostinfo.CoreOS,
+		class: hostclass.CoreOS,
 		certificates: []identity.CertificateExpiry{
 			{Name: "client", NotAfter: expires.Add(time.Hour)}, {Name: "serving", NotAfter: expires},
 		},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -43,9 +43,10 @@ func (p Permission) MustUpgrade(current string, last joinstate.Attempt) bool {
 
 // mustPrepare reports whether the downloads of the next upgrade can be prepared. What has failed is not prepared again.
 // On RHEL CoreOS nothing is: the next boot would start a staged image.
-func (p Permission) mustPrepare(current string, last joinstate.Attempt, class hostinfo.Class) bool {
+func (p Permission) mustPrepare(current string, last joinstate.Attempt, class hostclass.Class) bool {
 	hasFailed := last.Config == p.Next && last.Failure != ""
-	return p.Secret != "" && p.Slot == "" && p.Next != "" && p.Next != current && !hasFailed && class != hostinfo.CoreOS
+	return p.Secret != "" && p.Slot == "" && p.Next != "" && p.Next != current && !hasFailed &&
+		class.Capabilities().StagesEarly
 }
 
 const (

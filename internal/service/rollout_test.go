@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -35,17 +35,17 @@ func TestPermission(t *testing.T) {
 		permission       Permission
 		current          string
 		last             joinstate.Attempt
-		class            hostinfo.Class
+		class            hostclass.Class
 		upgrade, prepare bool
 	}{
 		{"nothing", Permission{}, "old", joinstate.Attempt{}, "", false, false},
 		{"offered", offered, "old", joinstate.Attempt{}, "", false, true},
-		{"offered to RHCOS", offered, "old", joinstate.Attempt{}, hostinfo.CoreOS, false, false},
+		{"offered to RHCOS", offered, "old", joinstate.Attempt{}, hostclass.CoreOS, false, false},
 		{"offered what the node has", offered, "new", joinstate.Attempt{}, "", false, false},
 		{"offered what has failed", offered, "old", joinstate.Attempt{Slot: "6", Config: "new", Failure: "x"}, "", false, false},
 		{"offered after another failure", offered, "old", joinstate.Attempt{Slot: "6", Config: "a", Failure: "x"}, "", false, true},
 		{"permitted", permitted, "old", joinstate.Attempt{}, "", true, false},
-		{"permitted on RHCOS", permitted, "old", joinstate.Attempt{}, hostinfo.CoreOS, true, false},
+		{"permitted on RHCOS", permitted, "old", joinstate.Attempt{}, hostclass.CoreOS, true, false},
 		{"permitted what the node has", permitted, "new", joinstate.Attempt{}, "", false, false},
 		{"permitted, but attempted", permitted, "old", joinstate.Attempt{Slot: "7", Config: "new"}, "", false, false},
 		{"permitted again", permitted, "old", joinstate.Attempt{Slot: "6", Config: "new", Failure: "x"}, "", true, false},

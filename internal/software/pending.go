@@ -25,7 +25,7 @@ func PendingUpdates(ctx context.Context, units systemd.Reader) ([]report.Finding
 	if err != nil {
 		return nil, err
 	}
-	if host.OSTree {
+	if host.Capabilities().HasImage {
 		deployments, err := deployment.Read(ctx, host.Class())
 		return pendingImage(deployments), err
 	}

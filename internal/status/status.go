@@ -9,10 +9,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -33,7 +33,7 @@ type Document struct {
 	report.TypeMeta
 	Phase        joinstate.Phase              `json:"phase" doc:"state of this host as a node"`
 	Join         *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
-	HostClass    hostinfo.Class               `json:"hostClass" doc:"class of the host"`
+	HostClass    hostclass.Class              `json:"hostClass" doc:"class of the host"`
 	Deployments  *deployment.Status           `json:"deployments,omitempty" doc:"images of a host in image mode; absent without root"`
 	FailedImages []joinstate.FailedImage      `json:"failedImages,omitempty" doc:"images that an upgrade has rolled back"`
 	Software     *software.Contents           `json:"software,omitempty" doc:"release and packages of the payload"`

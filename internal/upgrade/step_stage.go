@@ -12,7 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -32,7 +32,7 @@ func stage(ctx context.Context, r *run, log report.Log) (steps.Outcome, error) {
 	if err := r.removeOtherStaged(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	if r.node.Host.Facts.Class() == hostinfo.CoreOS {
+	if r.node.Host.Facts.Capabilities().PayloadImage == hostclass.Always {
 		return r.stageImage(ctx, log)
 	}
 	var staged []string

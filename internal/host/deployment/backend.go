@@ -9,7 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 )
 
 // backend contains the commands that read and change the deployments of a host. A host has one backend: the metadata
@@ -40,16 +40,16 @@ var (
 )
 
 // backendOf returns the backend of hosts of a class in image mode.
-func backendOf(class hostinfo.Class) backend {
-	if class == hostinfo.Bootc && command.Exists("bootc") {
+func backendOf(class hostclass.Class) backend {
+	if class.Capabilities().HasBootc && command.Exists("bootc") {
 		return bootc
 	}
 	return rpmOSTree
 }
 
 // Read returns the deployments of this host, nil in package mode. It requires root.
-func Read(ctx context.Context, class hostinfo.Class) (*Status, error) {
-	if class == hostinfo.PackageMode {
+func Read(ctx context.Context, class hostclass.Class) (*Status, error) {
+	if !class.Capabilities().HasImage {
 		return nil, nil //nolint:nilnil // a host in package mode has no deployments
 	}
 	return backendOf(class).read(ctx)

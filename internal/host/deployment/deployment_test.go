@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 )
 
 const (
@@ -141,8 +141,8 @@ func TestRead(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	for class, want := range map[hostinfo.Class]string{
-		hostinfo.PackageMode: "", hostinfo.Bootc: "sha256:11111111111111111111", hostinfo.CoreOS: "sha256:2222",
+	for class, want := range map[hostclass.Class]string{
+		hostclass.PackageMode: "", hostclass.Bootc: "sha256:11111111111111111111", hostclass.CoreOS: "sha256:2222",
 	} {
 		got, err := Read(t.Context(), class)
 		if err != nil {

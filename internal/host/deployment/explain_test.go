@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -96,7 +96,7 @@ func TestStageExplainsFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			programs := newPrograms(t, Status{Booted: *imageOf(first)}, test.printed, "rpm-ostree")
-			err := programs.host(t, hostinfo.CoreOS).Stage(t.Context(), Target{Image: repository + "@" + second})
+			err := programs.host(t, hostclass.CoreOS).Stage(t.Context(), Target{Image: repository + "@" + second})
 			var failed *command.Error
 			if !errors.As(err, &failed) || failed.Stderr != test.printed {
 				t.Fatalf("error %v does not contain the message of the program", err)

@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bootloader"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
@@ -30,7 +30,7 @@ type Host struct {
 
 // NewHost returns the Host of a class in image mode, whose files are in a tree. progress is called for each line of
 // progress that the programs print; it may be nil.
-func NewHost(class hostinfo.Class, files *hostfs.Tree, progress func(line string)) *Host {
+func NewHost(class hostclass.Class, files *hostfs.Tree, progress func(line string)) *Host {
 	return &Host{backend: backendOf(class), files: files, progress: progress}
 }
 

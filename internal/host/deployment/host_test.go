@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -69,7 +69,7 @@ func TestStage(t *testing.T) {
 			refusal: "packages are layered onto the image",
 		},
 	} {
-		for class, want := range map[hostinfo.Class]string{hostinfo.CoreOS: test.rpmOSTree, hostinfo.Bootc: test.bootc} {
+		for class, want := range map[hostclass.Class]string{hostclass.CoreOS: test.rpmOSTree, hostclass.Bootc: test.bootc} {
 			t.Run(name+" on "+string(class), func(t *testing.T) {
 				if test.status.Booted.Digest == "" {
 					test.status.Booted = *imageOf(first)
@@ -98,7 +98,7 @@ func TestStage(t *testing.T) {
 
 func TestStageRefusesBadTargets(t *testing.T) {
 	programs := newPrograms(t, Status{Booted: *imageOf(first)}, "", "bootc")
-	host := programs.host(t, hostinfo.Bootc)
+	host := programs.host(t, hostclass.Bootc)
 	for image, arguments := range map[string][]string{
 		repository + ":latest":             nil,
 		repository + "@sha256:1234":        nil,
@@ -142,7 +142,7 @@ func TestStageLinksPullSecret(t *testing.T) {
 			t.Fatal(err)
 		}
 		target := Target{Image: repository + "@" + second, PullSecret: secret}
-		if err := programs.host(t, hostinfo.CoreOS).Stage(t.Context(), target); err != nil {
+		if err := programs.host(t, hostclass.CoreOS).Stage(t.Context(), target); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got, _ := os.Readlink(file); got != test.want {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 )
 
 // Digests of images.
@@ -59,7 +59,7 @@ func (f *fakePrograms) write(t *testing.T, name, content string, mode os.FileMod
 }
 
 // host returns the host with the programs.
-func (f *fakePrograms) host(t *testing.T, class hostinfo.Class) *Host {
+func (f *fakePrograms) host(t *testing.T, class hostclass.Class) *Host {
 	t.Helper()
 	tree, err := hostfs.OpenTree(f.root)
 	if err != nil {

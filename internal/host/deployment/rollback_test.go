@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 )
 
 func TestDropStaged(t *testing.T) {
@@ -21,7 +21,7 @@ func TestDropStaged(t *testing.T) {
 			status: Status{Staged: imageOf(third)}, refusal: "removing the staged deployment: another deployment is staged",
 		},
 	} {
-		for _, class := range []hostinfo.Class{hostinfo.CoreOS, hostinfo.Bootc} {
+		for _, class := range []hostclass.Class{hostclass.CoreOS, hostclass.Bootc} {
 			test.status.Booted = *imageOf(first)
 			programs := newPrograms(t, test.status, "", "bootc", "rpm-ostree")
 			err := programs.host(t, class).DropStaged(t.Context(), second)
@@ -40,7 +40,7 @@ func TestDropStagedKeepsQueuedRollback(t *testing.T) {
 	programs := newPrograms(t, Status{
 		Booted: *imageOf(first), Staged: imageOf(second), Rollback: imageOf(third), RollbackQueued: true,
 	}, "", "bootc", "rpm-ostree")
-	err := programs.host(t, hostinfo.Bootc).DropStaged(t.Context(), second)
+	err := programs.host(t, hostclass.Bootc).DropStaged(t.Context(), second)
 	if err == nil || !strings.Contains(err.Error(), "a rollback is queued") || programs.commands(t) != "" {
 		t.Errorf("error %v, commands %q", err, programs.commands(t))
 	}
@@ -71,7 +71,7 @@ func TestRollback(t *testing.T) {
 				"but must be rolled back to sha256:111111111111",
 		},
 	} {
-		for class, program := range map[hostinfo.Class]string{hostinfo.CoreOS: "rpm-ostree", hostinfo.Bootc: "bootc"} {
+		for class, program := range map[hostclass.Class]string{hostclass.CoreOS: "rpm-ostree", hostclass.Bootc: "bootc"} {
 			test.status.Booted = *imageOf(second)
 			programs := newPrograms(t, test.status, "", "bootc", "rpm-ostree")
 			err := programs.host(t, class).Rollback(t.Context(), first, third)

@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
 
@@ -64,7 +63,7 @@ const notInstalled = "not-installed"
 
 // isAdapted reports whether the payload is adapted to the host. It was rendered for RHEL CoreOS, whose own units
 // apply it unchanged.
-func (p *planner) isAdapted() bool { return p.in.Facts.Class() != hostinfo.CoreOS }
+func (p *planner) isAdapted() bool { return !p.in.Facts.Capabilities().OwnsPayload }
 
 func (p *planner) runsKubelet() bool {
 	_, found := p.provided[kubeletUnit]

@@ -65,7 +65,7 @@ func (p *planner) noteKernelArguments() {
 		return
 	}
 	command, flags := "grubby --update-kernel=ALL", bootloader.GrubbyFlags(words, next)
-	if p.in.Facts.Class() != hostinfo.PackageMode {
+	if p.in.Facts.Capabilities().HasImage {
 		command, flags = "rpm-ostree kargs", bootloader.KargsFlags(words, next)
 	}
 	for _, flag := range flags {

@@ -15,7 +15,7 @@ func (p *planner) noteUnsupported() {
 	machine := p.payload.MachineConfig()
 	if machine.OSImageURL != "" && p.isAdapted() {
 		keeps := "packages, which"
-		if p.in.Facts.OSTree {
+		if p.in.Facts.Capabilities().HasImage {
 			keeps = "own image, whose packages"
 		}
 		p.addUnsupported("operating system image", "os-image",
@@ -67,7 +67,7 @@ func (p *planner) extensionPackages(extension string) string {
 }
 
 func (p *planner) addUnsupported(subject, rule, reason string, remedy report.Remedy) {
-	if p.in.Facts.OSTree {
+	if p.in.Facts.Capabilities().HasImage {
 		remedy = remedy.ForImageMode()
 	}
 	note := Note{Subject: subject, Action: Unsupported, Reason: reason, Rule: rule, Remedy: remedy}
