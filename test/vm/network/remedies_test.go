@@ -54,7 +54,12 @@ func TestRemediesKeepTheNetwork(t *testing.T) {
 				outsideAddresses + untilDevice("externally"),
 			"only monitored by NetworkManager",
 		},
-		{"no NetworkManager", outsideScript + outsideAddresses + "\nsystemctl stop NetworkManager", "NetworkManager is not running"},
+		{
+			"no NetworkManager", outsideScript + outsideAddresses + `
+			systemctl stop NetworkManager
+			rm -r /run/NetworkManager/devices # otherwise it remembers "nmcli device set eth0 managed no"`,
+			"NetworkManager is not running",
+		},
 		{
 			"ignored IPv6", staticProfile + `ipv4.gateway 192.0.2.1 ipv6.method ignore` + upStatic + `
 			ip -6 address add 2001:db8:1::50/64 dev eth0 nodad`, `does not manage (method "ignore")`,
