@@ -18,7 +18,8 @@ const doctorHelp = `Doctor examines a host before, during or after a join and ch
 runs the checks of preflight, those that need the payload if one is stored, and
 checks the state, services, br-ex, drift, certificates, CSRs and Node of a
 join. Facts that are not readable without root are reported. Each finding has
-the next command.
+the next command, but those that another finding explains: they follow it as its
+effects.
 
 The exit code is 0 without problems (warnings are none), 1 if a problem affects
 the node now, 3 if a check would refuse a join, and 2 for usage errors.`

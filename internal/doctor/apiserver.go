@@ -38,5 +38,7 @@ func apiServerFindings(ctx context.Context, conn *kube.Conn) []report.Finding {
 		return []report.Finding{passed("the API server %s responds", conn.Server)}
 	}
 	why := conn.Explain(ctx, err)
-	return []report.Finding{problem(why.Remedy, "the API server %s does not respond: %s", conn.Server, why.Message)}
+	unreachable := problem(why.Remedy, "the API server %s does not respond: %s", conn.Server, why.Message)
+	unreachable.Reason = report.APIServerUnreachable
+	return []report.Finding{unreachable}
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Report contains all findings, the most severe first.
+// Report contains all findings, the most severe first, each followed by its effects.
 type Report struct {
 	report.TypeMeta
 	Time                 time.Time        `json:"time" doc:"start of the diagnostics"`
 	Hostname             string           `json:"hostname" doc:"hostname"`
 	NodeName             string           `json:"nodeName,omitempty" doc:"name of the Node; absent before the step plan"`
 	Phase                joinstate.Phase  `json:"phase" doc:"state of this host as a node"`
-	Findings             []report.Finding `json:"findings" doc:"all findings, the most severe first"`
+	Findings             []report.Finding `json:"findings" doc:"all findings, the most severe first; the effects of a cause follow it"`
 	report.CommandResult                  // of the findings
 }
 
@@ -47,7 +47,7 @@ func Run(ctx context.Context, options inputs.Options) (Report, error) {
 			findings[i].Remedy = findings[i].Remedy.ForImageMode()
 		}
 	}
-	document.Findings = sortFindings(findings)
+	document.Findings = groupByCause(sortFindings(findings))
 	document.CommandResult = report.ResultOf(document.Err())
 	if err := ctx.Err(); err != nil {
 		return document, report.ExplainInterruption(ctx, err)

@@ -49,11 +49,17 @@ func (f certificateFacts) evaluate() []report.Finding {
 		"certificate approve NAME for this node's newest CSR"
 	var findings []report.Finding
 	if f.Foreign != nil {
-		findings = append(findings, problem(report.RemedyOf(f.Foreign), "%s", f.Foreign))
+		foreign := problem(report.RemedyOf(f.Foreign), "%s", f.Foreign)
+		foreign.Reason = otherIdentity
+		findings = append(findings, foreign)
 	}
 	switch {
 	case f.Client != nil:
-		findings = append(findings, f.validityFinding("client", *f.Client, rejoin))
+		found := f.validityFinding("client", *f.Client, rejoin)
+		if f.Now.After(f.Client.NotAfter) {
+			found.Reason = certificateExpired
+		}
+		findings = append(findings, found)
 	case f.RequiresClient && f.clientErr == nil:
 		findings = append(findings,
 			problem(rejoin, "kubelet has no client certificate and cannot connect to the API server"))

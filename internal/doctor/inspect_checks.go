@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -154,6 +155,11 @@ func (d *diagnostics) withPayload(ctx context.Context, source payload.Source) (*
 // resultFindings returns the findings of preflight checks, and one for the result if
 // a join would not be refused.
 func resultFindings(result preflight.Result) []report.Finding {
+	for i := range result.Findings {
+		if found := &result.Findings[i]; found.Severity == report.SeverityProblem {
+			found.Reason = cmp.Or(found.Reason, reasonsOfChecks[found.Check])
+		}
+	}
 	if result.Err() != nil {
 		return result.Findings
 	}

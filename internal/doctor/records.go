@@ -5,6 +5,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -68,14 +69,21 @@ func driftFindings(drift []ledger.Difference, changes int, isPartial bool) []rep
 	}
 	switch {
 	case len(changed) > 0:
-		return []report.Finding{warning(
-			"hcp-node-agent join # restores the joined state; to list all drift: hcp-node-agent status",
-			"drift: %d of %d items differ: %s", len(changed), changes, report.AbbreviateList(changed))}
+		found := warning("hcp-node-agent join # restores the joined state; to list all drift: hcp-node-agent status",
+			"drift: %d of %d items differ: %s", len(changed), changes, report.AbbreviateList(changed))
+		if slices.ContainsFunc(drift, func(one ledger.Difference) bool { return serviceFile.MatchString(one.Target) }) {
+			found.Reason = driftOfServices
+		}
+		return []report.Finding{found}
 	case len(drift) == 0 && changes > 0 && !isPartial:
 		return []report.Finding{passed("no drift (recorded changes: %d)", changes)}
 	}
 	return nil
 }
+
+// serviceFile matches the files with which kubelet and CRI-O start.
+var serviceFile = regexp.MustCompile(
+	`^/etc/(kubernetes/|crio/|containers/(policy\.json|registries|storage)|systemd/system/(kubelet|crio)\.service)`)
 
 // reportedByUnits reports whether the only difference is that a service of the node
 // does not run, which the units section reports.

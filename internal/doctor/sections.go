@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -97,6 +98,9 @@ func (s section) run(ctx context.Context, d *diagnostics) []report.Finding {
 	}
 	for i := range findings {
 		findings[i].Check = s.name
+		if s.needsAPI && findings[i].Severity == report.SeverityWarning {
+			findings[i].Reason = cmp.Or(findings[i].Reason, report.CheckFailed)
+		}
 	}
 	return findings
 }

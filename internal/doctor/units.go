@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/servicelog"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -82,6 +83,10 @@ func unitFindings(
 			run = append(run, u.name)
 		case known && required[u.name]:
 			finding, why := notRunningFinding(u.name, state), causes[u.name]
+			finding.Reason = node.UnitReason(u.name)
+			if u.name == crio.Unit && required[kubelet.UnitName] && finding.Remedy == startRemedy("crio") {
+				finding.Remedy = startRemedy("crio kubelet") // kubelet stops with CRI-O, and does not start with it
+			}
 			if state.Load == "loaded" && why.remedy != "" { // also a healthy start logs errors
 				finding.Message += why.text
 				finding.Remedy = why.remedy
@@ -99,7 +104,7 @@ func unitFindings(
 func notRunningFinding(name string, state systemd.UnitState) report.Finding {
 	failing := state.Result != "" && state.Result != "success"
 	short := strings.TrimSuffix(name, ".service")
-	start := report.Remedyf("systemctl start %[1]s # to find the cause: journalctl -b -u %[1]s", short)
+	start := startRemedy(short)
 	switch {
 	case state.Load != "loaded":
 		return problem(report.Remedyf("systemctl cat %s", name),
@@ -113,4 +118,10 @@ func notRunningFinding(name string, state systemd.UnitState) report.Finding {
 		return problem(start, "%s is not running (%s, %s)", name, state.Active, state.Result)
 	}
 	return problem(start, "%s is not running (%s)", name, state.Active)
+}
+
+// startRemedy returns the command that starts units.
+func startRemedy(names string) report.Remedy {
+	first, _, _ := strings.Cut(names, " ")
+	return report.Remedyf("systemctl start %s # to find the cause: journalctl -b -u %s", names, first)
 }

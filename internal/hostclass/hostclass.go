@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hostclass states how the classes of hosts differ. No other package compares classes: it asks for a
+// Package hostclass states how the classes of hosts differ. No other package compares classes: it reads a
 // capability.
 package hostclass
 
@@ -19,7 +19,7 @@ const (
 // Enum returns all classes, for schemas.
 func (Class) Enum() []string { return schema.Strings(PackageMode, Bootc, CoreOS) }
 
-// Capabilities are what differs between the classes.
+// Capabilities list the differences between the classes.
 type Capabilities struct {
 	Name string // of the class, for people
 

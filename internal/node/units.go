@@ -23,7 +23,7 @@ func unitFindings(units []unitFacts) []report.Finding {
 func unitFinding(unit unitFacts) report.Finding {
 	f := report.Finding{
 		Severity: report.SeverityProblem,
-		Reason:   unitReason(unit.name),
+		Reason:   UnitReason(unit.name),
 		Subject:  unit.name,
 		Details:  servicelog.Format(unit.errors...),
 		Remedy:   report.Remedy("journalctl -b -u " + unit.name),
@@ -62,7 +62,8 @@ func unitFinding(unit unitFacts) report.Finding {
 	return f
 }
 
-func unitReason(unit string) report.Reason {
+// UnitReason returns the reason of a finding about a unit that does not run.
+func UnitReason(unit string) report.Reason {
 	switch unit {
 	case systemd.KubeletUnit:
 		return report.KubeletNotRunning

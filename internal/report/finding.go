@@ -17,6 +17,7 @@ type Finding struct {
 	Severity    Severity `json:"severity" doc:"severity of the finding"`
 	Message     string   `json:"message" doc:"finding; further lines have details"`
 	Remedy      Remedy   `json:"remedy,omitempty" doc:"how to resolve the finding"`
+	CausedBy    string   `json:"causedBy,omitempty" doc:"message of the finding of which this one is an effect; an effect has no remedy"`
 	RefusesJoin bool     `json:"refusesJoin,omitempty" doc:"whether a join would be refused because of the finding"`
 
 	// Code is the exit code if the finding refuses a join. 0 stands for Refused.
@@ -69,24 +70,32 @@ func Refusal(findings []Finding) error {
 }
 
 // CountFindings returns the number of findings of each severity but OK, in the form
-// "1 problem, 2 warnings". It returns "" if there are none.
+// "1 problem, 2 warnings". It returns "" if there are none. Effects are counted separately, as "3 effects".
 func CountFindings(findings []Finding) string {
+	count := map[string]int{}
+	for _, finding := range findings {
+		count[finding.label()]++
+	}
 	var counts []string
-	for _, severity := range severities()[:3] {
-		n := 0
-		for _, finding := range findings {
-			if finding.Severity == severity {
-				n++
-			}
-		}
-		switch {
+	for _, label := range []string{string(SeverityProblem), effectLabel, string(SeverityWarning), string(SeverityNote)} {
+		switch n := count[label]; {
 		case n == 1:
-			counts = append(counts, "1 "+string(severity))
+			counts = append(counts, "1 "+label)
 		case n > 1:
-			counts = append(counts, fmt.Sprintf("%d %ss", n, severity))
+			counts = append(counts, fmt.Sprintf("%d %ss", n, label))
 		}
 	}
 	return strings.Join(counts, ", ")
+}
+
+const effectLabel = "effect"
+
+// label returns the severity in a list for people, or that the finding is an effect of the one above.
+func (f Finding) label() string {
+	if f.CausedBy != "" {
+		return effectLabel
+	}
+	return string(f.Severity)
 }
 
 // CompareSeverity orders findings by severity, the most severe first.

@@ -75,7 +75,7 @@ func (p *Page) Remedy(remedy Remedy) {
 // Findings prints findings with their remedies.
 func (p *Page) Findings(findings []Finding) {
 	for _, finding := range findings {
-		severity := p.BySeverity(finding.Severity, fmt.Sprintf("%-8s", finding.Severity))
+		severity := p.BySeverity(finding.Severity, fmt.Sprintf("%-8s", finding.label()))
 		p.Item(fmt.Sprintf("  %s %-*s  ", severity, stepWidth, finding.Check), finding.Message)
 		p.Remedy(finding.Remedy)
 	}
