@@ -25,6 +25,7 @@ const (
 	awaitReboot  rebootAction = "await"   // the join stops; the administrator reboots the host
 	rebootNow    rebootAction = "reboot"  // the agent reboots the host
 	rebootInVain rebootAction = "in vain" // a reboot has not changed the kernel arguments
+	warnOfOthers rebootAction = "others"  // the join continues; the boot loader adds other values behind the arguments
 )
 
 // rebootFacts is the input of decideReboot.
@@ -34,6 +35,7 @@ type rebootFacts struct {
 	mode       string // the setting hostSettings
 	boot       string // ID of the current boot
 	neededIn   string // ID of the boot in which an earlier run has set the same arguments; "" for none
+	booted     bool   // the host was booted with the arguments, and others behind them
 }
 
 // decideReboot returns the reaction. It never reboots a node that can have pods, and never reboots twice
@@ -42,6 +44,8 @@ func decideReboot(f rebootFacts) rebootAction {
 	switch {
 	case !f.needed:
 		return noReboot
+	case f.neededIn != "" && f.neededIn != f.boot && f.booted:
+		return warnOfOthers
 	case f.registered:
 		return warnOfReboot
 	case f.neededIn != "" && f.neededIn != f.boot:
@@ -71,12 +75,13 @@ func (j *Flow) setKernelArguments(ctx context.Context, log report.Log) ([]ledger
 		registered: j.Run.State.Registered && !j.Run.State.Upgrade.IsDrained(),
 		mode:       j.Run.Config.HostSettings,
 		boot:       j.Host.Facts.BootID, neededIn: j.Run.State.RebootNeeded,
+		booted: j.Plan.PayloadArguments.IsBooted(j.Host.Facts.Cmdline),
 	}
 	if len(made) > 0 || reverted {
 		facts.neededIn = "" // an earlier reboot was for other arguments
 	}
 	action := decideReboot(facts)
-	if action != rebootInVain {
+	if action != rebootInVain && action != warnOfOthers {
 		if err := j.recordReboot(facts.needed); err != nil {
 			return nil, err
 		}
@@ -141,6 +146,10 @@ func (j *Flow) reboot(ctx context.Context, log report.Log, action rebootAction) 
 		log.Warn(what+" take effect at the next boot",
 			report.Remedyf("oc adm drain %s --ignore-daemonsets --delete-emptydir-data # then reboot the node",
 				j.Run.State.NodeName))
+		return nil
+	case warnOfOthers:
+		log.Warn("the boot loader adds other values behind "+what+", which are in effect",
+			"cat /proc/cmdline # compare it with the configuration of the boot loader")
 		return nil
 	case rebootInVain:
 		return report.Fail(report.Failed, "cat /proc/cmdline # compare it with the configuration of the boot loader",

@@ -25,15 +25,18 @@ func TestDecideReboot(t *testing.T) {
 		facts rebootFacts
 		want  rebootAction
 	}{
-		"booted with the arguments":             {rebootFacts{false, false, reboot, "b", "a"}, noReboot},
-		"first run":                             {rebootFacts{true, false, apply, "a", ""}, awaitReboot},
-		"first run that may reboot":             {rebootFacts{true, false, reboot, "a", ""}, rebootNow},
-		"again before the reboot":               {rebootFacts{true, false, apply, "a", "a"}, awaitReboot},
-		"killed before the reboot":              {rebootFacts{true, false, reboot, "a", "a"}, rebootNow},
-		"rebooted with other arguments":         {rebootFacts{true, false, reboot, "b", "a"}, rebootInVain},
-		"rebooted by hand with other arguments": {rebootFacts{true, false, apply, "b", "a"}, rebootInVain},
-		"a node":                                {rebootFacts{true, true, reboot, "a", ""}, warnOfReboot},
-		"a node that was rebooted":              {rebootFacts{true, true, reboot, "b", "a"}, warnOfReboot},
+		"booted with the arguments":             {rebootFacts{false, false, reboot, "b", "a", false}, noReboot},
+		"first run":                             {rebootFacts{true, false, apply, "a", "", false}, awaitReboot},
+		"first run that may reboot":             {rebootFacts{true, false, reboot, "a", "", false}, rebootNow},
+		"again before the reboot":               {rebootFacts{true, false, apply, "a", "a", false}, awaitReboot},
+		"killed before the reboot":              {rebootFacts{true, false, reboot, "a", "a", false}, rebootNow},
+		"rebooted with other arguments":         {rebootFacts{true, false, reboot, "b", "a", false}, rebootInVain},
+		"rebooted by hand with other arguments": {rebootFacts{true, false, apply, "b", "a", false}, rebootInVain},
+		"a node":                                {rebootFacts{true, true, reboot, "a", "", false}, warnOfReboot},
+		"rebooted, with others behind":          {rebootFacts{true, false, reboot, "b", "a", true}, warnOfOthers},
+		"others behind before the reboot":       {rebootFacts{true, false, reboot, "a", "a", true}, rebootNow},
+		"a node with others behind":             {rebootFacts{true, true, reboot, "b", "a", true}, warnOfOthers},
+		"a node that was rebooted":              {rebootFacts{true, true, reboot, "b", "a", false}, warnOfReboot},
 	} {
 		if got := decideReboot(test.facts); got != test.want {
 			t.Errorf("%s: %+v: %s, want %s", name, test.facts, got, test.want)

@@ -53,6 +53,22 @@ func Contains(words []string, argument string) bool {
 	})
 }
 
+// ContainInOrder reports whether words contain all words of the arguments, in this order. Other words may follow, as a
+// boot loader adds them to its entry.
+func ContainInOrder(words, arguments []string) bool {
+	return isSubsequence(plainWords(Split(strings.Join(arguments, " "))), plainWords(words))
+}
+
+// isSubsequence reports whether a list contains the words of another one in their order.
+func isSubsequence(words, list []string) bool {
+	for _, word := range list {
+		if len(words) > 0 && word == words[0] {
+			words = words[1:]
+		}
+	}
+	return len(words) == 0
+}
+
 // AreSet reports for each argument whether words have it. Arguments with a common key belong together: words must
 // contain all their words, in this order and as often. Of a key with one effective value, this value must be the last.
 func AreSet(words, arguments []string) []bool {
@@ -122,13 +138,7 @@ func areSet(words, wanted, keys []string) bool {
 		}
 		return true
 	}
-	left := wanted
-	for _, word := range have {
-		if len(left) > 0 && word == left[0] {
-			left = left[1:]
-		}
-	}
-	if len(left) > 0 {
+	if !isSubsequence(wanted, have) {
 		return false
 	}
 	for _, k := range keys {

@@ -106,6 +106,21 @@ func TestNext(t *testing.T) {
 }
 
 // Both tools change a command line to the same words, also if keys repeat. What the host has remains.
+// A boot loader adds words to its entry.
+func TestContainInOrder(t *testing.T) {
+	for line, want := range map[string]bool{
+		"ro psi=0 console=tty0 console=ttyS0":              true,
+		"ro console=tty0 psi=0 console=ttyS0":              false, // in another order
+		"ro psi=0 console=tty0":                            false,
+		"ro psi=0 console=tty0 console=ttyS0 console=hvc0": true,
+		`ro "psi=0" console=tty0 quiet console=ttyS0`:      true,
+	} {
+		if got := ContainInOrder(Split(line), []string{"psi=0", "console=tty0 console=ttyS0"}); got != want {
+			t.Errorf("%s: %t", line, got)
+		}
+	}
+}
+
 func TestFlags(t *testing.T) {
 	for _, test := range []struct{ from, to, grubby, kargs string }{
 		{
