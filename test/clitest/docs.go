@@ -133,6 +133,7 @@ func (p Program) CheckDocumentedCommands(t *testing.T, root string, minimum int,
 	// a command line of the program up to a comment, a separator or three spaces
 	command := regexp.MustCompile(`(?m)^[ #$]*(?:sudo )?` + p.Name + ` ([a-z][a-z-]*)((?: [^ #&|;>\n]+)*)`)
 	continued := regexp.MustCompile(` *\\\n *`)
+	word := regexp.MustCompile(`(?:'[^']*'|[^\s'])+`)
 	// without flags it is a name
 	inline := regexp.MustCompile("`(?:sudo )?" + p.Name + " ([a-z][a-z-]*)((?: [^ `]+)* -[^`]+)`")
 	checked := 0
@@ -151,7 +152,11 @@ func (p Program) CheckDocumentedCommands(t *testing.T, root string, minimum int,
 			}
 			for _, match := range pattern.FindAllStringSubmatch(continued.ReplaceAllString(block, " "), -1) {
 				checked++
-				c, err := p.ParseLine(append([]string{match[1]}, strings.Fields(match[2])...))
+				words := []string{match[1]}
+				for _, one := range word.FindAllString(match[2], -1) {
+					words = append(words, strings.ReplaceAll(one, "'", ""))
+				}
+				c, err := p.ParseLine(words)
 				if err == nil {
 					err = check(c)
 				}

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// The overviews describe the same ways as many-hosts.md: wherever they name a command that an administrator runs on one
-// node, they also name what the controller does for all of them.
+// The overviews describe the same ways as enroll-nodes.md and manage-nodes.md: wherever they name a command that an
+// administrator runs on one node, they also name what the controller does for all of them.
 func TestOverviewsNameController(t *testing.T) {
 	rules := []struct {
 		about *regexp.Regexp
 		link  string
 		count int
 	}{
-		{regexp.MustCompile("`upgrade`"), "](upgrade-nodepool.md)", 3},
+		{regexp.MustCompile("`upgrade`"), "](manage-nodes.md#upgrade-the-nodes)", 3},
 		{regexp.MustCompile(`\bCSRs? .*administrator|administrator.*\bCSRs?\b|approval of CSRs`), "controller", 3},
 		{regexp.MustCompile(`credentials \|`), "](run-controller.md#publish-the-user-data)", 1},
 	}
