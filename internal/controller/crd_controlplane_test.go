@@ -58,6 +58,24 @@ func TestControlPlaneInvalidEnrollments(t *testing.T) {
 				e.Spec.PublicKey = strings.ReplaceAll(e.Spec.PublicKey, "PUBLIC", "PRIVATE")
 			}, "spec.publicKey",
 		},
+		"labels": {
+			func(e *v1alpha1.NodeEnrollment) {
+				e.Spec.Labels = map[string]string{
+					"example.com/a": "b", "node-role.kubernetes.io/infra": "", "a.b_c-d": "1.2_3-x",
+				}
+			}, "",
+		},
+		"a label with an invalid key": {
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.Labels = map[string]string{"a": "b", "a..b/c": "d"} }, "the key of a label",
+		},
+		"a label whose key has two prefixes": {
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.Labels = map[string]string{"a/b/c": "d"} }, "the key of a label",
+		},
+		"a label with a long name": {
+			func(e *v1alpha1.NodeEnrollment) {
+				e.Spec.Labels = map[string]string{"example.com/" + strings.Repeat("n", 64): "d"}
+			}, "the key of a label",
+		},
 		"a taint with an invalid key": {
 			func(e *v1alpha1.NodeEnrollment) {
 				e.Spec.Taints = []v1alpha1.NodeTaint{{Key: "a..b/c", Effect: "NoSchedule"}}

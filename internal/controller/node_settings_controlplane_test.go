@@ -66,7 +66,7 @@ func TestControlPlaneNodeSettings(t *testing.T) {
 	}
 
 	change(t, getEnrollment(t, "labeled"), func(object *v1alpha1.NodeEnrollment) {
-		object.Spec.Labels["no label!"] = ""
+		object.Spec.Labels["label"] = "no value!"
 	})
 	waittest.Until(t, "waiting for the Event about labels that the API server rejects", func() (any, bool) {
 		events := eventsOf(t, "labeled")

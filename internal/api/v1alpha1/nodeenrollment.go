@@ -97,6 +97,7 @@ type NodeEnrollmentSpec struct {
 	//
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, size(k) <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))`,message="the key of a label has the form [PREFIX/]NAME"
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// Taints are set on the Node. A taint that is removed here is removed from the Node, unless others have set or
