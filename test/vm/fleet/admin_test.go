@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
@@ -48,6 +49,17 @@ func admin(ctx context.Context, t *testing.T, args ...string) {
 	t.Helper()
 	out, err := adminCommand(ctx, t, args...).CombinedOutput()
 	logCommand(t, args, out)
+	must(t, err)
+}
+
+// kubectl runs kubectl as the administrator of the hosted cluster.
+func kubectl(ctx context.Context, t *testing.T, args ...string) {
+	t.Helper()
+	programs, err := bed.Build(ctx)
+	must(t, err)
+	args = append([]string{"--kubeconfig", environment.ControlPlane.Kubeconfig}, args...)
+	out, err := exec.CommandContext(ctx, filepath.Join(programs, "kubectl"), args...).CombinedOutput()
+	t.Logf("\n$ kubectl %s\n%s", strings.Join(args, " "), out)
 	must(t, err)
 }
 

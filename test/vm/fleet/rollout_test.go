@@ -31,7 +31,7 @@ import (
 const (
 	kubeletConfig = "/etc/kubernetes/kubelet.conf"
 	ipUnit        = "apiserver-ip.service"
-	updated       = "3 nodes: 3 updated, 0 unavailable, 0 failed\n"
+	updated       = "nodes:   3: 3 updated, 0 in progress, 0 waiting, 0 failed; 0 unavailable\n"
 )
 
 // TestRollout installs the controller, enrolls three machines, which join with nothing but their join tokens, and
@@ -59,7 +59,8 @@ func TestRollout(t *testing.T) {
 	admin(ctx, t, "upgrade", hypershift.NodePool, "--start")
 	watch := startObserver(ctx, t)
 	awaitOutput(ctx, t, waittest.Timeout, []string{"nodes", "--output", "wide"}, "Upgrading")
-	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", hypershift.NodePool}, "configuration 22\n", updated)
+	kubectl(ctx, t, "wait", "--for=condition=Completed", "--timeout=20m", "noderollout/"+hypershift.NodePool)
+	awaitOutput(ctx, t, waittest.Timeout, []string{"upgrade", hypershift.NodePool}, "configuration 22\n", updated)
 	watch.check(t)
 	admin(ctx, t, "nodes", "--output", "wide")
 	for _, machine := range machines {
@@ -71,7 +72,7 @@ func TestRollout(t *testing.T) {
 	broken.EditUnit(ipUnit, "ExecStart=/usr/local/bin/setup-apiserver-ip.sh", "ExecStart=/bin/false")
 	m.setPayload(ctx, t, broken, "33")
 	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", hypershift.NodePool}, "configuration 33\n",
-		"3 nodes: 0 updated, 0 unavailable, 1 failed\n", "waiting: failed upgrades: 1, first that of "+firstNode,
+		"nodes:   3: 0 updated, 0 in progress, 2 waiting, 1 failed; 0 unavailable\n", "waiting: failed upgrades: 1, first that of "+firstNode,
 		firstNode+" failed: the upgrade was rolled back, because it failed: ", ipUnit)
 	awaitOutput(ctx, t, waittest.Timeout, []string{"nodes"}, "Failed", "the upgrade failed: ")
 	admin(ctx, t, "describe", firstNode)
