@@ -72,7 +72,8 @@ func TestRollout(t *testing.T) {
 	broken.EditUnit(ipUnit, "ExecStart=/usr/local/bin/setup-apiserver-ip.sh", "ExecStart=/bin/false")
 	m.setPayload(ctx, t, broken, "33")
 	awaitOutput(ctx, t, 20*time.Minute, []string{"upgrade", hypershift.NodePool}, "configuration 33\n",
-		"nodes:   3: 0 updated, 0 in progress, 2 waiting, 1 failed; 0 unavailable\n", "waiting: failed upgrades: 1, first that of "+firstNode,
+		"nodes:   3: 0 updated, 0 in progress, 2 waiting, 1 failed; 0 unavailable\n",
+		"waiting: failed upgrades: 1, first that of "+firstNode,
 		firstNode+" failed: the upgrade was rolled back, because it failed: ", ipUnit)
 	awaitOutput(ctx, t, waittest.Timeout, []string{"nodes"}, "Failed", "the upgrade failed: ")
 	admin(ctx, t, "describe", firstNode)
