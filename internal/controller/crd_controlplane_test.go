@@ -66,7 +66,8 @@ func TestControlPlaneInvalidEnrollments(t *testing.T) {
 			}, "",
 		},
 		"a label with an invalid key": {
-			func(e *v1alpha1.NodeEnrollment) { e.Spec.Labels = map[string]string{"a": "b", "a..b/c": "d"} }, "the key of a label",
+			func(e *v1alpha1.NodeEnrollment) { e.Spec.Labels = map[string]string{"a": "b", "a..b/c": "d"} },
+			"the key of a label",
 		},
 		"a label whose key has two prefixes": {
 			func(e *v1alpha1.NodeEnrollment) { e.Spec.Labels = map[string]string{"a/b/c": "d"} }, "the key of a label",

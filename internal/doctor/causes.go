@@ -85,8 +85,8 @@ func groupByCause(findings []report.Finding) []report.Finding {
 	return slices.Concat(groups...)
 }
 
-// causeOf returns the index of the most fundamental finding that explains the i-th one, i itself if there is none. Only a
-// problem, or drift of the files of a service, is a cause.
+// causeOf returns the index of the most fundamental finding that explains the i-th one, i itself if there is none. Only
+// a problem, or drift of the files of a service, is a cause.
 func causeOf(findings []report.Finding, i int) int {
 	if findings[i].Severity == report.SeverityOK || findings[i].Severity == report.SeverityNote {
 		return i

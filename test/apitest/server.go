@@ -84,7 +84,8 @@ func Start(t *testing.T, installed ...string) *Server {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.Contains([]string{Enrollments, HyperShift, Monitoring}, version.Group) && !slices.Contains(installed, version.Group) {
+		isOptional := slices.Contains([]string{Enrollments, HyperShift, Monitoring}, version.Group)
+		if isOptional && !slices.Contains(installed, version.Group) {
 			continue
 		}
 		s.versions = append(s.versions, version)

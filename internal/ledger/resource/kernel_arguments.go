@@ -27,8 +27,8 @@ const without = "without "
 // IsMet reports whether the words of a kernel command line are as desired.
 func (a ArgumentChange) IsMet(words []string) bool { return a.String() == a.describe(words) }
 
-// IsBooted reports whether the words of the running kernel are those of a boot entry as desired, also if the boot loader
-// has added other values behind them.
+// IsBooted reports whether the words of the running kernel are those of a boot entry as desired, also if the boot
+// loader has added other values behind them.
 func (a ArgumentChange) IsBooted(words []string) bool {
 	return bootloader.ContainInOrder(words, a.Add) && !slices.ContainsFunc(a.Remove, func(argument string) bool {
 		return bootloader.Contains(words, argument)
