@@ -154,14 +154,15 @@ func keepRemedy(facts Facts, link hostnet.Link, device networkmanager.Device, pr
 	file := "/etc/NetworkManager/system-connections/" + name + ".nmconnection"
 	remedy := "# the profile has the present addresses as static ones; afterwards, disable the program that configures " +
 		link.Name + " at boot\n" + writeFile(file, "600", keyfile(facts, link, name, uuid, priority)) + "\n"
-	if !facts.NetworkManager.Running {
-		return report.Remedy(remedy + "systemctl enable --now NetworkManager")
+	load := "nmcli connection load " + file
+	if !facts.NetworkManager.Running { // when it starts, it only monitors an interface that has addresses
+		load = "systemctl enable --now NetworkManager && nm-online -s -q -t 120"
 	}
 	first := link.Stable()[0]
 	section := networkmanager.FamilyOf(first.Addr()).Section()
-	check := fmt.Sprintf("nmcli connection load %s && nmcli -g %s.addresses connection show uuid %s | tr -d '\\\\' | "+
-		"grep -F %s", file, section, uuid, first.Addr())
-	if !device.Managed {
+	check := fmt.Sprintf("%s && nmcli -g %s.addresses connection show uuid %s | tr -d '\\\\' | grep -F %s", load, section,
+		uuid, first.Addr())
+	if facts.NetworkManager.Running && !device.Managed {
 		// At the next boot, too: the exception precedes what excludes the interface by name, MAC or ifcfg file. In a list
 		// of exceptions only, NetworkManager would exclude all other interfaces, so the interface itself is before it.
 		remedy += writeFile("/etc/NetworkManager/conf.d/zz-"+name+".conf", "644", []string{

@@ -132,7 +132,8 @@ managed=1
 			}, "", "grep -F 192.0.2.50 && nmcli connection up uuid UUID ifname eth0",
 		},
 		"no NetworkManager": {
-			func(f *Facts) { f.NetworkManager.Running = false }, "", "\nsystemctl enable --now NetworkManager",
+			func(f *Facts) { f.NetworkManager.Running = false }, "",
+			"grep -F 192.0.2.50 && nmcli connection up uuid UUID ifname eth0",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
