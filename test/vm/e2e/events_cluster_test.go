@@ -243,7 +243,7 @@ func (c *changingCluster) testExpiredWhileOff(ctx context.Context, t *testing.T)
 	expired := kubetest.Signer(t).Issue(t, key, &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "system:node:" + testenv.NodeName, Organization: []string{"system:nodes"}},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-		NotBefore:   time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Second),
+		NotBefore:   time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Second),
 	})
 	must(t, environment.Machine.Put(ctx, "/root/expired.pem",
 		strings.NewReader(string(expired)+string(certtest.KeyPEM(t, key))), 0o600))
