@@ -73,7 +73,10 @@ func TestDoctorReportsJournalAndNode(t *testing.T) {
 		"ok: no error since the boot in the last log lines of CRI-O",
 	}, journalFindings(&servicelog.Error{Time: now.Add(-2 * time.Minute), Text: "it broke"}, nil, now))
 
-	checkFindings(t, []string{"ok: Node worker-7 is Ready and schedulable"}, evaluateNode("worker-7", nil))
+	checkFindings(t, []string{"ok: Node worker-7 is Ready and schedulable"},
+		evaluateNode("worker-7", nil, time.Time{}, now))
+	checkFindings(t, []string{"ok: Node worker-7 is Ready and schedulable; kubelet's last report was 35s ago"},
+		evaluateNode("worker-7", nil, now.Add(-35*time.Second), now))
 	checkFindings(t, []string{
 		"problem: no network => journalctl",
 		"warning: the disk fills",
@@ -82,7 +85,7 @@ func TestDoctorReportsJournalAndNode(t *testing.T) {
 		{Severity: report.SeverityProblem, Message: "no network", Remedy: "journalctl"},
 		{Severity: report.SeverityWarning, Message: "the disk fills"},
 		{Severity: report.SeverityNote, Message: "cordoned"},
-	}))
+	}, time.Time{}, now))
 }
 
 func TestDoctorReportsChecksAndExitCodes(t *testing.T) {

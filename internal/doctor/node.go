@@ -5,9 +5,12 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
@@ -63,7 +66,7 @@ func inspectNode(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 	if err != nil {
 		return nil, err
 	}
-	return evaluateNode(own.Name, found), nil
+	return evaluateNode(own.Name, found, own.Conn.LastRenewal(ctx, own.Name), time.Now()), nil
 }
 
 // inspectKonnectivity connects to the konnectivity server, whose address only a pod of the node contains.
@@ -82,11 +85,17 @@ func inspectKonnectivity(ctx context.Context, d *diagnostics) ([]report.Finding,
 	return found, nil
 }
 
-func evaluateNode(name string, found []report.Finding) []report.Finding {
-	if len(found) == 0 {
-		return []report.Finding{passed("Node %s is Ready and schedulable", name)}
+// evaluateNode returns the findings about the Node, or that there are none, with the age of kubelet's last report, if it
+// is known.
+func evaluateNode(name string, found []report.Finding, reported, now time.Time) []report.Finding {
+	if len(found) > 0 {
+		return found
 	}
-	return found
+	text := fmt.Sprintf("Node %s is Ready and schedulable", name)
+	if !reported.IsZero() {
+		text += fmt.Sprintf("; kubelet's last report was %s ago", duration.HumanDuration(max(0, now.Sub(reported))))
+	}
+	return []report.Finding{passed("%s", text)}
 }
 
 // inspectServing returns findings if a running kubelet has no serving certificate,

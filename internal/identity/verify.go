@@ -134,7 +134,7 @@ func (i *Identity) checkOwner(ctx context.Context, connection *kube.Conn, node *
 		}
 		return nil
 	}
-	return foreignNodeError(node, i.MachineID, lastHeartbeat(node, leaseRenewTime(ctx, connection, node.Name)))
+	return foreignNodeError(node, i.MachineID, lastHeartbeat(node, connection.LastRenewal(ctx, node.Name)))
 }
 
 // foreignNodeError returns the error for a Node that belongs to another host.
@@ -152,17 +152,6 @@ func foreignNodeError(node *corev1.Node, machineID string, heartbeat time.Time) 
 			"longer exists, run on the hosted cluster before the next join:\noc delete node "+node.Name),
 		"%w: the machine-id of Node %s is %s, this machine's is %s; %s, %s",
 		errForeignNode, node.Name, node.Status.NodeInfo.MachineID, machineID, lastReport, state)
-}
-
-// leaseRenewTime returns when kubelet last renewed its lease, or zero if that is
-// unknown. kubelet renews the lease every ten seconds, and reports its status
-// every five minutes.
-func leaseRenewTime(ctx context.Context, a *kube.Conn, name string) time.Time {
-	lease, err := a.Client.Leases(corev1.NamespaceNodeLease).Get(ctx, name)
-	if err != nil || lease.Spec.RenewTime == nil {
-		return time.Time{} // the conditions of the Node are used instead
-	}
-	return lease.Spec.RenewTime.Time
 }
 
 // lastHeartbeat returns the latest heartbeat of a Node's kubelet.

@@ -4,7 +4,9 @@ package kube
 
 import (
 	"context"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -66,4 +68,14 @@ func Fetch[T any](ctx context.Context, c *Conn, log report.Log, doing string, ge
 		return err
 	})
 	return result, err
+}
+
+// LastRenewal returns when kubelet last renewed the Lease of its node, or zero if that is unknown. kubelet renews it
+// every ten seconds, and reports its status every five minutes.
+func (c *Conn) LastRenewal(ctx context.Context, node string) time.Time {
+	lease, err := c.Client.Leases(corev1.NamespaceNodeLease).Get(ctx, node)
+	if err != nil || lease.Spec.RenewTime == nil {
+		return time.Time{}
+	}
+	return lease.Spec.RenewTime.Time
 }
