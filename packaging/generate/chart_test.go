@@ -174,7 +174,7 @@ func parse(content []byte) (all []*unstructured.Unstructured, err error) {
 		} else if err != nil {
 			return nil, err
 		}
-		if string(document) == "null" {
+		if len(document) == 0 || string(document) == "null" {
 			continue // the values exclude all objects of a template
 		}
 		object := &unstructured.Unstructured{}

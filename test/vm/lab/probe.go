@@ -19,6 +19,8 @@ const (
 	probeEvery = 10 * time.Millisecond
 	// A later response counts as lost: it has waited in a queue.
 	responseTimeout = 150 * time.Millisecond
+	// unreachableAfter is the time after which a target without a response is unreachable.
+	unreachableAfter = 2 * time.Minute
 )
 
 // Probe sends a hundred ICMP or ICMPv6 echo requests per second from the peer to a machine.
@@ -105,13 +107,31 @@ func (p *Probe) AwaitRequests(count int) {
 	}
 }
 
-// Stop stops the probe and returns the result.
+// awaitResponse blocks until a request that is sent from now on is answered, and returns the number of requests up to
+// it. It returns that of all requests if none was answered within unreachableAfter.
+func (p *Probe) awaitResponse() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	begin, end := len(p.sent), time.Now().Add(unreachableAfter)
+	for time.Now().Before(end) {
+		for i, r := range p.sent[begin:] {
+			if r.answered {
+				return begin + i + 1
+			}
+		}
+		p.sentOne.Wait()
+	}
+	return len(p.sent)
+}
+
+// Stop stops the probe and returns the result. It ends with an answered request, unless the target stays silent.
 func (p *Probe) Stop() Interruptions {
+	count := p.awaitResponse()
 	time.Sleep(responseTimeout) // for outstanding responses
 	close(p.stop)
 	p.conn.Close()
 	p.finished.Wait()
-	return summarize(p.sent, time.Now())
+	return summarize(p.sent[:count], time.Now())
 }
 
 // summarize summarizes the requests. It ignores requests at the end that can still be answered.
