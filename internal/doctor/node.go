@@ -85,7 +85,7 @@ func inspectKonnectivity(ctx context.Context, d *diagnostics) ([]report.Finding,
 	return found, nil
 }
 
-// evaluateNode returns the findings about the Node, or that there are none, with the age of kubelet's last report, if it
+// evaluateNode returns the findings about the Node, or that there are none, with the age of kubelet's last report if it
 // is known.
 func evaluateNode(name string, found []report.Finding, reported, now time.Time) []report.Finding {
 	if len(found) > 0 {
