@@ -3,7 +3,6 @@
 package doctor
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -67,16 +66,12 @@ func groupByCause(findings []report.Finding) []report.Finding {
 	groups := make([][]report.Finding, len(findings)) // by the index of the cause
 	for i := range findings {
 		cause := causeOf(findings, i)
-		if cause != i {
-			findings[i].CausedBy, findings[i].Remedy = findings[cause].Message, ""
+		if cause == i {
+			groups[i] = slices.Insert(groups[i], 0, findings[i])
+			continue
 		}
+		findings[i].CausedBy, findings[i].Remedy = findings[cause].Message, ""
 		groups[cause] = append(groups[cause], findings[i])
-	}
-	for cause, group := range groups {
-		slices.SortStableFunc(group, func(a, b report.Finding) int {
-			return cmp.Compare(min(len(a.CausedBy), 1), min(len(b.CausedBy), 1))
-		})
-		groups[cause] = group
 	}
 	groups = slices.DeleteFunc(groups, func(group []report.Finding) bool { return len(group) == 0 })
 	slices.SortStableFunc(groups, func(a, b []report.Finding) int {

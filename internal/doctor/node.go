@@ -66,7 +66,11 @@ func inspectNode(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 	if err != nil {
 		return nil, err
 	}
-	return evaluateNode(own.Name, found, own.Conn.LastRenewal(ctx, own.Name), time.Now()), nil
+	var reported time.Time
+	if len(found) == 0 {
+		reported = own.Conn.LastRenewal(ctx, own.Name)
+	}
+	return evaluateNode(own.Name, found, reported, time.Now()), nil
 }
 
 // inspectKonnectivity connects to the konnectivity server, whose address only a pod of the node contains.

@@ -22,6 +22,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
@@ -79,12 +80,8 @@ func (c *Client) Open(ctx context.Context, pullSpec string) (*Image, error) {
 		}
 		if attempt == openAttempts || !slices.ContainsFunc(failures, isInterruption) {
 			last := failures[len(failures)-1]
-			var messages []string
-			for _, failure := range failures {
-				messages = append(messages, failure.Error())
-			}
 			return nil, report.Fail(report.CodeOf(last), report.RemedyOf(last), "reading image %s: %s",
-				pullSpec, strings.Join(messages, "; "))
+				pullSpec, strings.Join(lists.Map(failures, error.Error), "; "))
 		}
 		if err := wait.Sleep(ctx, pause.Step()); err != nil {
 			return nil, err
