@@ -23,15 +23,15 @@ const module = "github.com/hcp-node-agent/hcp-node-agent/"
 // layers. NAME/... stands for a package and its sub-packages, which may import each other.
 var layers = []layer{
 	{"commands", "cmd/node-admin cmd/node-agent"},
-	{"flows that run other flows", "install service"},
+	{"flows that run other flows", "admin/install service"},
 	{"a flow with the steps of a join", "upgrade"},
-	{"flows", "bootstrap cli controller doctor enroll image leave maintenance publisher status"},
+	{"flows", "admin/controller admin/enroll admin/publisher bootstrap cli doctor image leave maintenance status"},
 	{"plan", "plan"},
-	{"parts of several flows", "autojoin fleet nodecheck nodepool payload"},
+	{"parts of several flows", "admin/fleet admin/nodepool autojoin nodecheck payload"},
 	{"inputs of a command, and the opened host; CSRs for an administrator", "inputs machine admin/approve"},
 	{"state of a join, kinds of changes", "joinstate kinds"},
-	{"domains", "admin/cluster crio identity ignition/... kubelet logins networkplugin node/... nodeip ovs/... " +
-		"preflight rollout site software/..."},
+	{"domains", "admin/cluster admin/rollout admin/site crio identity ignition/... kubelet logins networkplugin " +
+		"node/... nodeip ovs/... preflight software/..."},
 	{"kinds of resources; rules for CSRs", "ledger/resource approver"},
 	{"effects", "effects"},
 	{"ledger, configuration, cluster", "config enrollment kube ledger rhcos"},

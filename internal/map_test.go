@@ -25,6 +25,9 @@ func TestMapOfPackages(t *testing.T) {
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, " ") {
 			inInternal = strings.HasPrefix(line, "internal/")
+			if directory := strings.Fields(line); inInternal && directory[0] != "internal/" {
+				named[path.Base(directory[0])] = true
+			}
 			continue
 		}
 		for _, name := range regexp.MustCompile(`[a-z0-9]+/`).FindAllString(line, -1) {

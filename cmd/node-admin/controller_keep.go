@@ -6,7 +6,7 @@ import (
 	"cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/install"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/install"
 )
 
 // keep sets the flags that are not given to the settings of the installed controller.

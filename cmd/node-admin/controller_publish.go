@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/controller"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/publisher"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/controller"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/publisher"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 

@@ -3,9 +3,9 @@
 package main
 
 import (
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/site"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/site"
 )
 
 // docs returns the parts of the documentation that are not generated from the commands.

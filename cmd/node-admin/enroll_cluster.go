@@ -11,9 +11,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/enroll"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/enroll"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/enroll"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/enroll"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/enroll"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/enroll"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rhcos"
 )
 

@@ -18,8 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/controller"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/controller"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 

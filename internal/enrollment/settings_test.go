@@ -70,7 +70,7 @@ func TestSettingsOfTokenAndEnrollment(t *testing.T) {
 	}
 }
 
-// TestControlPlaneKubeletLabels in internal/controller compares these with a real API server.
+// TestControlPlaneKubeletLabels in internal/admin/controller compares these with a real API server.
 func TestIsKubeletLabel(t *testing.T) {
 	for key, want := range map[string]bool{
 		"rack": true, "example.com/rack": true, "hypershift.openshift.io/nodePool": true, "mykubernetes.io/x": true,

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/install"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/install"
 )
 
 // The types of the Operator Framework have all fields of the bundle, and its installation is that of "controller

@@ -21,7 +21,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/install"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/install"
 )
 
 func loadChart(t *testing.T) *helmchart.Chart {
