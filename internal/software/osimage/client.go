@@ -117,8 +117,15 @@ func isInterruption(err error) bool {
 	return false
 }
 
-// open reads the manifest of an image from one source. Later requests to a source that has responded bridge an
-// interruption.
+// isTimeout reports whether a request took longer than its limit, which is not that of ctx.
+func isTimeout(ctx context.Context, err error) bool {
+	var failure net.Error
+	return ctx.Err() == nil && errors.As(err, &failure) && failure.Timeout()
+}
+
+// open reads the manifest of an image from one source. Later requests to a source that has responded are sent again
+// after an interruption, and after a timeout. The first one is not sent again after a timeout: a mirror whose firewall
+// drops packets would delay the next source by three of them.
 func (c *Client) open(ctx context.Context, s source) (*Image, error) {
 	var options []name.Option
 	if s.Endpoint.Insecure {
@@ -130,7 +137,9 @@ func (c *Client) open(ctx context.Context, s source) (*Image, error) {
 	}
 	hasResponded := false
 	image, err := remote.Image(reference,
-		remote.WithRetryPredicate(func(err error) bool { return hasResponded && isInterruption(err) }),
+		remote.WithRetryPredicate(func(err error) bool {
+			return hasResponded && (isInterruption(err) || isTimeout(ctx, err))
+		}),
 		remote.WithContext(ctx),
 		remote.WithAuth(authn.FromConfig(s.login)),
 		remote.WithTransport(c.transport(s.Endpoint.Insecure)),

@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -118,6 +120,26 @@ func TestOpenBridgesInterruption(t *testing.T) {
 		_, err := client.Open(t.Context(), pullSpec)
 		if (err == nil) != (want == "") || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("interrupted for %d attempts: %v", interrupted, err)
+		}
+	}
+}
+
+// A request that takes too long has timed out, but not one that its caller has ended.
+func TestTimeout(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	slow := &url.Error{Op: "Get", URL: "https://registry.example.com/v2/", Err: os.ErrDeadlineExceeded}
+	for name, test := range map[string]struct {
+		ctx  context.Context
+		err  error
+		want bool
+	}{
+		"slow":         {ctx: t.Context(), err: slow, want: true},
+		"ended":        {ctx: ended, err: slow},
+		"interruption": {ctx: t.Context(), err: syscall.ECONNRESET},
+	} {
+		if got := isTimeout(test.ctx, test.err); got != test.want {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }
