@@ -41,7 +41,7 @@ var layers = []layer{
 	{"report", "report"},
 	{"classes of hosts", "hostclass"},
 	{"base", "api/... redact schema wait wrap"},
-	{"functions for slices", "lists"},
+	{"functions for slices; durations of the parts of a command", "lists trace"},
 }
 
 // exceptions lists the imports that layers does not permit.

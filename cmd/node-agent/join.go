@@ -65,15 +65,21 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		"resume an interrupted join with the saved settings, as the service does at boot; no input is read again")
 	only := c.Flags().StringSlice("only", nil,
 		"run only these `STEPS`, whether or not the host has joined: network needs no user data")
+	traceFile := c.Flags().String("trace", "", "write how long each step, wait, pause, command, D-Bus call and request "+
+		"takes to the new `FILE`, for ui.perfetto.dev")
 	cli.CompleteFlag(c, "only", cli.CompleteList(steps.IndependentSteps()))
 	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
 		options.Resume = *resume
-		if len(*only) > 0 {
-			changed, err := bootstrap.RunOnly(ctx, options, *only)
+		return bootstrap.Trace(ctx, *traceFile, options, func(ctx context.Context, options inputs.Options) error {
+			join := bootstrap.Join
+			if len(*only) > 0 {
+				join = func(ctx context.Context, options inputs.Options) (bool, error) {
+					return bootstrap.RunOnly(ctx, options, *only)
+				}
+			}
+			changed, err := join(ctx, options)
 			return finishSteps(p, "JoinResult", changed, err)
-		}
-		changed, err := bootstrap.Join(ctx, options)
-		return finishSteps(p, "JoinResult", changed, err)
+		})
 	})
 	return c
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 )
 
 // dropIn is the agent's CRI-O configuration file. CRI-O reads the files of this directory
@@ -179,12 +180,12 @@ func Version(ctx context.Context) (string, error) {
 // interface, which is HTTP on the CRI socket.
 func RunningConfig(ctx context.Context) (Config, error) {
 	var dialer net.Dialer
-	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
+	client := &http.Client{Timeout: 30 * time.Second, Transport: trace.Transport(&http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "unix", cri.Socket)
 		},
-	}}
+	})}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://crio/config", nil)
 	if err != nil {
 		return Config{}, fmt.Errorf("querying CRI-O: %w", err)

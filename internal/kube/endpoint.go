@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
@@ -36,6 +37,7 @@ type Endpoint struct {
 func NewEndpoint(config *rest.Config, proxy Proxy) (Endpoint, error) {
 	clock := &ServerClock{}
 	config.Wrap(clock.wrap)
+	config.Wrap(trace.Transport)
 	if proxy != nil {
 		config.Proxy = proxy
 	}

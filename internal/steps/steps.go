@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 )
 
 // Step is one step of a flow whose data is a T.
@@ -89,7 +90,9 @@ func run[T any](ctx context.Context, r Runner, step Step[T], flow T) (Outcome, e
 	if r.Ledger != nil {
 		r.Ledger.LogTo(log)
 	}
+	end := trace.Start(ctx, trace.Step, step.Name)
 	outcome, err := step.Run(ctx, flow, log)
+	end()
 	elapsed := time.Since(started)
 	if err != nil {
 		err = report.ExplainInterruption(ctx, err)

@@ -7,11 +7,14 @@ package wait
 import (
 	"context"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 )
 
 // Sleep waits for the duration and returns nil. If ctx ends first, or has ended
 // already, Sleep returns ctx.Err() at once.
 func Sleep(ctx context.Context, duration time.Duration) error {
+	defer trace.Start(ctx, trace.Pause, duration.String())()
 	timer := time.NewTimer(duration)
 	defer timer.Stop()
 	select {

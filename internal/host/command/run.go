@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 )
 
 // Error means that a command ran and failed.
@@ -57,7 +59,9 @@ func RunInheriting(ctx context.Context, held *os.File, stdin []byte, name string
 	if stdin != nil {
 		command.Stdin = bytes.NewReader(stdin)
 	}
+	end := trace.Start(ctx, trace.Command, strings.Join(command.Args, " "))
 	err := command.Run()
+	end()
 	if err == nil {
 		err = ctx.Err()
 	}

@@ -10,10 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 )
 
 // Streaming is a long-running command that reports its progress and must not be
@@ -52,6 +55,7 @@ func (s Streaming) Run(ctx context.Context) (stdout, stderr string, err error) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.Stdout, command.Stderr = out, complaints
+	defer trace.Start(ctx, trace.Command, strings.Join(command.Args, " "))()
 	ended := make(chan error, 1)
 	go func() { ended <- command.Run() }()
 	listener := &lineReader{onLine: s.OnLine}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
@@ -49,6 +50,7 @@ func call[Client, Request, Response any](
 	ctx context.Context, socket string, newClient func(grpc.ClientConnInterface) Client,
 	method func(Client, context.Context, *Request, ...grpc.CallOption) (*Response, error), request *Request,
 ) (*Response, error) {
+	defer trace.Start(ctx, trace.Request, fmt.Sprintf("CRI %T", request))()
 	connection, err := Connect(socket)
 	if err != nil {
 		return nil, err

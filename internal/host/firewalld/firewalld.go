@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/godbus/dbus/v5"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bus"
 )
 
 const (
@@ -60,12 +62,12 @@ type settings struct {
 // run: it must not start it.
 func ReadZone(ctx context.Context, link string) (Zone, error) {
 	zone := Zone{Interface: link}
-	bus, err := dbus.ConnectSystemBus(dbus.WithContext(ctx))
+	connection, err := bus.Connect(ctx)
 	if err != nil {
-		return zone, fmt.Errorf("connecting to the system bus: %w", err)
+		return zone, err
 	}
-	defer bus.Close()
-	firewall := bus.Object(service, objectPath)
+	defer connection.Close()
+	firewall := connection.Object(service, objectPath)
 	err = firewall.CallWithContext(ctx, zoneInterface+".getZoneOfInterface", dbus.FlagNoAutoStart, link).Store(&zone.Name)
 	if err == nil {
 		err = firewall.CallWithContext(ctx, service+".getDefaultZone", dbus.FlagNoAutoStart).Store(&zone.Default)

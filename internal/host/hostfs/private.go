@@ -86,6 +86,12 @@ func (t *Tree) PrivateDir(p string) (*os.File, error) {
 	return dir, nil
 }
 
+// CreatePrivate creates a file with mode 0600 that an administrator has named. It fails if anything has the name.
+func CreatePrivate(name string) (*os.File, error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	return file, wrap.Errorf(err, "creating the file")
+}
+
 // OpenPrivate opens one of the agent's own files for reading and writing, and creates it with mode
 // 0600 and its directory with mode 0700 if they are missing.
 func OpenPrivate(dir, name string) (*os.File, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bus"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
@@ -34,20 +35,20 @@ type Client struct {
 // Open connects to NetworkManager. It waits for a NetworkManager that has just been started and does not have its
 // objects yet. It fails if NetworkManager is not running.
 func Open(ctx context.Context) (*Client, error) {
-	bus, err := dbus.ConnectSystemBus() // not bound to ctx: a rollback must work after Ctrl-C
+	connection, err := bus.Connect(context.WithoutCancel(ctx)) // a rollback must work after Ctrl-C
 	if err != nil {
-		return nil, fmt.Errorf("connecting to the system bus: %w", err)
+		return nil, err
 	}
 	var running bool
-	err = bus.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.NameHasOwner", 0, service).Store(&running)
+	err = connection.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.NameHasOwner", 0, service).Store(&running)
 	if err == nil && !running {
 		err = errors.New("NetworkManager is not running")
 	}
 	if err != nil {
-		bus.Close()
+		connection.Close()
 		return nil, fmt.Errorf("checking for NetworkManager: %w", err)
 	}
-	c := &Client{bus: bus}
+	c := &Client{bus: connection}
 	c.awaitStart(ctx)
 	return c, nil
 }

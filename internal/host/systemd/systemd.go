@@ -13,6 +13,8 @@ import (
 	"github.com/coreos/go-systemd/v22/dbus"
 	godbus "github.com/godbus/dbus/v5"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bus"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
@@ -31,16 +33,16 @@ var ErrUnreachable = errors.New("systemd does not respond on the system bus")
 // context.
 func Open(ctx context.Context) (*Manager, error) {
 	ctx = context.WithoutCancel(ctx)
-	conn, err := dbus.NewSystemConnectionContext(ctx)
+	conn, err := dbus.NewConnection(func() (*godbus.Conn, error) { return bus.Connect(ctx) })
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	bus, err := godbus.ConnectSystemBus(godbus.WithContext(ctx))
+	methods, err := bus.Connect(ctx)
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	return &Manager{conn: conn, bus: bus}, nil
+	return &Manager{conn: conn, bus: methods}, nil
 }
 
 // Close closes the connections.
@@ -179,6 +181,7 @@ func (m *Manager) ResetFailed(ctx context.Context, name string) error {
 type startJob func(ctx context.Context, name, mode string, done chan<- string) (int, error)
 
 func (m *Manager) runJob(ctx context.Context, doing, name string, start startJob) error {
+	defer trace.Start(ctx, trace.Unit, doing+" "+name)()
 	done := make(chan string, 1)
 	if _, err := start(ctx, name, "replace", done); err != nil {
 		return wrap.Errorf(err, "%s %s", doing, name)

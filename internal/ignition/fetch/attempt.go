@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
@@ -105,7 +106,7 @@ func roundTrip(
 		password, _ := user.Password()
 		request.SetBasicAuth(user.Username(), password)
 	}
-	return trip.RoundTrip(request)
+	return trace.Transport(trip).RoundTrip(request)
 }
 
 // redirect returns the URL that a response redirects to, nil for none.

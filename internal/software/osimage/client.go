@@ -24,6 +24,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
@@ -180,9 +181,9 @@ func (c *Client) transport(insecure bool) http.RoundTripper {
 		transport.Proxy = func(r *http.Request) (*url.URL, error) { return c.Proxy(r.URL) }
 	}
 	if insecure {
-		return limitedTransport{transport}
+		return trace.Transport(limitedTransport{transport})
 	}
-	return limitedTransport{requireTLS{transport}}
+	return trace.Transport(limitedTransport{requireTLS{transport}})
 }
 
 // requireTLS refuses requests without TLS. The library falls back to HTTP for registries with a
