@@ -34,7 +34,7 @@ func Trace(
 	return err
 }
 
-// waits records for how long each message says what is awaited.
+// waits records how long each awaited condition takes.
 type waits struct {
 	recorder *trace.Recorder
 	message  string

@@ -59,10 +59,10 @@ func TestEncode(t *testing.T) {
 	Start(ctx, DBus, "third")()
 	second()
 	step()
-	Start(ctx, Wait, "for ever")
+	Start(ctx, Wait, "endless")
 
 	spans, threads := encoded(t, r)
-	if diff := cmp.Diff(map[string]int{"network": 1, "first": 501, "second": 502, "third": 501, "for ever": 101},
+	if diff := cmp.Diff(map[string]int{"network": 1, "first": 501, "second": 502, "third": 501, "endless": 101},
 		spans); diff != "" {
 		t.Errorf("threads of the spans (-want +got):\n%s", diff)
 	}
