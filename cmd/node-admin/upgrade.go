@@ -252,9 +252,10 @@ func nextCommand(progress *fleet.Progress) report.Remedy {
 			"hcp-node-admin upgrade %s --start", nodePool)
 	case !progress.IsReported():
 		return report.Remedyf("hcp-node-admin upgrade %s # again, when the controller has reported", nodePool)
-	case len(progress.Rollout.Status.Failures) > 0:
+	}
+	if failures := progress.Rollout.Status.CurrentFailures(); len(failures) > 0 {
 		return report.Remedyf("# when the cause is removed:\nhcp-node-admin upgrade %s --retry %s", nodePool,
-			report.ShellWord(progress.Rollout.Status.Failures[0].Node))
+			report.ShellWord(failures[0].Node))
 	}
 	return ""
 }

@@ -63,11 +63,12 @@ func pause(pool rollout.Pool) condition {
 
 // degradation returns the condition Degraded.
 func degradation(status v1alpha1.NodeRolloutStatus, pool rollout.Pool) condition {
+	failures := status.CurrentFailures()
 	switch {
-	case len(status.Failures) > 0:
-		first := status.Failures[0]
+	case len(failures) > 0:
+		first := failures[0]
 		return condition{metav1.ConditionTrue, "UpgradeFailed", fmt.Sprintf(
-			"failed upgrades: %d, first that of %s: %s", len(status.Failures), first.Node, first.Reason)}
+			"failed upgrades: %d, first that of %s: %s", len(failures), first.Node, first.Reason)}
 	case pool.Blocked != "" && !pool.IsPaused:
 		return condition{metav1.ConditionTrue, "Blocked", pool.Blocked}
 	}

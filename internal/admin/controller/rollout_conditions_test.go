@@ -51,6 +51,12 @@ func TestRolloutConditions(t *testing.T) {
 			false, false, false, true,
 			"failed upgrades: 1, first that of worker-2: no space",
 		},
+		"an earlier configuration failed": {
+			v1alpha1.NodeRolloutStatus{Config: "new", Nodes: 2, Failures: failure, Waiting: "2 of the nodes are unavailable"},
+			rollout.Pool{Config: "new"},
+			false, false, false, false,
+			"2 of the nodes are unavailable",
+		},
 		"not published": {
 			v1alpha1.NodeRolloutStatus{Nodes: 2},
 			rollout.Pool{Blocked: "not published"},

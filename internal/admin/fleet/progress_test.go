@@ -183,10 +183,18 @@ func TestProgressOfSettings(t *testing.T) {
 			func(o *v1alpha1.NodeRollout) { o.Status.Config = "older" },
 			func(p *Progress) { p.Events = p.Events[:5] }, "configuration older\n", false,
 		},
+		"an earlier configuration failed": {
+			func(o *v1alpha1.NodeRollout) {
+				o.Status.Failures[0].Config = "old"
+				o.Status.Failures = append(o.Status.Failures, v1alpha1.UpgradeFailure{Node: "w-4", Config: "new", Reason: "r"})
+			}, nil, ": the node cannot be drained\nw-4 failed: r\n", true,
+		},
 		"many failures": {
 			func(o *v1alpha1.NodeRollout) {
 				for n := range 7 {
-					o.Status.Failures = append(o.Status.Failures, v1alpha1.UpgradeFailure{Node: fmt.Sprint("n-", n), Reason: "r"})
+					o.Status.Failures = append(o.Status.Failures, v1alpha1.UpgradeFailure{
+						Node: fmt.Sprint("n-", n), Config: "new", Reason: "r",
+					})
 				}
 			}, nil, "\nn-3 failed: r\nand 3 more\n", true,
 		},

@@ -185,7 +185,7 @@ func (p *Progress) canary() string {
 	return fmt.Sprintf("%s first; %d of %d updated", selector, updated, all)
 }
 
-// printNodes prints the nodes that are being upgraded, and those whose upgrade failed.
+// printNodes prints the nodes that are being upgraded, and those whose upgrade to the present configuration failed.
 func (p *Progress) printNodes(w *report.Page, now time.Time) {
 	print := func(all []string) {
 		for _, one := range all[:min(len(all), maxListed)] {
@@ -200,7 +200,7 @@ func (p *Progress) printNodes(w *report.Page, now time.Time) {
 		return strings.TrimSuffix(fmt.Sprintf("%s in progress since %s (%s): %s", slot.Node, report.Timestamp(since),
 			duration.HumanDuration(now.Sub(since)), p.Steps[slot.Node]), ": ")
 	}))
-	print(lists.Map(p.Rollout.Status.Failures, func(failure v1alpha1.UpgradeFailure) string {
+	print(lists.Map(p.Rollout.Status.CurrentFailures(), func(failure v1alpha1.UpgradeFailure) string {
 		return fmt.Sprintf("%s failed: %s", failure.Node, failure.Reason)
 	}))
 }

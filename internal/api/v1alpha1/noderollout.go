@@ -240,6 +240,17 @@ type UpgradeFailure struct {
 	At metav1.MicroTime `json:"at"`
 }
 
+// CurrentFailures returns the failures of upgrades to the configuration that the NodePool has now.
+func (s *NodeRolloutStatus) CurrentFailures() []UpgradeFailure {
+	var current []UpgradeFailure
+	for _, failure := range s.Failures {
+		if failure.Config == s.Config {
+			current = append(current, failure)
+		}
+	}
+	return current
+}
+
 // NodeRolloutList is a list of NodeRollouts.
 //
 // +kubebuilder:object:root=true
