@@ -106,7 +106,7 @@ proofs: ## print the record of the tests in virtual machines
 	@go run ./test/vm/cmd/prove -list
 
 .PHONY: check-proofs
-check-proofs: ## fail unless each test in virtual machines has passed within the last 10 days
+check-proofs: ## fail unless each test in virtual machines has passed within the last 10 days with commits
 	@go run ./test/vm/cmd/prove -check
 
 .PHONY: soak

@@ -26,7 +26,7 @@ func run() error {
 	defer stop()
 	var o options
 	list := flag.Bool("list", false, "print the record and exit")
-	check := flag.Bool("check", false, "fail unless each test has passed within the last 10 days, and exit")
+	check := flag.Bool("check", false, "fail unless each test has passed within the last 10 days with commits, and exit")
 	flag.StringVar(&o.kinds, "kinds", kindQuick, "kinds of the tests to run, separated by commas")
 	flag.StringVar(&o.pattern, "tests", "", "run only tests that match this expression, of all kinds")
 	flag.StringVar(&o.beside, "beside", "", "targets of the Makefile to run beside the tests, separated by blanks")
@@ -53,7 +53,7 @@ func run() error {
 	case *list:
 		return s.list(ctx)
 	case *check:
-		return s.check()
+		return s.check(ctx)
 	}
 	return s.run(ctx)
 }

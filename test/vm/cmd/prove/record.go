@@ -18,8 +18,9 @@ import (
 // recordFile is the record of proofs: the last run of each test in virtual machines.
 const recordFile = "test/vm/proofs.tsv"
 
-// maxProofAge is the age at which a proof expires.
-const maxProofAge = 10 * 24 * time.Hour
+// maxProofAge is the maximum number of days with commits after the day of a proof. Days without commits do not count:
+// a project that rests does not lose its proofs.
+const maxProofAge = 10
 
 const recordHeader = "# The last run of each test of tests.txt, written by make prove.\n" +
 	"# TEST\tRESULT\tDATE\tCOMMIT\tINPUTS\tSECONDS\n"
@@ -104,16 +105,27 @@ func writeRecord(repository string, tests []machineTest, record map[string]proof
 	return nil
 }
 
-// missing returns why a test has no valid proof, or "" if it has one.
-func missing(test machineTest, record map[string]proof, now time.Time) string {
+// daysAfter returns the number of different days that are later than that of a time. Days are in the format 2006-01-02.
+func daysAfter(date time.Time, days []string) int {
+	later := map[string]bool{}
+	for _, day := range days {
+		if day > date.UTC().Format(time.DateOnly) {
+			later[day] = true
+		}
+	}
+	return len(later)
+}
+
+// missing returns why a test has no valid proof, or "" if it has one. The days are those with commits.
+func missing(test machineTest, record map[string]proof, days []string) string {
 	p, ok := record[test.ID()]
 	switch {
 	case !ok:
 		return "never run"
 	case !p.Passed:
 		return "failed at " + p.Commit
-	case now.Sub(p.Date) > maxProofAge:
-		return fmt.Sprintf("passed %d days ago", int(now.Sub(p.Date).Hours()/24))
+	case daysAfter(p.Date, days) > maxProofAge:
+		return fmt.Sprintf("passed on %s, %d days with commits ago", p.Date.UTC().Format(time.DateOnly), daysAfter(p.Date, days))
 	}
 	return ""
 }

@@ -56,21 +56,28 @@ func TestParseProofRefusesOtherLines(t *testing.T) {
 func TestMissing(t *testing.T) {
 	failed := passedDaysAgo("TestA", 0)
 	failed.Passed = false
+	var days []string // a commit on each of the last days but two, and two today
+	for ago := range 20 {
+		if ago != 2 && ago != 3 {
+			days = append(days, now.AddDate(0, 0, -ago).Format(time.DateOnly))
+		}
+	}
+	days = append(days, now.Format(time.DateOnly))
 	for name, test := range map[string]struct {
 		last    *proof
 		missing bool
 	}{
 		"never run":             {nil, true},
 		"passed today":          {ptr(passedDaysAgo("TestA", 0)), false},
-		"passed 10 days ago":    {ptr(passedDaysAgo("TestA", 10)), false},
-		"passed 11 days ago":    {ptr(passedDaysAgo("TestA", 11)), true},
+		"passed 12 days ago":    {ptr(passedDaysAgo("TestA", 12)), false},
+		"passed 13 days ago":    {ptr(passedDaysAgo("TestA", 13)), true},
 		"last run today failed": {&failed, true},
 	} {
 		record := map[string]proof{}
 		if test.last != nil {
 			record["TestA"] = *test.last
 		}
-		if why := missing(machineTest{Name: "TestA"}, record, now); (why != "") != test.missing {
+		if why := missing(machineTest{Name: "TestA"}, record, days); (why != "") != test.missing {
 			t.Errorf("%s: missing because %q", name, why)
 		}
 	}
