@@ -9,14 +9,15 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// section is one section of the diagnostics. It has its own time limit, and its
-// failure does not affect other sections.
+// section is one section of the diagnostics. It has its own time limit, and its failure does not affect other sections.
+// Sections run at the same time.
 type section struct {
 	name      string
 	timeout   time.Duration
@@ -26,13 +27,17 @@ type section struct {
 	check     func(ctx context.Context, d *diagnostics) ([]report.Finding, error)
 }
 
+// silentLimit is the time limit of sections that send requests beside other checks. The diagnostics end within 30 s
+// although no server responds.
+const silentLimit = 28 * time.Second
+
 // sections returns the sections in the order of a join.
 func sections() []section {
 	return []section{
 		{name: "join", timeout: 10 * time.Second, check: inspectJoin},
 		{name: apiServerSection, timeout: 15 * time.Second, needsJoin: true, needsRoot: true, check: inspectAPIServer},
-		{name: "host", timeout: 45 * time.Second, check: inspectHost},
-		{name: steps.Validate, timeout: 30 * time.Second, check: inspectValidation},
+		{name: "host", timeout: silentLimit, check: inspectHost},
+		{name: steps.Validate, timeout: silentLimit, check: inspectValidation},
 		{name: "units", timeout: 20 * time.Second, check: inspectUnits},
 		// Open vSwitch responds only to root, and would seem not to run.
 		{name: steps.Network, timeout: 30 * time.Second, needsRoot: true, check: inspectBridge},
@@ -51,27 +56,40 @@ func sections() []section {
 			needsJoin: true, needsRoot: true, needsAPI: true, check: inspectKonnectivity,
 		},
 		{
-			name: "node", timeout: 30 * time.Second,
+			name: "node", timeout: 20 * time.Second,
 			needsJoin: true, needsRoot: true, needsAPI: true, check: inspectNode,
 		},
 	}
 }
 
-// runSections returns the findings of sections. If the API server does not respond, those that need it are not run:
-// each would report an effect only, after its own time limit.
+// runSections runs all sections at the same time, and returns their findings in the order of the sections. If the API
+// server does not respond, those that need it are not run: each would report an effect only, after its own time limit.
 func runSections(all []section, run func(section) []report.Finding) []report.Finding {
-	var findings []report.Finding
+	found := make([][]report.Finding, len(all))
+	isSkipped := make([]bool, len(all))
+	apiServer := sync.OnceValue(func() []report.Finding {
+		return run(all[slices.IndexFunc(all, func(part section) bool { return part.name == apiServerSection })])
+	})
+	var running sync.WaitGroup
+	for i, part := range all {
+		running.Go(func() {
+			switch {
+			case part.name == apiServerSection:
+				found[i] = apiServer()
+			case part.needsAPI && slices.ContainsFunc(apiServer(), isProblem):
+				isSkipped[i] = true
+			default:
+				found[i] = run(part)
+			}
+		})
+	}
+	running.Wait()
+	findings := slices.Concat(found...)
 	var skipped []string
-	isUnreachable := false
-	for _, part := range all {
-		if part.needsAPI && isUnreachable {
+	for i, part := range all {
+		if isSkipped[i] {
 			skipped = append(skipped, part.name)
-			continue
 		}
-		found := run(part)
-		findings = append(findings, found...)
-		isUnreachable = isUnreachable || part.name == apiServerSection && slices.ContainsFunc(found,
-			func(one report.Finding) bool { return one.Severity == report.SeverityProblem })
 	}
 	if len(skipped) > 0 {
 		skippedNote := note("", "not checked, because the API server does not respond: %s", strings.Join(skipped, ", "))
@@ -80,6 +98,8 @@ func runSections(all []section, run func(section) []report.Finding) []report.Fin
 	}
 	return findings
 }
+
+func isProblem(one report.Finding) bool { return one.Severity == report.SeverityProblem }
 
 // run runs the section. A failure or timeout becomes a finding.
 func (s section) run(ctx context.Context, d *diagnostics) []report.Finding {
