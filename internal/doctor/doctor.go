@@ -47,12 +47,25 @@ func Run(ctx context.Context, options inputs.Options) (Report, error) {
 			findings[i].Remedy = findings[i].Remedy.ForImageMode()
 		}
 	}
-	document.Findings = groupByCause(sortFindings(findings))
+	document.Findings = groupByCause(sortFindings(withoutUsualErrors(findings)))
 	document.CommandResult = report.ResultOf(document.Err())
 	if err := ctx.Err(); err != nil {
 		return document, report.ExplainInterruption(ctx, err)
 	}
 	return document, nil
+}
+
+// withoutUsualErrors returns the findings without the last errors in journals, if there is neither a problem nor a
+// warning: the services of a healthy node log errors, too.
+func withoutUsualErrors(findings []report.Finding) []report.Finding {
+	if slices.ContainsFunc(findings, func(one report.Finding) bool {
+		return one.Severity == report.SeverityProblem || one.Severity == report.SeverityWarning
+	}) {
+		return findings
+	}
+	return slices.DeleteFunc(findings, func(one report.Finding) bool {
+		return one.Check == journalSection && one.Severity == report.SeverityNote
+	})
 }
 
 // Err returns the failure that results from the findings, nil if there is no

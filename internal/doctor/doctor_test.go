@@ -123,6 +123,24 @@ func TestDoctorReportsChecksAndExitCodes(t *testing.T) {
 
 // Findings are sorted by severity, duplicates are removed, and texts of other
 // programs are escaped.
+// The last error in a journal matters only beside a problem or a warning.
+func TestUsualErrorsOfHealthyNode(t *testing.T) {
+	logged := note("journalctl -b -u kubelet", "the last error of kubelet")
+	logged.Check = journalSection
+	for _, test := range []struct {
+		found []report.Finding
+		want  int
+	}{
+		{[]report.Finding{passed("healthy"), logged, note("", "another note")}, 2},
+		{[]report.Finding{warning("", "not healthy"), logged}, 2},
+		{[]report.Finding{problem("", "not healthy"), logged}, 2},
+	} {
+		if got := withoutUsualErrors(test.found); len(got) != test.want {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
 func TestDoctorSortsFindings(t *testing.T) {
 	got := sortFindings([]report.Finding{
 		{Check: "a", Severity: report.SeverityOK, Message: "fine"},

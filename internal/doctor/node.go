@@ -23,6 +23,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
+const journalSection = "journal"
+
 func inspectJournal(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	ofKubelet, errKubelet := servicelog.LastError(ctx, kubelet.UnitName)
 	ofCRIO, errCRIO := servicelog.LastError(ctx, crio.Unit)

@@ -50,7 +50,7 @@ func sections() []section {
 			name: steps.ServingCertificate, timeout: 20 * time.Second,
 			needsJoin: true, needsRoot: true, needsAPI: true, check: inspectServing,
 		},
-		{name: "journal", timeout: 30 * time.Second, needsJoin: true, needsRoot: true, check: inspectJournal},
+		{name: journalSection, timeout: 30 * time.Second, needsJoin: true, needsRoot: true, check: inspectJournal},
 		{
 			name: "konnectivity", timeout: 20 * time.Second,
 			needsJoin: true, needsRoot: true, needsAPI: true, check: inspectKonnectivity,

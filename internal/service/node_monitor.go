@@ -3,6 +3,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -30,8 +31,8 @@ type nodeMonitor struct {
 
 	unfinished string // an upgrade or maintenance in progress, see unfinishedRun
 
-	hasResult  bool // a check has run, so the metrics are meaningful
-	driftCount *int // result of the last completed check of drift; nil before
+	result     string // the last status; "" before the first result of the checks
+	driftCount *int   // result of the last completed check of drift; nil before
 
 	wake       chan string // names of checks to run at once
 	repairs    repairHistory
@@ -77,16 +78,18 @@ func (m *nodeMonitor) close() {
 }
 
 // reportStatus reports to systemd that the service is alive, and writes the
-// metrics. It writes no metrics before the first findings or the end of all checks,
-// because zero findings would then read as healthy.
+// metrics. The last result remains while a check is repeated. It writes no metrics before the first findings or the end
+// of all checks, because zero findings would then read as healthy.
 func (m *nodeMonitor) reportStatus(ctx context.Context, active []Change, settled bool) {
-	status := statusLine(m.state.NodeName, active, settled)
+	if settled || len(active) > 0 {
+		m.result = statusLine(m.state.NodeName, active)
+	}
+	status := cmp.Or(m.result, checkingStatus(m.state.NodeName))
 	if m.isSuspended() {
 		status = m.unfinished + " of " + m.state.NodeName + " is in progress"
 	}
 	report.SystemdNotifier{}.Watchdog(status)
-	m.hasResult = m.hasResult || settled || len(active) > 0
-	if m.Metrics != "" && m.hasResult {
+	if m.Metrics != "" && m.result != "" {
 		m.writeMetrics(ctx, active)
 	}
 }
@@ -94,7 +97,7 @@ func (m *nodeMonitor) reportStatus(ctx context.Context, active []Change, settled
 // reportAndRepair reports the status to systemd, the metrics and the cluster, and repairs a finding if that is due.
 func (m *nodeMonitor) reportAndRepair(ctx context.Context, active []Change, settled bool) {
 	m.reportStatus(ctx, active, settled)
-	if m.hasResult {
+	if m.result != "" {
 		m.writeReport(ctx, active)
 	}
 	m.writePendingEvents(ctx)
@@ -136,13 +139,10 @@ func (m *nodeMonitor) watchNetwork(ctx context.Context) {
 	}
 }
 
-// statusLine returns the line that systemctl status prints.
-func statusLine(name string, active []Change, settled bool) string {
-	switch {
-	case len(active) == 0 && settled:
+// statusLine returns the line that systemctl status prints about the findings of complete checks.
+func statusLine(name string, active []Change) string {
+	if len(active) == 0 {
 		return name + " is Ready and schedulable"
-	case len(active) == 0:
-		return checkingStatus(name)
 	}
 	text := active[0].Message
 	if more := len(active) - 1; more > 0 {
