@@ -27,6 +27,7 @@ type Flow struct {
 	Run     *plan.Run
 	Host    *machine.Machine // nil before the lock was acquired
 	Planner *plan.Builder    // of the same run and host
+	Uplink  *plan.Uplink     // of the same host
 
 	Plan       *plan.Plan      // of the plan step
 	Validation plan.Validation // of the validate step
@@ -40,7 +41,8 @@ type Flow struct {
 
 // NewFlow returns a flow without results. m is nil if the host was not opened yet.
 func NewFlow(run plan.Run, m *machine.Machine) *Flow {
-	j := &Flow{Run: &run, Planner: &plan.Builder{Run: &run}}
+	session := &plan.Session{Run: &run}
+	j := &Flow{Run: &run, Planner: &plan.Builder{Session: session}, Uplink: plan.NewUplink(session)}
 	if m != nil {
 		j.useHost(m)
 	}

@@ -91,14 +91,14 @@ func TestNetworkIsGatheredTwiceInAJoin(t *testing.T) {
 			flowtest.NoError(t, unix.Unshare(unix.CLONE_NEWNET))
 			gathered := 0
 			j := NewFlow(plan.Run{}, &machine.Machine{NM: nm})
-			j.Planner.GatherNetwork = func(ctx context.Context, nm networkmanager.Reader) (ovs.Facts, error) {
+			j.Uplink.Gather = func(ctx context.Context, nm networkmanager.Reader) (ovs.Facts, error) {
 				gathered++
 				return ovs.Gather(ctx, nm)
 			}
-			flowtest.NoError(t, j.Planner.AwaitUplink(t.Context(), report.Log{})) // preflight
-			_, err := j.Planner.Network(t.Context())                              // plan
+			flowtest.NoError(t, j.Uplink.Await(t.Context(), report.Log{})) // preflight
+			_, err := j.Uplink.Facts(t.Context())                          // plan
 			flowtest.NoError(t, err)
-			_, err = j.Planner.RefreshNetwork(t.Context()) // packages
+			_, err = j.Uplink.Refresh(t.Context()) // packages
 			flowtest.NoError(t, err)
 			test.change()
 			request, err := j.currentMigration(t.Context(), report.Log{}) // network
@@ -110,8 +110,8 @@ func TestNetworkIsGatheredTwiceInAJoin(t *testing.T) {
 				facts.Profiles[0].Settings.Int32("connection", "autoconnect-priority") != host.priority.Load() {
 				t.Errorf("the driver gets the facts %+v, which are not current", facts)
 			}
-			j.Planner.ForgetNetwork()
-			_, err = j.Planner.Network(t.Context())
+			j.Uplink.Forget()
+			_, err = j.Uplink.Facts(t.Context())
 			flowtest.NoError(t, err)
 			if gathered != test.want {
 				t.Errorf("the facts were gathered %d times, want %d", gathered, test.want)

@@ -33,7 +33,7 @@ func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err := j.Host.Bridge.Recover(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.Planner.CheckAccess(ctx); err != nil { // before anything is changed
+	if err := j.Uplink.CheckAccess(ctx); err != nil { // before anything is changed
 		return steps.Outcome{}, err
 	}
 	if err := j.startOpenVSwitch(ctx); err != nil {
@@ -56,9 +56,9 @@ func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 		return steps.Outcome{}, err
 	}
 	if len(made) > 0 {
-		j.Planner.ForgetNetwork() // br-ex has taken over the uplink
+		j.Uplink.Forget() // br-ex has taken over the uplink
 	}
-	facts, err := j.Planner.Network(ctx)
+	facts, err := j.Uplink.Facts(ctx)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -82,10 +82,10 @@ func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 // addresses and leases, which can have changed while packages were installed. It reports what differs from the
 // plan of the join.
 func (j *Flow) currentMigration(ctx context.Context, log report.Log) (migrate.Request, error) {
-	if err := j.Planner.AwaitUplink(ctx, log); err != nil {
+	if err := j.Uplink.Await(ctx, log); err != nil {
 		return migrate.Request{}, err
 	}
-	migration, facts, err := j.Planner.PlanMigration(ctx)
+	migration, facts, err := j.Uplink.PlanMigration(ctx)
 	request := migrate.Request{Migration: migration, Endpoints: j.Planner.RequiredEndpoints(), Facts: facts}
 	if err != nil || j.Plan == nil || j.Plan.Migration == nil {
 		return request, err

@@ -131,7 +131,8 @@ func (j *Flow) checkUplink(ctx context.Context) error {
 	if j.Plan.Migration != nil || slices.Contains(j.Run.Config.Skip, steps.Network) {
 		return nil
 	}
-	return j.Planner.CheckUplink(ctx)
+	_, err := j.Uplink.Check(ctx, false)
+	return err
 }
 
 // loadOVSPlugin restarts NetworkManager if its Open vSwitch plugin is not loaded.
@@ -148,7 +149,7 @@ func (j *Flow) loadOVSPlugin(ctx context.Context, log report.Log) error {
 	if err != nil {
 		return err
 	}
-	_, err = j.Planner.RefreshNetwork(ctx) // the packages can include Open vSwitch and the plugin
+	_, err = j.Uplink.Refresh(ctx) // the packages can include Open vSwitch and the plugin
 	return err
 }
 

@@ -19,7 +19,7 @@ func makePlan(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, erro
 		return steps.Outcome{}, err
 	}
 	var err error
-	if j.Plan, err = j.Planner.Build(ctx); err != nil {
+	if j.Plan, err = j.Planner.Build(ctx, j.Uplink); err != nil {
 		return steps.Outcome{}, err
 	}
 	j.Plan.RecordIn(&j.Run.State)
@@ -65,7 +65,7 @@ func (j *Flow) loadSoftware(ctx context.Context, log report.Log) error {
 func (j *Flow) rebuildPlan(ctx context.Context, log report.Log) error {
 	old := j.Plan
 	var err error
-	if j.Plan, err = j.Planner.Build(ctx); err != nil {
+	if j.Plan, err = j.Planner.Build(ctx, j.Uplink); err != nil {
 		return err
 	}
 	for _, difference := range j.Plan.Differences(old) {

@@ -21,10 +21,10 @@ func checkHost(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, err
 	if err := j.Host.Bridge.Recover(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.Planner.AwaitUplink(ctx, log); err != nil {
+	if err := j.Uplink.Await(ctx, log); err != nil {
 		return steps.Outcome{}, err
 	}
-	facts, err := j.Planner.HostFacts(ctx, true)
+	facts, err := j.Planner.HostFacts(ctx, j.Uplink, true)
 	if err != nil {
 		return steps.Outcome{}, err
 	}

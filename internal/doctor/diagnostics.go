@@ -29,7 +29,7 @@ type diagnostics struct {
 // builder returns a new builder of plans for this host.
 func (d *diagnostics) builder() *plan.Builder {
 	run := d.run
-	return &plan.Builder{Run: &run, Host: d.host}
+	return &plan.Builder{Session: &plan.Session{Run: &run, Host: d.host}}
 }
 
 // openDiagnostics opens the parts of the host that can be opened.

@@ -97,7 +97,7 @@ func inspectRequest(ctx context.Context, d *diagnostics) ([]report.Finding, erro
 	if err != nil || client != nil && d.now.Before(client.NotAfter) {
 		return nil, nil //nolint:nilerr // reported by the section for certificates
 	}
-	saved, err := d.builder().SavedPayload().Get(ctx, report.Log{})
+	saved, err := d.run.SavedPayload().Get(ctx, report.Log{})
 	if err != nil {
 		return nil, err
 	}

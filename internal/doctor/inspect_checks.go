@@ -22,13 +22,14 @@ import (
 
 // inspectHost runs the checks that a join makes before it has the payload.
 func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	facts, err := d.builder().HostFacts(ctx, false)
+	b := d.builder()
+	facts, err := b.HostFacts(ctx, plan.NewUplink(b.Session), false)
 	if err != nil && d.host.Units != nil {
 		// If systemd no longer responds, report it as one finding and run the other checks
 		// without it.
-		b := d.builder()
+		b = d.builder()
 		b.Host.Units, b.Host.UnitsErr = nil, err
-		facts, err = b.HostFacts(ctx, false)
+		facts, err = b.HostFacts(ctx, plan.NewUplink(b.Session), false)
 	}
 	if err != nil {
 		return nil, err
@@ -55,12 +56,12 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 // inspectValidation runs the checks that a join makes with the payload: the one that
 // an earlier run saved, else the one of the given user data.
 func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	b, err := d.withPayload(ctx, d.builder().SavedPayload())
+	b, err := d.withPayload(ctx, d.run.SavedPayload())
 	if err != nil {
 		return nil, err
 	}
 	if b == nil && d.run.Inputs.UserData != nil {
-		server := d.builder().PayloadServer()
+		server := d.run.PayloadServer()
 		server.Fetcher.RetryTimeout = 10 * time.Second // fits into the time limit of the section
 		if b, err = d.withPayload(ctx, server); err != nil {
 			return refusalFinding(err)
@@ -73,12 +74,13 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 	b.LoadStoredSoftware() // otherwise the release is unknown: doctor downloads no image
 	// The section host checks the uplink.
 	b.Run.Config.Skip = append(slices.Clone(b.Run.Config.Skip), steps.Network)
-	built, err := b.Build(ctx)
+	uplink := plan.NewUplink(b.Session)
+	built, err := b.Build(ctx, uplink)
 	if err != nil {
 		return refusalFinding(err)
 	}
 	built.RecordIn(&b.Run.State)
-	validation, err := b.Validate(ctx, built, report.Log{})
+	validation, err := b.Validate(ctx, uplink, built, report.Log{})
 	if err != nil {
 		return nil, err
 	}

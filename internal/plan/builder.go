@@ -5,47 +5,23 @@ package plan
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
-// Run contains what a run of a command is given, and what earlier runs have recorded.
-type Run struct {
-	Config config.Join
-	// Attended means that a person awaits the result: see Fetcher.
-	Attended bool
-	Dir      string // the state directory
-	Sink     report.Sink
-	State    joinstate.State
-	Inputs   inputs.Inputs
-}
-
 // Builder builds plans from the payload and the facts of this host. It cannot change the host.
 type Builder struct {
-	Run  *Run
-	Host machine.Reader
+	*Session
 
 	Loaded      payload.Loaded     // the payload with its source; zero before LoadPayload
 	Payload     *ignition.Payload  // that of Loaded
 	Software    *software.Contents // of the payload; nil before LoadSoftware, and if it is unknown
 	SoftwareErr error              // why it is unknown
-	PackageHost dnf.Host           // where packages are installed: this host, except in tests
 	Upgrading   bool               // the payload replaces another one: software of another release is replaced
-	// GatherNetwork gathers the facts about the network: ovs.Gather if it is nil, as everywhere except in tests.
-	GatherNetwork func(context.Context, networkmanager.Reader) (ovs.Facts, error)
 
 	payloadFile   []byte     // the payload in place of the saved or downloaded one; nil: none was given
 	otherHost     *HostFacts // the facts of the plan; nil: they are read from this host
-	network       *ovs.Facts // nil before AwaitUplink, and after ForgetNetwork
 	removeScratch func()     // removes the file tree of another host
 }
 
@@ -55,8 +31,8 @@ type Builder struct {
 func (b *Builder) IsHosted() bool { return b.Run.State.Hosted }
 
 // Build gathers the facts about the host and decides what a join does. The payload must have been loaded.
-func (b *Builder) Build(ctx context.Context) (*Plan, error) {
-	facts, err := b.Gather(ctx)
+func (b *Builder) Build(ctx context.Context, uplink *Uplink) (*Plan, error) {
+	facts, err := b.Gather(ctx, uplink)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,8 @@ func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Do
 		return report.Fail(report.Refused, "# on another machine, with the facts that plan --print-facts prints on the "+
 			"host:\nhcp-node-agent plan --payload FILE --facts FILE", "plan requires systemd on this host: %w", b.Host.UnitsErr)
 	}
-	if err := b.AwaitUplink(ctx, report.Log{Sink: b.Run.Sink, Step: steps.Plan}); err != nil {
+	uplink := NewUplink(b.Session)
+	if err := uplink.Await(ctx, report.Log{Sink: b.Run.Sink, Step: steps.Plan}); err != nil {
 		return err
 	}
 	if err := b.LoadPayload(ctx, report.Log{Sink: b.Run.Sink, Step: steps.Fetch}); err != nil {
@@ -90,7 +91,7 @@ func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Do
 		return err
 	}
 	b.Upgrading = !b.Loaded.IsSaved() && b.Run.State.Hosted && b.Run.State.Phase() == joinstate.PhaseJoined
-	p, err := b.Build(ctx)
+	p, err := b.Build(ctx, uplink)
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Do
 		document.SoftwareError = b.SoftwareErr.Error()
 	}
 	document.Notes, document.MissingUnits = p.Notes, p.MissingUnits
-	document.Logins = b.checkLogins(ctx, p)
+	document.Logins = b.checkLogins(ctx, uplink, p)
 	options.CompleteFindings(document.Logins)
 	if b.otherHost == nil && b.payloadFile == nil {
 		var connections preflight.Result

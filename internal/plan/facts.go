@@ -44,7 +44,7 @@ type Facts struct {
 }
 
 // Gather gathers the facts for Build. The migration of the uplink is planned unless it is skipped.
-func (b *Builder) Gather(ctx context.Context) (Facts, error) {
+func (b *Builder) Gather(ctx context.Context, uplink *Uplink) (Facts, error) {
 	f := Facts{
 		Host: b.Host.Facts, Files: b.Host.Files, UnitState: b.unitStates(ctx), HasSysctl: hostinfo.HasSysctl,
 		HasModule: func(name string) bool { return hostinfo.HasModule(ctx, name) },
@@ -74,7 +74,15 @@ func (b *Builder) Gather(ctx context.Context) (Facts, error) {
 	if f.Locks, err = b.versionLocks(ctx); err != nil {
 		return f, err
 	}
-	return f, b.gatherNetwork(ctx, &f)
+	if b.Host.NetworkManager == nil || !b.AttachesUplink() {
+		return f, nil
+	}
+	network, err := uplink.Facts(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.Network, f.InstallsOpenVSwitch = &network, b.lacksOpenVSwitch(network)
+	return f, nil
 }
 
 // unitStates returns a function that returns the state of a unit, which it reads once.

@@ -16,7 +16,7 @@ func (b *Builder) LoadPayload(ctx context.Context, log report.Log) error {
 	if b.payloadFile != nil {
 		return b.LoadPayloadFrom(ctx, log, payload.File{Content: b.payloadFile})
 	}
-	return b.LoadPayloadFrom(ctx, log, b.SavedPayload(), b.PayloadServer())
+	return b.LoadPayloadFrom(ctx, log, b.Run.SavedPayload(), b.Run.PayloadServer())
 }
 
 // LoadPayloadFrom gets the payload of the first source that has one. It sets Loaded, Payload and the
@@ -31,13 +31,13 @@ func (b *Builder) LoadPayloadFrom(ctx context.Context, log report.Log, sources .
 }
 
 // SavedPayload returns the source with the payload of an earlier run.
-func (b *Builder) SavedPayload() payload.Saved {
-	return payload.Saved{Dir: b.Run.Dir, State: b.Run.State, Inputs: b.Run.Inputs}
+func (r *Run) SavedPayload() payload.Saved {
+	return payload.Saved{Dir: r.Dir, State: r.State, Inputs: r.Inputs}
 }
 
 // PayloadServer returns the ignition server of the user data.
-func (b *Builder) PayloadServer() payload.Server {
-	return payload.Server{Fetcher: b.Fetcher(report.Log{}), UserData: b.Run.Inputs.UserData, Dir: b.Run.Dir}
+func (r *Run) PayloadServer() payload.Server {
+	return payload.Server{Fetcher: r.Fetcher(report.Log{}), UserData: r.Inputs.UserData, Dir: r.Dir}
 }
 
 // attendedTokenTimeout is the time for retries of a token that is not accepted while a person waits. A restarted
@@ -46,9 +46,9 @@ func (b *Builder) PayloadServer() payload.Server {
 const attendedTokenTimeout = 3 * time.Minute
 
 // Fetcher returns the client of the ignition server.
-func (b *Builder) Fetcher(log report.Log) ignition.Fetcher {
-	fetcher := ignition.Fetcher{ConnectTo: b.Run.Config.ConnectTo, Log: log}
-	if b.Run.Attended {
+func (r *Run) Fetcher(log report.Log) ignition.Fetcher {
+	fetcher := ignition.Fetcher{ConnectTo: r.Config.ConnectTo, Log: log}
+	if r.Attended {
 		fetcher.TokenRetryTimeout = attendedTokenTimeout
 	}
 	return fetcher

@@ -20,15 +20,15 @@ import (
 // HostFacts gathers the facts for the checks that need no payload. If installsPackages is
 // true, the uplink is not checked on a host without Open vSwitch, because the packages
 // step installs it and checks the uplink then.
-func (b *Builder) HostFacts(ctx context.Context, installsPackages bool) (preflight.HostFacts, error) {
-	facts := preflight.HostFacts{Host: b.Host.Facts, Systemd: b.Host.UnitsErr}
+func (s *Session) HostFacts(ctx context.Context, uplink *Uplink, installsPackages bool) (preflight.HostFacts, error) {
+	facts := preflight.HostFacts{Host: s.Host.Facts, Systemd: s.Host.UnitsErr}
 	var err error
-	if b.Host.Units != nil {
-		if facts.Units, err = preflight.GetUnits(ctx, b.Host.Units); err != nil {
+	if s.Host.Units != nil {
+		if facts.Units, err = preflight.GetUnits(ctx, s.Host.Units); err != nil {
 			return facts, err
 		}
 	}
-	facts.Deployments, facts.DeploymentsError = b.Host.Deployments(ctx)
+	facts.Deployments, facts.DeploymentsError = s.Host.Deployments(ctx)
 	if facts.Links, err = hostnet.Links(); err != nil {
 		return facts, err
 	}
@@ -41,22 +41,22 @@ func (b *Builder) HostFacts(ctx context.Context, installsPackages bool) (preflig
 	if facts.Units["firewalld.service"].Active == "active" {
 		facts.Firewall = uplinkZone(ctx)
 	}
-	if b.Host.NetworkManager == nil && b.AttachesUplink() {
-		network, err := b.Network(ctx)
+	if s.Host.NetworkManager == nil && s.AttachesUplink() {
+		network, err := uplink.Facts(ctx)
 		if err != nil {
 			return facts, err
 		}
-		facts.StartNetworkManager = ovs.StartRemedy(network, migrationOptions(b.Run.Config))
+		facts.StartNetworkManager = ovs.StartRemedy(network, migrationOptions(s.Run.Config))
 	}
-	_, facts.NodeName = kubelet.NodeName(kubelet.UnitFiles{}, b.Host.Facts.Hostname)
-	facts.OtherCluster = b.otherCluster()
-	if facts.KubeletDirectory, err = b.Host.Files.RealPath(preflight.KubeletDir); err != nil {
+	_, facts.NodeName = kubelet.NodeName(kubelet.UnitFiles{}, s.Host.Facts.Hostname)
+	facts.OtherCluster = s.otherCluster()
+	if facts.KubeletDirectory, err = s.Host.Files.RealPath(preflight.KubeletDir); err != nil {
 		return facts, err
 	}
-	migration, err := b.checkUplink(ctx, installsPackages)
+	migration, err := uplink.Check(ctx, installsPackages)
 	facts.Uplink, facts.UplinkWarnings = err, uplinkFindings(migration)
-	if b.Run.Inputs.UserData != nil && b.Run.State.PayloadDigest == "" {
-		probe, err := b.Fetcher(report.Log{}).Probe(ctx, b.Run.Inputs.UserData)
+	if s.Run.Inputs.UserData != nil && s.Run.State.PayloadDigest == "" {
+		probe, err := s.Run.Fetcher(report.Log{}).Probe(ctx, s.Run.Inputs.UserData)
 		facts.Endpoint, facts.EndpointTemporary, facts.ClockSkew = err, probe.Temporary, probe.Skew
 	}
 	return facts, nil
@@ -80,29 +80,6 @@ func uplinkZone(ctx context.Context) *firewalld.Zone {
 	return nil
 }
 
-// CheckUplink returns an error if br-ex does not exist and cannot be created.
-func (b *Builder) CheckUplink(ctx context.Context) error {
-	_, err := b.checkUplink(ctx, false)
-	return err
-}
-
-// checkUplink is CheckUplink, and returns the planned migration. If the packages step is to install what the migration
-// needs, that step checks the uplink.
-func (b *Builder) checkUplink(ctx context.Context, installsPackages bool) (ovs.Migration, error) {
-	if b.Host.NetworkManager == nil || !b.Host.Facts.Capabilities().CreatesBridge {
-		// The check for NetworkManager reports this; on RHEL CoreOS, the agent does not create br-ex.
-		return ovs.Migration{}, nil
-	}
-	network, err := b.Network(ctx)
-	if err == nil {
-		err = ovs.CheckAccess(network, migrationOptions(b.Run.Config)) // also before packages are installed
-	}
-	if err != nil || (installsPackages && b.lacksOpenVSwitch(network)) {
-		return ovs.Migration{}, err
-	}
-	return ovs.Plan(network, migrationOptions(b.Run.Config))
-}
-
 // uplinkFindings returns the warnings of a migration as findings.
 func uplinkFindings(migration ovs.Migration) []report.Finding {
 	return lists.Map(migration.Warnings, func(w ovs.Warning) report.Finding {
@@ -114,17 +91,17 @@ func uplinkFindings(migration ovs.Migration) []report.Finding {
 
 // lacksOpenVSwitch reports whether the packages step is to install Open vSwitch or
 // NetworkManager's plugin for it.
-func (b *Builder) lacksOpenVSwitch(facts ovs.Facts) bool {
-	return b.ManagesPackages() && (!facts.OVS.Installed || !facts.NetworkManager.OVS)
+func (s *Session) lacksOpenVSwitch(facts ovs.Facts) bool {
+	return s.ManagesPackages() && (!facts.OVS.Installed || !facts.NetworkManager.OVS)
 }
 
 // otherCluster fails if kubelet on this host belongs to a cluster that the agent
 // did not join.
-func (b *Builder) otherCluster() error {
-	if b.Run.State.LastStep != "" || b.Host.Facts.Capabilities().OwnsPayload {
+func (s *Session) otherCluster() error {
+	if s.Run.State.LastStep != "" || s.Host.Facts.Capabilities().OwnsPayload {
 		return nil // the validate step compares cluster and name; RHEL CoreOS joins without the agent
 	}
-	content, _, err := b.Host.Files.ReadFile(identity.KubeconfigPath)
+	content, _, err := s.Host.Files.ReadFile(identity.KubeconfigPath)
 	if err != nil {
 		return nil //nolint:nilerr // there is none
 	}

@@ -71,7 +71,7 @@ func TestUnitStateOfFacts(t *testing.T) {
 // A plan for another host reads accounts, os-release and units from the facts, and leaves no files.
 func TestOtherHost(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	b := &Builder{Run: &Run{}}
+	b := &Builder{Session: &Session{Run: &Run{}}}
 	if err := b.openOtherHost(newDefaultFacts()); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 // checkLogins returns findings about logins to this host that the plan prevents, also because the uplink is lost. On
 // RHEL CoreOS, whose logins the payload was written for, and if the administrator ignores them, they do not refuse the
 // join.
-func (b *Builder) checkLogins(ctx context.Context, p *Plan) []report.Finding {
+func (b *Builder) checkLogins(ctx context.Context, uplink *Uplink, p *Plan) []report.Finding {
 	if b.otherHost != nil {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (b *Builder) checkLogins(ctx context.Context, p *Plan) []report.Finding {
 			changed = append(changed, name)
 		}
 	}
-	findings := append(checkUplinkFiles(p, b.network), checkUplinkSettings(p, b.network)...)
+	findings := append(checkUplinkFiles(p, uplink.facts), checkUplinkSettings(p, uplink.facts)...)
 	if len(changed) > 0 {
 		findings = append(logins.Check(ctx, logins.Input{
 			Before: loginTree{host: b.Host.Files}, After: after, Changed: changed, From: administratorAddress(),

@@ -48,7 +48,7 @@ func openReadOnly(ctx context.Context, options inputs.Options, needsUserData boo
 		}
 		run.Config = inputs.MergeSaved(run.Config, run.State)
 	}
-	b := &Builder{Run: run}
+	b := &Builder{Session: &Session{Run: run}}
 	if options.Payload != "" {
 		if b.payloadFile, err = readPlanInput(options, options.Payload, "--payload"); err != nil {
 			return nil, err

@@ -22,9 +22,9 @@ import (
 
 // ManagesPackages reports whether the agent checks and installs packages on this
 // host. In image mode, it only checks the binaries.
-func (b *Builder) ManagesPackages() bool {
-	return software.RHEL(b.Host.Facts.OS) > 0 && !b.Host.Facts.Capabilities().HasImage && dnf.IsAvailable() &&
-		!slices.Contains(b.Run.Config.Skip, steps.Packages)
+func (s *Session) ManagesPackages() bool {
+	return software.RHEL(s.Host.Facts.OS) > 0 && !s.Host.Facts.Capabilities().HasImage && dnf.IsAvailable() &&
+		!slices.Contains(s.Run.Config.Skip, steps.Packages)
 }
 
 // DecideSoftware returns the outcome of each package that the plan requires; p is nil before there is a

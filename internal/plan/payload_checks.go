@@ -42,7 +42,7 @@ func (v Validation) ReplacedSoftware() []string {
 
 // Validate gathers the facts for the checks that need the payload. The state must contain
 // the node name and the cluster.
-func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Validation, error) {
+func (b *Builder) Validate(ctx context.Context, uplink *Uplink, p *Plan, log report.Log) (Validation, error) {
 	var v Validation
 	machineConfig := b.Payload.MachineConfig()
 	links, err := hostnet.Links()
@@ -68,7 +68,7 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 		Host: b.Host.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: missing, FailSwapOn: swapRefused,
 		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api,
-		NodeName: b.checkIdentity(ctx, log, p), Logins: b.checkLogins(ctx, p),
+		NodeName: b.checkIdentity(ctx, log, p), Logins: b.checkLogins(ctx, uplink, p),
 	}
 	if err := b.addExtensionFacts(ctx, p, &facts); err != nil {
 		return v, err
@@ -81,8 +81,8 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 		return v, err
 	}
 	facts.ClusterDNS = config.DNSAddresses()
-	if b.network != nil {
-		facts.NodeAddresses = b.network.NodeAddresses().All()
+	if uplink.facts != nil {
+		facts.NodeAddresses = uplink.facts.NodeAddresses().All()
 	}
 	if b.Run.Config.AppliesHostSettings() {
 		facts.KernelArguments = nil // the join sets them

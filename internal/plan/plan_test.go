@@ -78,8 +78,8 @@ func TestRecordInKeepsTheCluster(t *testing.T) {
 // ten NodePools with 12 s each.
 func TestFetcherLimitsRetriesOfAttendedRun(t *testing.T) {
 	for _, isAttended := range []bool{false, true} {
-		b := &Builder{Run: &Run{Attended: isAttended}}
-		limit := b.Fetcher(report.Log{}).TokenRetryTimeout
+		run := &Run{Attended: isAttended}
+		limit := run.Fetcher(report.Log{}).TokenRetryTimeout
 		if (limit > 0) != isAttended || isAttended && limit < 10*12*time.Second {
 			t.Errorf("attended %t: the limit is %s", isAttended, limit)
 		}

@@ -31,10 +31,11 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 	}
 	defer b.Close()
 	log := report.Log{Sink: b.Run.Sink, Step: steps.Preflight}
-	if err := b.AwaitUplink(ctx, log); err != nil {
+	uplink := NewUplink(b.Session)
+	if err := uplink.Await(ctx, log); err != nil {
 		return document, err
 	}
-	facts, err := b.HostFacts(ctx, false)
+	facts, err := b.HostFacts(ctx, uplink, false)
 	if err != nil {
 		return document, err
 	}
@@ -45,7 +46,7 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 		document.Findings = append(document.Findings, b.packageFindings(ctx)...)
 	}
 	if b.Run.State.Exists() { // an interrupted join may have stored the payload
-		if err := b.LoadPayloadFrom(ctx, log, b.SavedPayload()); err != nil {
+		if err := b.LoadPayloadFrom(ctx, log, b.Run.SavedPayload()); err != nil {
 			return document, err
 		}
 	}

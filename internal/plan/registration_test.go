@@ -58,10 +58,10 @@ func plannedBuilder(t *testing.T, files map[string]string, plan ...ledger.Change
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { book.Close(); tree.Close() })
-	return &Builder{
+	return &Builder{Session: &Session{
 			Run:  &Run{State: joinstate.State{Hosted: true, NodePool: "clusters/demo-workers"}},
 			Host: machine.Reader{Files: tree, Ledger: book, Facts: hostinfo.Facts{Arch: "amd64"}},
-		}, &Plan{
+		}}, &Plan{
 			Plan: &adapt.Plan{Files: plan},
 		}
 }

@@ -45,7 +45,7 @@ func builderOf(t *testing.T, payload, onHost map[string]string) *Builder {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tree.Close() })
-	return &Builder{Run: &Run{}, Payload: loaded, Host: machine.Reader{Files: tree}}
+	return &Builder{Session: &Session{Run: &Run{}, Host: machine.Reader{Files: tree}}, Payload: loaded}
 }
 
 // CRI-O uses the last file of its directory, whether it belongs to the payload or

@@ -59,7 +59,7 @@ func fetchPayload(ctx context.Context, r *run, log report.Log) (steps.Outcome, e
 		}
 		return steps.Unchanged("%s, stored by an earlier run", r.node.Planner.Loaded.Summary())
 	}
-	if err := r.node.Planner.LoadPayloadFrom(ctx, log, r.node.Planner.PayloadServer()); err != nil {
+	if err := r.node.Planner.LoadPayloadFrom(ctx, log, r.node.Run.PayloadServer()); err != nil {
 		return steps.Outcome{}, err
 	}
 	for _, warning := range r.node.Planner.Payload.Warnings {

@@ -41,7 +41,9 @@ func TestRequiredEndpoints(t *testing.T) {
 		"the ignition server by a proxy": {"https://api.example.com:6443", proxied, nil, nil, []string{api}},
 		"nothing is known":               {"", nil, nil, nil, nil},
 	} {
-		b := &Builder{Run: &Run{Config: config.Join{RequiredEndpoints: test.peers}}, Payload: test.payload}
+		b := &Builder{
+			Session: &Session{Run: &Run{Config: config.Join{RequiredEndpoints: test.peers}}}, Payload: test.payload,
+		}
 		b.Run.Inputs.UserData, b.Run.State.APIServer, b.Run.State.APIServerCA = test.userData, test.api, certtest.NewCA(
 			t,
 			"ca",
