@@ -25,7 +25,8 @@ var layers = []layer{
 	{"commands", "cmd/node-admin cmd/node-agent"},
 	{"flows that run other flows", "admin/install service"},
 	{"a flow with the steps of a join", "upgrade"},
-	{"flows", "admin/controller admin/enroll admin/publisher bootstrap cli doctor image leave maintenance status"},
+	{"flows", "admin/controller admin/enroll admin/publisher bootstrap cli doctor image leave maintenance " +
+		"preview status"},
 	{"plan", "plan"},
 	{"parts of several flows", "admin/fleet admin/nodepool autojoin nodecheck payload"},
 	{"inputs of a command, and the opened host; CSRs for an administrator", "inputs machine admin/approve"},

@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/doctor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/image"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/leave"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preview"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
@@ -21,9 +21,9 @@ func documentKinds() []cli.DocumentKind {
 		cli.NewDocumentKind(programName, "JoinResult", "join", stepsDocument{}),
 		cli.NewDocumentKind(programName, "UpgradeResult", "upgrade", stepsDocument{}),
 		cli.NewDocumentKind(programName, "MaintenanceResult", "maintenance", stepsDocument{}),
-		cli.NewDocumentKind(programName, "Plan", "plan", plan.Document{}),
-		cli.NewDocumentKind(programName, plan.FactsKind, "plan --print-facts", plan.HostFacts{}),
-		cli.NewDocumentKind(programName, "Preflight", "preflight", plan.PreflightDocument{}),
+		cli.NewDocumentKind(programName, "Plan", "plan", preview.Document{}),
+		cli.NewDocumentKind(programName, preview.FactsKind, "plan --print-facts", preview.HostFacts{}),
+		cli.NewDocumentKind(programName, "Preflight", "preflight", preview.PreflightDocument{}),
 		cli.NewDocumentKind(programName, "Status", "status", status.Document{}),
 		cli.NewDocumentKind(programName, "DoctorReport", "doctor", doctor.Report{}),
 		cli.NewDocumentKind(programName, "ApplyResult", "apply", image.Document{}),

@@ -23,8 +23,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preview"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
@@ -140,8 +140,8 @@ func joiningStatus() status.Document {
 	return status.Document{Phase: joinstate.PhaseJoining, Join: &join, Changes: 107}
 }
 
-func preflightDocument() plan.PreflightDocument {
-	return plan.PreflightDocument{Result: preflight.Result{Checked: 18, Findings: []report.Finding{
+func preflightDocument() preview.PreflightDocument {
+	return preview.PreflightDocument{Result: preflight.Result{Checked: 18, Findings: []report.Finding{
 		{
 			Check: "firewall", Severity: report.SeverityWarning, Remedy: "firewall-cmd --list-all-zones",
 			Message: "firewalld is running, and drops the traffic of the cluster network that arrives on the uplink",

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preview"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -42,7 +42,7 @@ func newPlanCommand(p *cli.Printer) *cobra.Command {
 	c.MarkFlagsMutuallyExclusive("print-facts", "facts")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *printFacts {
-			document, err := plan.GatherFacts(c.Context())
+			document, err := preview.GatherFacts(c.Context())
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func newPlanCommand(p *cli.Printer) *cobra.Command {
 			return err
 		}
 		options.Diff, options.Payload, options.Facts = *diff, *payload, *facts
-		document, err := plan.Show(c.Context(), options)
+		document, err := preview.Show(c.Context(), options)
 		if err != nil {
 			return err
 		}

@@ -11,22 +11,22 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preview"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // printGroup prints the changes of a group. Additions are last, because only they are abbreviated.
-func (s planScreen) printGroup(group kinds.Group, all []plan.PlannedChange) {
-	changes := slices.DeleteFunc(slices.Clone(all), func(change plan.PlannedChange) bool { return change.Group != group })
+func (s planScreen) printGroup(group kinds.Group, all []preview.PlannedChange) {
+	changes := slices.DeleteFunc(slices.Clone(all), func(c preview.PlannedChange) bool { return c.Group != group })
 	if len(changes) == 0 {
 		return
 	}
-	order := []plan.Action{plan.ActionRemove, plan.ActionChange, plan.ActionAttributes, plan.ActionAdd}
-	slices.SortStableFunc(changes, func(a, b plan.PlannedChange) int {
+	order := []preview.Action{preview.ActionRemove, preview.ActionChange, preview.ActionAttributes, preview.ActionAdd}
+	slices.SortStableFunc(changes, func(a, b preview.PlannedChange) int {
 		return cmp.Compare(slices.Index(order, a.Action), slices.Index(order, b.Action))
 	})
 	s.title(fmt.Sprintf("%s (%s)", groupTitle(group), countActions(changes)))
-	additions := slices.IndexFunc(changes, func(change plan.PlannedChange) bool { return change.Action == plan.ActionAdd })
+	additions := slices.IndexFunc(changes, func(c preview.PlannedChange) bool { return c.Action == preview.ActionAdd })
 	shown := changes
 	if additions >= 0 {
 		shown = changes[:s.listed(len(changes), additions)]
@@ -65,7 +65,7 @@ func groupTitle(group kinds.Group) string {
 }
 
 // printChange prints one change, with its target in a column of this width.
-func (s planScreen) printChange(change plan.PlannedChange, column int) {
+func (s planScreen) printChange(change preview.PlannedChange, column int) {
 	text := change.Describe()
 	if change.Reason != "payload" {
 		text += " (" + change.Reason + ")"
@@ -83,20 +83,20 @@ func (s planScreen) printChange(change plan.PlannedChange, column int) {
 }
 
 // countActions returns the number of changes for each action.
-func countActions(changes []plan.PlannedChange) string {
-	number := map[plan.Action]int{}
+func countActions(changes []preview.PlannedChange) string {
+	number := map[preview.Action]int{}
 	for _, change := range changes {
 		number[change.Action]++
 	}
 	var words []string
 	for _, one := range []struct {
-		action plan.Action
+		action preview.Action
 		word   string
 	}{
-		{plan.ActionAdd, "to add"},
-		{plan.ActionChange, "to change"},
-		{plan.ActionAttributes, "with other attributes"},
-		{plan.ActionRemove, "to remove"},
+		{preview.ActionAdd, "to add"},
+		{preview.ActionChange, "to change"},
+		{preview.ActionAttributes, "with other attributes"},
+		{preview.ActionRemove, "to remove"},
 	} {
 		if n := number[one.action]; n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n, one.word))
@@ -107,21 +107,21 @@ func countActions(changes []plan.PlannedChange) string {
 
 // sign returns + for an added object, - for a removed one, = for one of which only the owner or
 // mode changes, and ~ for any other change.
-func (s planScreen) sign(action plan.Action) string {
+func (s planScreen) sign(action preview.Action) string {
 	switch action {
-	case plan.ActionAdd:
+	case preview.ActionAdd:
 		return s.Good("+")
-	case plan.ActionRemove:
+	case preview.ActionRemove:
 		return s.Bad("-")
-	case plan.ActionAttributes:
+	case preview.ActionAttributes:
 		return s.Warn("=")
-	case plan.ActionChange:
+	case preview.ActionChange:
 	}
 	return s.Warn("~")
 }
 
 // printObsolete prints the objects that are no longer in the payload.
-func (s planScreen) printObsolete(document plan.Document) {
+func (s planScreen) printObsolete(document preview.Document) {
 	obsolete := document.Obsolete
 	if len(obsolete) == 0 {
 		return
@@ -139,7 +139,7 @@ func (s planScreen) printObsolete(document plan.Document) {
 }
 
 // printEffects prints how the changes take effect. Changes that require nothing are counted.
-func (s planScreen) printEffects(document plan.Document) {
+func (s planScreen) printEffects(document preview.Document) {
 	if len(document.Effects) == 0 {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preview"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -25,7 +25,7 @@ const (
 	originIndent = "             "
 )
 
-func (s planScreen) print(document plan.Document) {
+func (s planScreen) print(document preview.Document) {
 	s.printOrigin(document)
 	s.Printf("\n")
 	s.printItems(document.Counts())
@@ -61,7 +61,7 @@ func (s planScreen) print(document plan.Document) {
 }
 
 // printOrigin prints the node, the payload and the facts of the plan.
-func (s planScreen) printOrigin(document plan.Document) {
+func (s planScreen) printOrigin(document preview.Document) {
 	pool := ""
 	if document.NodePool != "" {
 		pool = " (NodePool " + document.NodePool + ")"
@@ -87,11 +87,11 @@ func (s planScreen) printOrigin(document plan.Document) {
 	}
 	facts := document.Facts
 	switch facts.Source {
-	case plan.FactsFromFile:
+	case preview.FactsFromFile:
 		s.Hanging("  facts      ", originIndent, inputName(facts.File)+": "+facts.Host)
-	case plan.DefaultFacts:
+	case preview.DefaultFacts:
 		s.Hanging("  facts      ", originIndent, "default, not of a real host: "+facts.Host)
-	case plan.FactsOfThisHost:
+	case preview.FactsOfThisHost:
 		s.Hanging("  facts      ", originIndent, "this host: "+facts.Host)
 	}
 }
@@ -121,7 +121,7 @@ func (s planScreen) printItems(items []string) {
 }
 
 // printActions prints the notes that require an action, each with its commands at column 0.
-func (s planScreen) printActions(notes []plan.Note) {
+func (s planScreen) printActions(notes []preview.Note) {
 	if len(notes) > 0 {
 		s.title("Actions for you (not done by the agent)")
 	}
@@ -132,7 +132,7 @@ func (s planScreen) printActions(notes []plan.Note) {
 }
 
 // printUnpacked prints the packages that are unpacked from the OS image.
-func (s planScreen) printUnpacked(unpacked *plan.Unpacked) {
+func (s planScreen) printUnpacked(unpacked *preview.Unpacked) {
 	if unpacked == nil {
 		return
 	}
@@ -154,13 +154,13 @@ func (s planScreen) printLines(title string, lines []string) {
 }
 
 // printSection prints notes. Entries of one rule are grouped if their reasons are equal.
-func (s planScreen) printSection(section plan.Section) {
+func (s planScreen) printSection(section preview.Section) {
 	notes := slices.Clone(section.Notes)
 	s.title(fmt.Sprintf("%s (%d)", section.Title, len(notes)))
 	for len(notes) > 0 {
 		first := notes[0]
 		var subjects []string
-		notes = slices.DeleteFunc(notes, func(note plan.Note) bool {
+		notes = slices.DeleteFunc(notes, func(note preview.Note) bool {
 			if note.Rule != first.Rule || note.Reason != first.Reason {
 				return false
 			}

@@ -18,15 +18,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preview"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
-func newPlannedChange(group kinds.Group, action plan.Action, kind ledger.Kind, target, why string, now,
+func newPlannedChange(group kinds.Group, action preview.Action, kind ledger.Kind, target, why string, now,
 	want ledger.State,
-) plan.PlannedChange {
-	return plan.PlannedChange{
+) preview.PlannedChange {
+	return preview.PlannedChange{
 		Group:   group,
 		Action:  action,
 		Kind:    kind,
@@ -54,11 +54,11 @@ func TestPrintPlan(t *testing.T) {
 	changed.Diff = "--- /etc/changed\n+++ /etc/changed\n@@ -1 +1 @@\n-a\n+bc\n"
 	seven, owner := 7, there("a", 0o644)
 	owner.UID = &seven
-	document := plan.Document{
+	document := preview.Document{
 		NodeName: "worker-7", NodePool: "clusters/demo", Overrides: []string{"a.ign", "-"}, Unchanged: 2,
-		Payload: plan.PayloadOrigin{Source: payload.KindSaved, Summary: "2 files"},
-		Facts:   plan.FactsOrigin{Source: plan.FactsOfThisHost, Host: "RHEL 9"},
-		Changes: []plan.PlannedChange{
+		Payload: preview.PayloadOrigin{Source: payload.KindSaved, Summary: "2 files"},
+		Facts:   preview.FactsOrigin{Source: preview.FactsOfThisHost, Host: "RHEL 9"},
+		Changes: []preview.PlannedChange{
 			newPlannedChange("files", "add", ledger.Directory, "/etc/d", "payload", none, ledger.DirectoryState(0o750)),
 			newPlannedChange("files", "add", ledger.File, "/etc/new", "payload", none, there("abc", 0o644)),
 			newPlannedChange("files", "add", ledger.File, "/etc/a\n  - /etc/shadow\x1b[1A", "payload", none,
@@ -78,8 +78,8 @@ func TestPrintPlan(t *testing.T) {
 			newPlannedChange("units", "change", ledger.Unit, "b.service", "payload", enabled("disabled"), enabled("enabled")),
 			newPlannedChange("other", "add", "firewall", "10250/tcp", "payload", none, value("open")),
 		},
-		Obsolete: []plan.ObsoleteObject{{Kind: ledger.File, Target: "/etc/old"}},
-		Network:  &plan.Network{Description: []string{"move eth0 into br-ex"}},
+		Obsolete: []preview.ObsoleteObject{{Kind: ledger.File, Target: "/etc/old"}},
+		Network:  &preview.Network{Description: []string{"move eth0 into br-ex"}},
 		Notes: []adapt.Note{
 			{Subject: "/etc/x", Action: adapt.Skip, Reason: "so", Rule: "r"},
 			{
@@ -113,18 +113,18 @@ func TestPrintUpgrade(t *testing.T) {
 		all = append(all, effects.OfPath(target))
 	}
 	all = append(all, effects.OfPackage("openshift-kubelet"), effects.OfPackage("cri-o"))
-	checkPlanScreen(t, "upgrade", 80, false, plan.Document{
+	checkPlanScreen(t, "upgrade", 80, false, preview.Document{
 		NodeName: "worker-7", NodePool: "clusters/demo",
-		Payload:  plan.PayloadOrigin{Source: payload.KindServer, Name: "ignition.example.com", Summary: "2 files"},
-		Facts:    plan.FactsOrigin{Source: plan.FactsOfThisHost, Host: "RHEL 9"},
-		Obsolete: []plan.ObsoleteObject{{Kind: ledger.File, Target: "/etc/old"}},
+		Payload:  preview.PayloadOrigin{Source: payload.KindServer, Name: "ignition.example.com", Summary: "2 files"},
+		Facts:    preview.FactsOrigin{Source: preview.FactsOfThisHost, Host: "RHEL 9"},
+		Obsolete: []preview.ObsoleteObject{{Kind: ledger.File, Target: "/etc/old"}},
 		Upgrade:  true,
 		Effects:  all,
 	})
 }
 
 // checkPlanScreen compares the screen of a plan with a file in testdata/plan. UPDATE=1 writes the file.
-func checkPlanScreen(t *testing.T, name string, width int, complete bool, document plan.Document) {
+func checkPlanScreen(t *testing.T, name string, width int, complete bool, document preview.Document) {
 	t.Helper()
 	var out bytes.Buffer
 	planScreen{&report.Page{Writer: &out, Width: width}, complete}.print(document)
@@ -140,16 +140,16 @@ func checkPlanScreen(t *testing.T, name string, width int, complete bool, docume
 
 // Additions are abbreviated, and changes of existing objects are not.
 func TestPlanAbbreviatesAdditions(t *testing.T) {
-	var document plan.Document
+	var document preview.Document
 	for i := range 20 {
 		change := newPlannedChange("files", "add", ledger.File, fmt.Sprintf("/etc/%02d", i), "payload", ledger.State{},
 			ledger.State{Present: true})
 		if i >= 14 {
-			change.Action, change.Now.Present = plan.ActionRemove, true
+			change.Action, change.Now.Present = preview.ActionRemove, true
 		}
 		document.Changes = append(document.Changes, change)
 		document.Obsolete = append(document.Obsolete,
-			plan.ObsoleteObject{Kind: ledger.File, Target: fmt.Sprintf("/etc/kept-%02d", i)})
+			preview.ObsoleteObject{Kind: ledger.File, Target: fmt.Sprintf("/etc/kept-%02d", i)})
 	}
 	var out bytes.Buffer
 	planScreen{Page: &report.Page{Writer: &out}}.print(document)
@@ -168,10 +168,10 @@ func TestPlanAbbreviatesAdditions(t *testing.T) {
 
 func TestPrintPlanWithoutChanges(t *testing.T) {
 	var out bytes.Buffer
-	planScreen{Page: &report.Page{Writer: &out}}.print(plan.Document{
+	planScreen{Page: &report.Page{Writer: &out}}.print(preview.Document{
 		NodeName: "worker-7",
-		Payload:  plan.PayloadOrigin{Source: payload.KindServer, Name: "ignition.example.com", Summary: "2 files"},
-		Facts:    plan.FactsOrigin{Source: plan.FactsOfThisHost, Host: "RHEL 9"},
+		Payload:  preview.PayloadOrigin{Source: payload.KindServer, Name: "ignition.example.com", Summary: "2 files"},
+		Facts:    preview.FactsOrigin{Source: preview.FactsOfThisHost, Host: "RHEL 9"},
 		Empty:    true, Unchanged: 1,
 		NotPlanned: []string{"network: the step network is skipped"},
 	})
@@ -214,7 +214,7 @@ func TestPlanScreens(t *testing.T) {
 		t.Fatal(err)
 	}
 	options.Payload, options.Facts = c.Flag("payload").Value.String(), c.Flag("facts").Value.String()
-	document, err := plan.Show(t.Context(), options)
+	document, err := preview.Show(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}

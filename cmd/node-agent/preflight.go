@@ -11,7 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preview"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -24,7 +24,7 @@ func newPreflightCommand(p *cli.Printer) *cobra.Command {
 	}
 	file := settingFlags(c, planSettings...)
 	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
-		document, err := plan.Preflight(ctx, options)
+		document, err := preview.Preflight(ctx, options)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func newPreflightCommand(p *cli.Printer) *cobra.Command {
 	return c
 }
 
-func printPreflight(page *report.Page, document plan.PreflightDocument) {
+func printPreflight(page *report.Page, document preview.PreflightDocument) {
 	page.Printf("%s\n", document.Summary())
 	page.Findings(slices.SortedStableFunc(slices.Values(document.Findings), report.CompareSeverity))
 }

@@ -89,7 +89,7 @@ func (j *Flow) awaitDependencies(ctx context.Context, log report.Log) (steps.Out
 	if state.Active != "active" && state.Load == "loaded" {
 		log.Wait("waiting for "+dependenciesUnit+", which creates br-ex", "systemctl list-dependencies "+dependenciesUnit)
 		if err := j.Host.Systemd.Start(ctx, dependenciesUnit); err != nil {
-			return steps.Outcome{}, j.Planner.DiagnosticsHost().ExplainStartFailure(ctx, dependenciesUnit, err)
+			return steps.Outcome{}, j.Session.DiagnosticsHost(j.Loaded.Payload).ExplainStartFailure(ctx, dependenciesUnit, err)
 		}
 	}
 	return steps.Unchanged("left to ovs-configuration.service of the payload")

@@ -172,7 +172,7 @@ func (j *Flow) rebootNeeded(ctx context.Context, format string, args ...any) err
 
 // commandName returns the command that runs: join or upgrade.
 func (j *Flow) commandName() string {
-	if j.Planner.Upgrading {
+	if j.Run.Upgrading {
 		return "upgrade"
 	}
 	return "join"

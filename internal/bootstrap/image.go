@@ -51,7 +51,7 @@ func (j *Flow) StageImage(ctx context.Context, log report.Log) (bool, error) {
 	switch {
 	case update == nil:
 		return false, nil
-	case j.Planner.RollsBackImage(j.Plan):
+	case j.Run.RollsBackImage(j.Plan):
 		return true, nil // to a deployment that exists
 	case images.Update.HasRebooted(update.Digest, j.Host.Facts.BootID) && !j.Run.Attended: // else the person tries again
 		return false, report.Fail(report.Failed, "journalctl -b -1 --no-pager -u ostree-finalize-staged.service # the "+
@@ -70,7 +70,7 @@ func (j *Flow) StageImage(ctx context.Context, log report.Log) (bool, error) {
 	log.Wait("staging the image of the payload", "")
 	return true, host.Stage(ctx, deployment.Target{
 		Image: update.Image, AddArguments: update.KernelArguments.Add, RemoveArguments: update.KernelArguments.Remove,
-		PullSecret: pods.PullSecretPath, Environment: j.Planner.ProxyVariables(),
+		PullSecret: pods.PullSecretPath, Environment: j.Run.ProxyVariables(j.Loaded.Payload),
 	})
 }
 
@@ -113,7 +113,7 @@ func (j *Flow) bootImage(ctx context.Context, log report.Log) error {
 		images.First = &joinstate.FirstImage{Image: update.Booted.PullSpec()}
 	}
 	images.Update = &joinstate.ImageUpdate{Digest: update.Digest, RebootedFrom: j.Host.Facts.BootID}
-	if j.Planner.RollsBackImage(j.Plan) {
+	if j.Run.RollsBackImage(j.Plan) {
 		host := deployment.NewHost(j.Host.Facts.Class(), j.Host.Tree, nil)
 		if err := host.Rollback(ctx, update.Digest, ""); err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -26,9 +27,11 @@ import (
 type Flow struct {
 	Run     *plan.Run
 	Host    *machine.Machine // nil before the lock was acquired
-	Planner *plan.Builder    // of the same run and host
+	Session *plan.Session    // of the same run and host
 	Uplink  *plan.Uplink     // of the same host
 
+	Loaded     payload.Loaded  // of the fetch step: the payload with its source
+	Software   *plan.Software  // of the payload
 	Plan       *plan.Plan      // of the plan step
 	Validation plan.Validation // of the validate step
 
@@ -42,7 +45,8 @@ type Flow struct {
 // NewFlow returns a flow without results. m is nil if the host was not opened yet.
 func NewFlow(run plan.Run, m *machine.Machine) *Flow {
 	session := &plan.Session{Run: &run}
-	j := &Flow{Run: &run, Planner: &plan.Builder{Session: session}, Uplink: plan.NewUplink(session)}
+	j := &Flow{Run: &run, Session: session, Uplink: plan.NewUplink(session)}
+	j.UsePayload(payload.Loaded{})
 	if m != nil {
 		j.useHost(m)
 	}
@@ -50,7 +54,7 @@ func NewFlow(run plan.Run, m *machine.Machine) *Flow {
 }
 
 // useHost makes m the host that the steps read and change.
-func (j *Flow) useHost(m *machine.Machine) { j.Host, j.Planner.Host = m, m.Reader() }
+func (j *Flow) useHost(m *machine.Machine) { j.Host, j.Session.Host = m, m.Reader() }
 
 // Join makes this host a worker node. It reports whether anything changed.
 func Join(ctx context.Context, options inputs.Options) (bool, error) {
@@ -179,15 +183,6 @@ func (j *Flow) CheckNodePool() error {
 		state.NodePool, state.Started.Format(time.DateOnly), userData.NodePool())
 }
 
-// UserDataFile returns the user data of this run as a word of a shell command: the file, or USER_DATA if it was not
-// read from a file.
-func (j *Flow) UserDataFile() string {
-	if j.Run.Config.UserData == "" || j.Run.Config.UserData == "-" {
-		return "USER_DATA"
-	}
-	return report.ShellWord(j.Run.Config.UserData)
-}
-
 // recordStart saves the state and the inputs of the join, so that the unit can
 // resume the join after a reboot.
 func (j *Flow) recordStart() error {
@@ -247,7 +242,7 @@ func (j *Flow) finish(changed bool, elapsed time.Duration) error {
 	secrets := []string{joinstate.JoinTokenFile}
 	// User data of a standalone cluster contains no token. It is kept because it leads
 	// to the current configuration of the pool.
-	if userData := j.Run.Inputs.UserData; j.Planner.IsHosted() || (userData != nil && userData.HasToken()) {
+	if userData := j.Run.Inputs.UserData; j.Run.State.Hosted || (userData != nil && userData.HasToken()) {
 		secrets = append(secrets, joinstate.UserDataFile)
 	}
 	if err := joinstate.RemoveFiles(j.Run.Dir, secrets...); err != nil {

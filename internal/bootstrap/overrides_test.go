@@ -39,18 +39,18 @@ func joinWithPayload(t *testing.T, overrides ...string) *Flow {
 
 func TestPayloadIsOverridden(t *testing.T) {
 	j := joinWithPayload(t, firstOverride, secondOverride)
-	if err := j.Planner.LoadPayload(t.Context(), report.Log{}); err != nil || !j.Planner.Loaded.IsSaved() {
-		t.Fatalf("%+v, %v", j.Planner.Loaded, err)
+	if err := j.LoadPayload(t.Context(), report.Log{}, j.Run.SavedPayload()); err != nil || !j.Loaded.IsSaved() {
+		t.Fatalf("%+v, %v", j.Loaded, err)
 	}
 	for name, want := range map[string]string{"/etc/a": "a", "/etc/first": "a", "/etc/second": "b"} {
-		if content, _, _ := j.Planner.Payload.File(name); string(content) != want {
+		if content, _, _ := j.Loaded.Payload.File(name); string(content) != want {
 			t.Errorf("%s is %q", name, content)
 		}
 	}
-	if got, want := j.Planner.Loaded.Summary(), "4 files, 0 units, 0 kB, with 2 overrides"; got != want {
+	if got, want := j.Loaded.Summary(), "4 files, 0 units, 0 kB, with 2 overrides"; got != want {
 		t.Errorf("size %q", got)
 	}
-	if strings.Contains(string(j.Planner.Payload.Raw), "first") {
+	if strings.Contains(string(j.Loaded.Payload.Raw), "first") {
 		t.Error("overrides would be kept as what was served")
 	}
 }
@@ -88,7 +88,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, one := range []*Flow{j, again} {
-		if content, _, _ := one.Planner.Payload.File("/etc/c"); string(content) != "from elsewhere" || requests != 1 {
+		if content, _, _ := one.Loaded.Payload.File("/etc/c"); string(content) != "from elsewhere" || requests != 1 {
 			t.Errorf("content %q, asked %d times", content, requests)
 		}
 	}
@@ -96,7 +96,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 
 func TestOverrideThatDoesNotFitThePayload(t *testing.T) {
 	j := joinWithPayload(t, `{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`)
-	if err := j.Planner.LoadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage ||
+	if err := j.LoadPayload(t.Context(), report.Log{}, j.Run.SavedPayload()); report.CodeOf(err) != report.Usage ||
 		!strings.Contains(err.Error(), "the merged config is not valid") {
 		t.Errorf("%v", err)
 	}

@@ -35,7 +35,7 @@ func joinOnBench(t *testing.T, b *rpms.Environment, install bool) *Flow {
 		Ledger: book,
 		Facts:  hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"},
 	})
-	j.Planner.PackageHost = b.Root
+	j.Session.PackageHost = b.Root
 	return j
 }
 
@@ -53,7 +53,7 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
 
 	operation := joinOnBench(t, b, false)
-	decision, err := operation.Planner.DecideSoftware(t.Context(), nil, kube.Version{})
+	decision, err := operation.Software.Decide(t.Context(), nil, kube.Version{})
 	refused := decision.Err()
 	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(
 		string(report.RemedyOf(refused)), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun",

@@ -15,7 +15,7 @@ func (j *Flow) revertObsolete(ctx context.Context, log report.Log) (int, error) 
 	if j.Run.State.Upgrade == nil {
 		return 0, nil
 	}
-	items, err := j.Planner.Obsolete(ctx, j.Plan)
+	items, err := j.Session.Obsolete(ctx, j.Plan)
 	if err != nil {
 		return 0, err
 	}

@@ -30,7 +30,7 @@ func (j *Flow) SoftwareDecision(ctx context.Context) (software.Decision, error) 
 // decideSoftwareAgain is like decideSoftware after packages were changed. Without the management of
 // packages, only the validate step refuses a host.
 func (j *Flow) decideSoftwareAgain(ctx context.Context) (software.Decision, error) {
-	decision, err := j.Planner.DecideSoftware(ctx, j.Plan, j.Validation.ServerVersion)
+	decision, err := j.Software.Decide(ctx, j.Plan, j.Validation.ServerVersion)
 	if err == nil && decision.Managed {
 		err = decision.Err()
 	}
@@ -43,14 +43,14 @@ func (j *Flow) unpackSoftware(ctx context.Context, log report.Log, names []strin
 	if _, err := j.UnpackLayer(ctx, log, names); err != nil || len(names) == 0 {
 		return "", err
 	}
-	dir := osimage.DirectoryOf(j.Planner.Software.Image)
+	dir := osimage.DirectoryOf(j.Software.Contents.Image)
 	if err := j.PlaceSoftware(ctx, dir, names); err != nil {
 		return "", err
 	}
 	if err := j.removeObsoleteSoftware(ctx, log, dir, names); err != nil {
 		return "", err
 	}
-	return strings.Join(j.Planner.Software.Versions(names), ", "), nil
+	return strings.Join(j.Software.Contents.Versions(names), ", "), nil
 }
 
 // UnpackLayer unpacks the node layer of the OS image beside the present software, if packages are to be
@@ -60,11 +60,11 @@ func (j *Flow) UnpackLayer(ctx context.Context, log report.Log, names []string) 
 	if len(names) == 0 {
 		return false, joinstate.RemoveFiles(j.Run.Dir, joinstate.LayerFile) // an interrupted run has left it
 	}
-	if j.Planner.Software == nil {
-		return false, j.Planner.SoftwareErr
+	if j.Software.Contents == nil {
+		return false, j.Software.Err
 	}
 	layer := osimage.Layer{
-		Contents: *j.Planner.Software, File: filepath.Join(j.Run.Dir, joinstate.LayerFile), Scratch: j.Run.Dir,
+		Contents: *j.Software.Contents, File: filepath.Join(j.Run.Dir, joinstate.LayerFile), Scratch: j.Run.Dir,
 	}
 	changes := []ledger.Change{layer.Change()}
 	pending, err := j.Host.Ledger.Diff(ctx, changes)
@@ -72,7 +72,7 @@ func (j *Flow) UnpackLayer(ctx context.Context, log report.Log, names []string) 
 		return false, err
 	}
 	if len(pending) > 0 {
-		image, err := j.Planner.OpenOSImage(ctx, log)
+		image, err := j.Software.OpenOSImage(ctx, log)
 		if err != nil {
 			return false, err
 		}
@@ -122,14 +122,14 @@ func (j *Flow) PlaceSoftware(ctx context.Context, dir string, names []string) er
 
 // removeObsoleteSoftware restores the paths of replaced packages that their new versions do not have.
 func (j *Flow) removeObsoleteSoftware(ctx context.Context, log report.Log, dir string, names []string) error {
-	if !j.Planner.Upgrading {
+	if !j.Run.Upgrading {
 		return nil
 	}
 	table, err := software.ReadTable()
 	if err != nil {
 		return err
 	}
-	isReplaced := func(old string) bool { return slices.Contains(names, j.Planner.Software.Equivalent(table, old)) }
+	isReplaced := func(old string) bool { return slices.Contains(names, j.Software.Contents.Equivalent(table, old)) }
 	isObsolete, err := osimage.Obsolete(j.Host.Ledger.Items(), dir, isReplaced)
 	if err != nil {
 		return err

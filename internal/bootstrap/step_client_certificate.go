@@ -17,7 +17,7 @@ import (
 // obtainClientCertificate obtains the node's client certificate before kubelet
 // starts.
 func obtainClientCertificate(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	own := j.Planner.Identity(log, j.Plan.Registration)
+	own := j.Session.Identity(j.Loaded.Payload, log, j.Plan.Registration)
 	own.Ledger = j.Host.Ledger
 	result, err := own.Obtain(ctx, j.ownApprover(nil))
 	if err != nil {

@@ -13,46 +13,63 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
+// LoadPayload gets the payload of the first source that has one.
+func (j *Flow) LoadPayload(ctx context.Context, log report.Log, sources ...payload.Source) error {
+	loaded, err := payload.Get(ctx, j.Run.Inputs, log, sources...)
+	if err != nil {
+		return err
+	}
+	j.UsePayload(loaded)
+	return nil
+}
+
+// UsePayload makes a loaded payload that of the flow. Its software is not known yet.
+func (j *Flow) UsePayload(loaded payload.Loaded) {
+	j.Loaded, j.Software = loaded, plan.NewSoftware(j.Session, loaded.Payload)
+}
+
 // fetchPayload gets the payload from the ignition server, or the payload that an earlier
 // run of the same join saved. A restart never needs the token again.
 func fetchPayload(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	if err := j.Planner.LoadPayload(ctx, log); err != nil {
+	if err := j.LoadPayload(ctx, log, j.Run.SavedPayload(), j.Run.PayloadServer()); err != nil {
 		return steps.Outcome{}, j.discardFailedUserData(err)
 	}
-	if !j.Planner.Loaded.IsSaved() && j.before.Hosted && j.before.Phase() == joinstate.PhaseJoined {
+	if !j.Loaded.IsSaved() && j.before.Hosted && j.before.Phase() == joinstate.PhaseJoined {
 		if err := j.checkSamePayload(); err != nil {
 			return steps.Outcome{}, errors.Join(j.discardFailedUserData(err), joinstate.Write(j.Run.Dir, j.before))
 		}
 	}
 	// Save the resources to which the overrides refer. The next run may have no network
 	// yet.
-	if err := joinstate.SaveOverrides(j.Run.Dir, j.Run.Inputs.Overrides); err != nil {
+	if err := joinstate.SaveOverrides(j.Run.Dir, j.Loaded.Overrides); err != nil {
 		return steps.Outcome{}, err
 	}
-	if j.Planner.Loaded.IsSaved() {
-		return steps.Unchanged("%s, stored by an earlier run", j.Planner.Loaded.Summary())
+	if j.Loaded.IsSaved() {
+		return steps.Unchanged("%s, stored by an earlier run", j.Loaded.Summary())
 	}
-	if err := joinstate.SaveFile(j.Run.Dir, joinstate.PayloadFile, j.Planner.Payload.Raw); err != nil {
+	if err := joinstate.SaveFile(j.Run.Dir, joinstate.PayloadFile, j.Loaded.Payload.Raw); err != nil {
 		return steps.Outcome{}, err
 	}
 	before := j.Run.State.PayloadDigest
-	j.Run.State.PayloadDigest = j.Planner.Payload.Digest
+	j.Run.State.PayloadDigest = j.Loaded.Payload.Digest
 	j.Run.State.PayloadConfigHash = j.Run.State.ConfigHash
 	var err error
 	if j.Run.State.PayloadSourceDigest, err = j.Run.Inputs.UserData.Digest(); err != nil {
 		return steps.Outcome{}, err
 	}
-	for _, warning := range j.Planner.Payload.Warnings {
+	for _, warning := range j.Loaded.Payload.Warnings {
 		log.Note(warning)
 	}
-	if before == j.Planner.Payload.Digest {
-		return steps.Unchanged("%s from %s, unchanged", j.Planner.Loaded.Summary(), j.Planner.Payload.Server)
+	if before == j.Loaded.Payload.Digest {
+		return steps.Unchanged("%s from %s, unchanged", j.Loaded.Summary(), j.Loaded.Payload.Server)
 	}
-	return steps.Changed("%s from %s", j.Planner.Loaded.Summary(), j.Planner.Payload.Server)
+	return steps.Changed("%s from %s", j.Loaded.Summary(), j.Loaded.Payload.Server)
 }
 
 // renewable are the entries of a payload that a join renews on a host that has joined.
@@ -69,7 +86,7 @@ func (j *Flow) checkSamePayload() error {
 	if err != nil {
 		return nil //nolint:nilerr // the stored payload is damaged; the fetched one replaces it
 	}
-	fetched, err := ignition.LoadPayload(j.Planner.Payload.Raw)
+	fetched, err := ignition.LoadPayload(j.Loaded.Payload.Raw)
 	if err != nil {
 		return err
 	}
@@ -84,6 +101,15 @@ func (j *Flow) checkSamePayload() error {
 		report.Remedyf("hcp-node-agent plan --user-data %s # prints the changes\nhcp-node-agent upgrade --user-data %s",
 			source, source),
 		"join does not change the payload of a node, and this one differs in %s", report.AbbreviateList(changed))
+}
+
+// UserDataFile returns the user data of this run as a word of a shell command: the file, or USER_DATA if it was not
+// read from a file.
+func (j *Flow) UserDataFile() string {
+	if j.Run.Config.UserData == "" || j.Run.Config.UserData == "-" {
+		return "USER_DATA"
+	}
+	return report.ShellWord(j.Run.Config.UserData)
 }
 
 // discardFailedUserData removes user data that failed to fetch a payload from a

@@ -54,7 +54,7 @@ func (j *Flow) createAccounts(ctx context.Context, log report.Log) ([]ledger.Pla
 	if len(j.Plan.Accounts.Users)+len(j.Plan.Accounts.Groups) == 0 {
 		return nil, nil
 	}
-	made, err := accounts.Apply(ctx, j.Host.Ledger, j.Host.Tree, steps.Files, j.Planner.Accounts(j.Plan))
+	made, err := accounts.Apply(ctx, j.Host.Ledger, j.Host.Tree, steps.Files, j.Session.Accounts(j.Plan))
 	if err != nil || len(made) == 0 {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 // attachUplink attaches the uplink to br-ex and configures the services that use
 // the bridge.
 func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	if !j.Planner.AttachesUplink() {
+	if !j.Session.AttachesUplink() {
 		return j.awaitDependencies(ctx, log)
 	}
 	j.Host.Bridge.RollbackTimeout = time.Duration(j.Run.Config.NetworkTimeout)
@@ -86,7 +86,7 @@ func (j *Flow) currentMigration(ctx context.Context, log report.Log) (migrate.Re
 		return migrate.Request{}, err
 	}
 	migration, facts, err := j.Uplink.PlanMigration(ctx)
-	request := migrate.Request{Migration: migration, Endpoints: j.Planner.RequiredEndpoints(), Facts: facts}
+	request := migrate.Request{Migration: migration, Endpoints: j.Run.RequiredEndpoints(j.Loaded.Payload), Facts: facts}
 	if err != nil || j.Plan == nil || j.Plan.Migration == nil {
 		return request, err
 	}

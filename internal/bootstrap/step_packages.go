@@ -18,7 +18,7 @@ import (
 // ensurePackages unpacks packages from the OS image, and installs missing ones with dnf if requested. On a
 // host without rpm and dnf, or that is not RHEL-like, dnf installs nothing: other checks cover the binaries.
 func ensurePackages(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	if j.Planner.RunsPayloadImage() {
+	if j.Session.RunsPayloadImage() {
 		return ensureImage(ctx, j, log)
 	}
 	decision, err := j.SoftwareDecision(ctx)
@@ -76,7 +76,7 @@ func summarizePackages(unpacked string, specs []string, decision software.Decisi
 // InstallPackages installs packages with dnf and records the transaction in the
 // ledger.
 func (j *Flow) InstallPackages(ctx context.Context, log report.Log, specs []string) error {
-	on := j.Planner.DNF()
+	on := j.Session.DNF(j.Loaded.Payload)
 	change, err := (&software.Transactions{Host: on}).Change(ctx, specs)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (j *Flow) afterInstall(ctx context.Context, log report.Log, byDNF bool) (so
 	if err := j.rebuildPlan(ctx, log); err != nil {
 		return decision, err
 	}
-	missing, err := j.Planner.MissingBinaries(j.Plan)
+	missing, err := j.Software.MissingBinaries(j.Plan)
 	if err != nil {
 		return decision, err
 	}

@@ -19,7 +19,7 @@ func makePlan(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, erro
 		return steps.Outcome{}, err
 	}
 	var err error
-	if j.Plan, err = j.Planner.Build(ctx, j.Uplink); err != nil {
+	if j.Plan, err = j.Session.Build(ctx, j.Uplink, j.Loaded.Payload); err != nil {
 		return steps.Outcome{}, err
 	}
 	j.Plan.RecordIn(&j.Run.State)
@@ -28,7 +28,7 @@ func makePlan(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, erro
 			log.Warn(note.Subject+": "+note.Reason, note.Remedy)
 		}
 	}
-	people, err := accounts.Plan(ctx, j.Planner.Accounts(j.Plan))
+	people, err := accounts.Plan(ctx, j.Session.Accounts(j.Plan))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -46,18 +46,18 @@ func makePlan(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, erro
 // loadSoftware reads the release of the payload, and stores it for later runs. If it is unknown, the
 // join continues: --openshift-release, or the installed kubelet, selects the packages.
 func (j *Flow) loadSoftware(ctx context.Context, log report.Log) error {
-	read, err := j.Planner.LoadSoftware(ctx, log)
+	read, err := j.Software.Load(ctx, log)
 	if err != nil {
 		return err
 	}
-	if j.Planner.SoftwareErr != nil {
-		err := j.Planner.SoftwareErr
+	if j.Software.Err != nil {
+		err := j.Software.Err
 		log.Warn("the release of the payload is unknown: "+err.Error(), report.RemedyOf(err))
 	}
-	if !read || (j.Planner.Upgrading && j.Run.State.Upgrade == nil) {
+	if !read || (j.Run.Upgrading && j.Run.State.Upgrade == nil) {
 		return nil // an upgrade stores it when it begins to change the host
 	}
-	return joinstate.SaveSoftware(j.Run.Dir, *j.Planner.Software)
+	return joinstate.SaveSoftware(j.Run.Dir, *j.Software.Contents)
 }
 
 // rebuildPlan builds the plan again after a step has changed what it was decided from, and
@@ -65,7 +65,7 @@ func (j *Flow) loadSoftware(ctx context.Context, log report.Log) error {
 func (j *Flow) rebuildPlan(ctx context.Context, log report.Log) error {
 	old := j.Plan
 	var err error
-	if j.Plan, err = j.Planner.Build(ctx, j.Uplink); err != nil {
+	if j.Plan, err = j.Session.Build(ctx, j.Uplink, j.Loaded.Payload); err != nil {
 		return err
 	}
 	for _, difference := range j.Plan.Differences(old) {

@@ -24,7 +24,7 @@ func checkHost(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, err
 	if err := j.Uplink.Await(ctx, log); err != nil {
 		return steps.Outcome{}, err
 	}
-	facts, err := j.Planner.HostFacts(ctx, j.Uplink, true)
+	facts, err := j.Session.HostFacts(ctx, j.Uplink, true)
 	if err != nil {
 		return steps.Outcome{}, err
 	}

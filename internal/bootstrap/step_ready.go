@@ -15,16 +15,16 @@ import (
 // saveWithout saves the payload and the overrides without the file at path, so that
 // later runs do not write it again.
 func (j *Flow) saveWithout(path string) error {
-	raw, err := ignition.WithoutFile(j.Planner.Payload.Raw, path)
+	raw, err := ignition.WithoutFile(j.Loaded.Payload.Raw, path)
 	if err != nil {
 		return err
 	}
-	for i, one := range j.Run.Inputs.Overrides {
-		if j.Run.Inputs.Overrides[i].Config, err = ignition.WithoutFile(one.Config, path); err != nil {
+	for i, one := range j.Loaded.Overrides {
+		if j.Loaded.Overrides[i].Config, err = ignition.WithoutFile(one.Config, path); err != nil {
 			return err
 		}
 	}
-	if err := joinstate.SaveOverrides(j.Run.Dir, j.Run.Inputs.Overrides); err != nil {
+	if err := joinstate.SaveOverrides(j.Run.Dir, j.Loaded.Overrides); err != nil {
 		return err
 	}
 	return joinstate.SaveFile(j.Run.Dir, joinstate.PayloadFile, raw)
@@ -33,7 +33,7 @@ func (j *Flow) saveWithout(path string) error {
 // awaitReady waits until the cluster reports the node Ready, and then removes the
 // bootstrap credential from the host.
 func awaitReady(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	node, err := j.Planner.NodeClient(log)
+	node, err := j.Session.NodeClient(j.Loaded.Payload, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -57,7 +57,7 @@ func awaitReady(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, er
 // certificate for any node.
 func (j *Flow) removeBootstrapCredential(ctx context.Context) (bool, error) {
 	isNative := j.Host.Facts.Capabilities().OwnsPayload // its files belong to Ignition
-	if isNative || j.Run.Config.KeepBootstrap || !j.Planner.IsHosted() || j.Planner.BootstrapKubeconfig() == nil {
+	if isNative || j.Run.Config.KeepBootstrap || !j.Run.State.Hosted || j.Loaded.Payload.BootstrapKubeconfig() == nil {
 		return false, nil
 	}
 	made, err := j.Host.Ledger.Apply(ctx, steps.Ready, []ledger.Change{{

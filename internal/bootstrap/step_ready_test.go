@@ -16,7 +16,7 @@ import (
 func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
 	j := joinWithPayload(t, firstOverride, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+
 		ignition.BootstrapKubeconfigPath+`","mode":384},{"path":"/etc/c"}]}}`)
-	if err := j.Planner.LoadPayload(t.Context(), report.Log{}); err != nil {
+	if err := j.LoadPayload(t.Context(), report.Log{}, j.Run.SavedPayload()); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.saveWithout(ignition.BootstrapKubeconfigPath); err != nil {
@@ -27,13 +27,13 @@ func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := NewFlow(plan.Run{Dir: j.Run.Dir, Inputs: inputs.Inputs{Overrides: list}}, nil)
-	if err := again.Planner.LoadPayload(t.Context(), report.Log{}); err != nil {
+	if err := again.LoadPayload(t.Context(), report.Log{}, again.Run.SavedPayload()); err != nil {
 		t.Fatal(err)
 	}
-	if again.Planner.BootstrapKubeconfig() != nil {
+	if again.Loaded.Payload.BootstrapKubeconfig() != nil {
 		t.Error("the credential is back")
 	}
-	if again.Planner.Payload.FileCount() != 3 {
-		t.Errorf("left: %s", again.Planner.Payload)
+	if again.Loaded.Payload.FileCount() != 3 {
+		t.Errorf("left: %s", again.Loaded.Payload)
 	}
 }

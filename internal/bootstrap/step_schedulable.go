@@ -11,7 +11,7 @@ import (
 
 // awaitSchedulable waits until no taint makes the node unschedulable.
 func awaitSchedulable(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	node, err := j.Planner.NodeClient(log)
+	node, err := j.Session.NodeClient(j.Loaded.Payload, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // awaitServing waits until kubelet has its serving certificate.
 func awaitServing(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	node, err := j.Planner.NodeClient(log)
+	node, err := j.Session.NodeClient(j.Loaded.Payload, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}

@@ -42,7 +42,7 @@ func (j *Flow) KeepVersions(replaced []software.Choice) error {
 // RemoveUnusedSoftware removes unpacked software, except for that of the payload, of the previous
 // generation, and of a staged upgrade.
 func (j *Flow) RemoveUnusedSoftware(ctx context.Context) error {
-	used := []*software.Contents{j.Planner.Software}
+	used := []*software.Contents{j.Software.Contents}
 	if previous, err := joinstate.LoadGeneration(j.Run.Dir, joinstate.PreviousFile); err != nil {
 		return err
 	} else if previous != nil {

@@ -49,9 +49,9 @@ func TestUpgradeReplacesPackagesAndBack(t *testing.T) {
 		},
 	} {
 		j := joinOnBench(t, b, false)
-		j.Planner.Upgrading, j.Run.Config.OpenShiftRelease = true, step.release
+		j.Run.Upgrading, j.Run.Config.OpenShiftRelease = true, step.release
 		if step.image != nil {
-			j.Planner.Software = &software.Contents{
+			j.Software.Contents = &software.Contents{
 				Release:  software.Release{Major: 4, Minor: 18},
 				RHEL:     "9.4",
 				Packages: step.image,

@@ -16,7 +16,7 @@ import (
 )
 
 // diagnostics is a diagnostics session of this host. It is not modified after it
-// was opened: checks that need a plan or a payload use a builder of their own.
+// was opened: checks that need a plan or a payload use a session of their own.
 type diagnostics struct {
 	run      plan.Run
 	host     machine.Reader
@@ -26,10 +26,10 @@ type diagnostics struct {
 	now      time.Time
 }
 
-// builder returns a new builder of plans for this host.
-func (d *diagnostics) builder() *plan.Builder {
+// session returns a new session of a run on this host.
+func (d *diagnostics) session() *plan.Session {
 	run := d.run
-	return &plan.Builder{Session: &plan.Session{Run: &run, Host: d.host}}
+	return &plan.Session{Run: &run, Host: d.host}
 }
 
 // openDiagnostics opens the parts of the host that can be opened.

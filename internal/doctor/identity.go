@@ -37,9 +37,7 @@ func inspectCertificates(_ context.Context, d *diagnostics) ([]report.Finding, e
 // ownIdentity returns the identity that the join has obtained, or will obtain, for this node. The saved payload, which
 // can be nil, contains the bootstrap credential.
 func (d *diagnostics) ownIdentity(saved *ignition.Payload) *identity.Identity {
-	b := d.builder()
-	b.Payload = cmp.Or(saved, &ignition.Payload{})
-	return b.Identity(report.Log{}, nil)
+	return d.session().Identity(cmp.Or(saved, &ignition.Payload{}), report.Log{}, nil)
 }
 
 // evaluate returns the findings. The section about the serving certificate reports one of another name or address.

@@ -11,25 +11,27 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // inspectHost runs the checks that a join makes before it has the payload.
 func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	b := d.builder()
-	facts, err := b.HostFacts(ctx, plan.NewUplink(b.Session), false)
+	s := d.session()
+	facts, err := s.HostFacts(ctx, plan.NewUplink(s), false)
 	if err != nil && d.host.Units != nil {
 		// If systemd no longer responds, report it as one finding and run the other checks
 		// without it.
-		b = d.builder()
-		b.Host.Units, b.Host.UnitsErr = nil, err
-		facts, err = b.HostFacts(ctx, plan.NewUplink(b.Session), false)
+		s = d.session()
+		s.Host.Units, s.Host.UnitsErr = nil, err
+		facts, err = s.HostFacts(ctx, plan.NewUplink(s), false)
 	}
 	if err != nil {
 		return nil, err
@@ -56,37 +58,38 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 // inspectValidation runs the checks that a join makes with the payload: the one that
 // an earlier run saved, else the one of the given user data.
 func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	b, err := d.withPayload(ctx, d.run.SavedPayload())
+	loaded, err := payload.Get(ctx, d.run.Inputs, report.Log{}, d.run.SavedPayload())
 	if err != nil {
 		return nil, err
 	}
-	if b == nil && d.run.Inputs.UserData != nil {
+	if loaded.Payload == nil && d.run.Inputs.UserData != nil {
 		server := d.run.PayloadServer()
 		server.Fetcher.RetryTimeout = 10 * time.Second // fits into the time limit of the section
-		if b, err = d.withPayload(ctx, server); err != nil {
+		if loaded, err = payload.Get(ctx, d.run.Inputs, report.Log{}, server); err != nil {
 			return refusalFinding(err)
 		}
 	}
-	if b == nil {
+	if loaded.Payload == nil {
 		return []report.Finding{note("hcp-node-agent doctor --user-data USER_DATA",
 			"the checks that need the NodePool's payload were skipped: this host has no payload")}, nil
 	}
-	b.LoadStoredSoftware() // otherwise the release is unknown: doctor downloads no image
+	s := d.session()
 	// The section host checks the uplink.
-	b.Run.Config.Skip = append(slices.Clone(b.Run.Config.Skip), steps.Network)
-	uplink := plan.NewUplink(b.Session)
-	built, err := b.Build(ctx, uplink)
+	s.Run.Config.Skip = append(slices.Clone(s.Run.Config.Skip), steps.Network)
+	uplink, known := plan.NewUplink(s), plan.NewSoftware(s, loaded.Payload)
+	known.LoadStored() // otherwise the release is unknown: doctor downloads no image
+	built, err := s.Build(ctx, uplink, loaded.Payload)
 	if err != nil {
 		return refusalFinding(err)
 	}
-	built.RecordIn(&b.Run.State)
-	validation, err := b.Validate(ctx, uplink, built, report.Log{})
+	built.RecordIn(&s.Run.State)
+	validation, err := known.Validate(ctx, uplink, built, report.Log{})
 	if err != nil {
 		return nil, err
 	}
-	undecided := undecidedSoftware(b, &validation.Facts)
+	undecided := undecidedSoftware(loaded.Payload, known.Contents, &validation.Facts)
 	findings := append(resultFindings(preflight.Run(preflight.PayloadChecks(), validation.Facts)), undecided...)
-	if d.phase() != joinstate.PhaseJoined || !b.RunsPayloadImage() {
+	if d.phase() != joinstate.PhaseJoined || !s.RunsPayloadImage() {
 		return findings, nil
 	}
 	found, err := d.inspectImage(ctx, built)
@@ -95,8 +98,10 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 
 // undecidedSoftware returns a note if the OS image of the payload may contain the binaries that are not installed, and
 // removes them and their units from the facts: doctor downloads no image.
-func undecidedSoftware(b *plan.Builder, facts *preflight.PayloadFacts) []report.Finding {
-	if b.Software != nil || b.Payload.MachineConfig().OSImageURL == "" || len(facts.MissingPrograms) == 0 {
+func undecidedSoftware(
+	of *ignition.Payload, known *software.Contents, facts *preflight.PayloadFacts,
+) []report.Finding {
+	if known != nil || of.MachineConfig().OSImageURL == "" || len(facts.MissingPrograms) == 0 {
 		return nil
 	}
 	names := lists.Map(facts.MissingPrograms, func(p preflight.Program) string { return p.Name })
@@ -143,15 +148,6 @@ func refusalFinding(err error) ([]report.Finding, error) {
 		return nil, err
 	}
 	return []report.Finding{report.RefusingFinding(err)}, nil
-}
-
-// withPayload returns a builder with the payload of a source, nil if the source has none.
-func (d *diagnostics) withPayload(ctx context.Context, source payload.Source) (*plan.Builder, error) {
-	b := d.builder()
-	if err := b.LoadPayloadFrom(ctx, report.Log{}, source); err != nil || b.Payload == nil {
-		return nil, err
-	}
-	return b, nil
 }
 
 // resultFindings returns the findings of preflight checks, and one for the result if

@@ -18,7 +18,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
@@ -90,7 +89,7 @@ func TestUndecidedSoftware(t *testing.T) {
 		"all are installed":       {"quay.io/example@sha256:0123", nil, nil, false},
 	} {
 		facts := preflight.PayloadFacts{MissingPrograms: test.missing, MissingUnits: []string{"crio.service"}}
-		found := undecidedSoftware(&plan.Builder{Payload: machineConfig(test.image), Software: test.software}, &facts)
+		found := undecidedSoftware(machineConfig(test.image), test.software, &facts)
 		if len(found) == 1 != test.undecided || (facts.MissingUnits == nil) != test.undecided {
 			t.Errorf("%s: findings %+v, facts %+v", name, found, facts)
 		}

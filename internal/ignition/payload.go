@@ -82,6 +82,15 @@ func (p *Payload) File(path string) (content []byte, mode uint32, ok bool) {
 	return nil, 0, false
 }
 
+// BootstrapKubeconfig returns the bootstrap kubeconfig, or nil if it was removed.
+func (p *Payload) BootstrapKubeconfig() []byte {
+	content, _, found := p.File(BootstrapKubeconfigPath)
+	if !found {
+		return nil
+	}
+	return content
+}
+
 // FileMode returns the mode of a file, 0644 if the payload sets none.
 func FileMode(file types.File) uint32 {
 	if file.Mode == nil {

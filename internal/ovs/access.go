@@ -21,6 +21,15 @@ type Warning struct {
 	Remedy  report.Remedy `json:"remedy,omitempty"`
 }
 
+// Findings returns the warnings of the migration as findings.
+func (m Migration) Findings() []report.Finding {
+	return lists.Map(m.Warnings, func(w Warning) report.Finding {
+		return report.Finding{
+			Check: "uplink-rules", Severity: report.SeverityWarning, Message: w.Message, Remedy: w.Remedy,
+		}
+	})
+}
+
 // CheckAccess refuses a migration after which the packet filter would accept no new SSH connections. It needs no Open
 // vSwitch, and reports no other reason to refuse the migration.
 func CheckAccess(facts Facts, options Options) error {

@@ -67,7 +67,7 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 	if p.Cluster, err = b.cluster(p.NodeName); err != nil {
 		return nil, err
 	}
-	if p.Runtime, err = desiredRuntime(payload, s.Config.PauseImage); err != nil {
+	if p.Runtime, err = DesiredRuntime(payload, s.Config.PauseImage); err != nil {
 		return nil, err
 	}
 	if err := b.planRegistration(p); err != nil {
@@ -142,7 +142,7 @@ func (b builder) nodeName() (string, error) {
 // cluster returns the cluster of the payload's bootstrap kubeconfig, which the join token must fit. It is zero if
 // the kubeconfig was removed.
 func (b builder) cluster(nodeName string) (kube.Cluster, error) {
-	kubeconfig := bootstrapKubeconfig(b.payload)
+	kubeconfig := b.payload.BootstrapKubeconfig()
 	if kubeconfig == nil {
 		return kube.Cluster{}, nil
 	}
@@ -174,15 +174,6 @@ func checkJoinToken(t *enrollment.Token, nodeName string, cluster kube.Cluster) 
 			cluster.Server, err)
 	}
 	return nil
-}
-
-// bootstrapKubeconfig returns the bootstrap kubeconfig of a payload, nil if it was removed.
-func bootstrapKubeconfig(payload *ignition.Payload) []byte {
-	content, _, found := payload.File(ignition.BootstrapKubeconfigPath)
-	if !found {
-		return nil
-	}
-	return content
 }
 
 // effectiveFile returns the content of a file after the join: the payload's, else the host's.

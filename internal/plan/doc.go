@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan decides what a join would do, and changes nothing: it gets the payload, adapts
-// it to this host, plans the migration of the uplink, and gathers the facts for the checks.
-// Start reading at Plan and Build; Show is the plan command.
+// Package plan decides what a join would do, and changes nothing: it adapts the payload to this host,
+// decides which software the host needs, plans the migration of the uplink, and gathers the facts for
+// the checks. Start reading at Plan and Build.
 package plan

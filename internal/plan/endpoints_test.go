@@ -41,15 +41,13 @@ func TestRequiredEndpoints(t *testing.T) {
 		"the ignition server by a proxy": {"https://api.example.com:6443", proxied, nil, nil, []string{api}},
 		"nothing is known":               {"", nil, nil, nil, nil},
 	} {
-		b := &Builder{
-			Session: &Session{Run: &Run{Config: config.Join{RequiredEndpoints: test.peers}}}, Payload: test.payload,
-		}
-		b.Run.Inputs.UserData, b.Run.State.APIServer, b.Run.State.APIServerCA = test.userData, test.api, certtest.NewCA(
+		run := &Run{Config: config.Join{RequiredEndpoints: test.peers}}
+		run.Inputs.UserData, run.State.APIServer, run.State.APIServerCA = test.userData, test.api, certtest.NewCA(
 			t,
 			"ca",
 		).PEM
 		var got []string
-		for _, reach := range b.RequiredEndpoints() {
+		for _, reach := range run.RequiredEndpoints(test.payload) {
 			text := reach.Name + " " + reach.Address
 			if reach.TLS != nil {
 				text += " TLS " + reach.TLS.ServerName

@@ -82,10 +82,9 @@ func TestExtensionsOfRHCOS(t *testing.T) {
 			if test.firstBoot {
 				files[ignition.MachineConfigPath] = "{}"
 			}
-			b, p := plannedBuilder(t, files)
-			b.Host.Facts, b.Run.State.Upgrade = test.host, test.upgrade
-			var err error
-			b.Payload, err = ignition.LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"` +
+			s, p := plannedSession(t, files)
+			s.Host.Facts, s.Run.State.Upgrade = test.host, test.upgrade
+			payload, err := ignition.LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"` +
 				ignition.MachineConfigPath + `","contents":` + ignitiontest.InlineContent(
 				`{"metadata":{"name":"r"},"spec":{"kernelType":"`+test.kernelType+`"}}`) + `}]}}`))
 			if err != nil {
@@ -93,7 +92,7 @@ func TestExtensionsOfRHCOS(t *testing.T) {
 			}
 			p.Image, p.Extensions = test.image, test.extensions
 			facts := preflight.PayloadFacts{Host: test.host}
-			if err := b.addExtensionFacts(t.Context(), p, &facts); err != nil {
+			if err := NewSoftware(s, payload).addExtensionFacts(t.Context(), p, &facts); err != nil {
 				t.Fatal(err)
 			}
 			result := preflight.Run(preflight.PayloadChecks(), facts).ForClass(test.host.Class())

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
@@ -44,58 +45,50 @@ type Facts struct {
 }
 
 // Gather gathers the facts for Build. The migration of the uplink is planned unless it is skipped.
-func (b *Builder) Gather(ctx context.Context, uplink *Uplink) (Facts, error) {
+func (s *Session) Gather(ctx context.Context, uplink *Uplink, payload *ignition.Payload) (Facts, error) {
 	f := Facts{
-		Host: b.Host.Facts, Files: b.Host.Files, UnitState: b.unitStates(ctx), HasSysctl: hostinfo.HasSysctl,
-		HasModule: func(name string) bool { return hostinfo.HasModule(ctx, name) },
+		Host: s.Host.Facts, Files: s.Host.Files, UnitState: unitStates(ctx, s.Host.Units), HasSysctl: hostinfo.HasSysctl,
+		HasModule: func(name string) bool { return hostinfo.HasModule(ctx, name) }, IsModuleLoaded: hostinfo.IsModuleLoaded,
+		HasDevice: hostinfo.HasDevice, HasFileSystem: hostinfo.HasFileSystem,
+		HasContent: func(device string) bool { return hostinfo.HasContent(ctx, device) },
 	}
-	if b.Host.Ledger != nil {
-		f.Items = b.Host.Ledger.Items()
+	if s.Host.Ledger != nil {
+		f.Items = s.Host.Ledger.Items()
 	}
 	var err error
-	if f.User, f.Group, err = accounts.IDs(b.Host.Files); err != nil {
+	if f.User, f.Group, err = accounts.IDs(s.Host.Files); err != nil {
 		return f, err
 	}
-	if b.otherHost != nil {
-		isUnknown := func(string) bool { return true } // a plan for another host lists all of them
-		f.HasModule, f.HasSysctl, f.IsModuleLoaded = isUnknown, isUnknown, isUnknown
-		return f, nil
-	}
-	f.IsModuleLoaded, f.HasDevice, f.HasFileSystem = hostinfo.IsModuleLoaded, hostinfo.HasDevice, hostinfo.HasFileSystem
-	f.HasContent = func(device string) bool { return hostinfo.HasContent(ctx, device) }
-	if f.Deployments, err = b.Host.Deployments(ctx); err != nil {
+	if f.Deployments, err = s.Host.Deployments(ctx); err != nil {
 		return f, err
 	}
-	if b.Run.Config.AppliesHostSettings() { // NetworkManager adds interfaces to the default zone
+	if s.Run.Config.AppliesHostSettings() { // NetworkManager adds interfaces to the default zone
 		if f.FirewallZone, err = resource.DefaultZone(ctx); err != nil {
 			return f, err
 		}
 	}
-	if f.Locks, err = b.versionLocks(ctx); err != nil {
+	if f.Locks, err = s.versionLocks(ctx, payload); err != nil {
 		return f, err
 	}
-	if b.Host.NetworkManager == nil || !b.AttachesUplink() {
+	if s.Host.NetworkManager == nil || !s.AttachesUplink() {
 		return f, nil
 	}
 	network, err := uplink.Facts(ctx)
 	if err != nil {
 		return f, err
 	}
-	f.Network, f.InstallsOpenVSwitch = &network, b.lacksOpenVSwitch(network)
+	f.Network, f.InstallsOpenVSwitch = &network, s.lacksOpenVSwitch(network)
 	return f, nil
 }
 
 // unitStates returns a function that returns the state of a unit, which it reads once.
-func (b *Builder) unitStates(ctx context.Context) func(name string) systemd.UnitState {
-	if b.otherHost != nil {
-		return b.otherHost.unitState
-	}
+func unitStates(ctx context.Context, manager systemd.Reader) func(name string) systemd.UnitState {
 	units := map[string]systemd.UnitState{}
 	return func(name string) systemd.UnitState {
-		if state, known := units[name]; known || b.Host.Units == nil {
+		if state, known := units[name]; known || manager == nil {
 			return state
 		}
-		state, err := b.Host.Units.UnitState(ctx, name)
+		state, err := manager.UnitState(ctx, name)
 		if err != nil {
 			state = systemd.UnitState{Load: "not-found"}
 		}

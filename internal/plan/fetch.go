@@ -3,32 +3,12 @@
 package plan
 
 import (
-	"context"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-// LoadPayload gets the payload with the overrides: the given file, else the saved one, else the server's.
-func (b *Builder) LoadPayload(ctx context.Context, log report.Log) error {
-	if b.payloadFile != nil {
-		return b.LoadPayloadFrom(ctx, log, payload.File{Content: b.payloadFile})
-	}
-	return b.LoadPayloadFrom(ctx, log, b.Run.SavedPayload(), b.Run.PayloadServer())
-}
-
-// LoadPayloadFrom gets the payload of the first source that has one. It sets Loaded, Payload and the
-// overrides, which then contain the resources to which they refer.
-func (b *Builder) LoadPayloadFrom(ctx context.Context, log report.Log, sources ...payload.Source) error {
-	loaded, err := payload.Get(ctx, b.Run.Inputs, log, sources...)
-	if err != nil {
-		return err
-	}
-	b.Loaded, b.Payload, b.Run.Inputs.Overrides = loaded, loaded.Payload, loaded.Overrides
-	return nil
-}
 
 // SavedPayload returns the source with the payload of an earlier run.
 func (r *Run) SavedPayload() payload.Saved {

@@ -11,7 +11,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -54,7 +53,7 @@ func (s *Session) HostFacts(ctx context.Context, uplink *Uplink, installsPackage
 		return facts, err
 	}
 	migration, err := uplink.Check(ctx, installsPackages)
-	facts.Uplink, facts.UplinkWarnings = err, uplinkFindings(migration)
+	facts.Uplink, facts.UplinkWarnings = err, migration.Findings()
 	if s.Run.Inputs.UserData != nil && s.Run.State.PayloadDigest == "" {
 		probe, err := s.Run.Fetcher(report.Log{}).Probe(ctx, s.Run.Inputs.UserData)
 		facts.Endpoint, facts.EndpointTemporary, facts.ClockSkew = err, probe.Temporary, probe.Skew
@@ -78,15 +77,6 @@ func uplinkZone(ctx context.Context) *firewalld.Zone {
 		}
 	}
 	return nil
-}
-
-// uplinkFindings returns the warnings of a migration as findings.
-func uplinkFindings(migration ovs.Migration) []report.Finding {
-	return lists.Map(migration.Warnings, func(w ovs.Warning) report.Finding {
-		return report.Finding{
-			Check: "uplink-rules", Severity: report.SeverityWarning, Message: w.Message, Remedy: w.Remedy,
-		}
-	})
 }
 
 // lacksOpenVSwitch reports whether the packages step is to install Open vSwitch or

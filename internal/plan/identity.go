@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -18,14 +19,16 @@ import (
 
 // Identity returns the client certificate manager of the node, without the ledger that it needs to change
 // anything. The state must contain the node name and the cluster.
-func (b *Builder) Identity(log report.Log, registration *kubelet.RegistrationCheck) *identity.Identity {
+func (s *Session) Identity(
+	payload *ignition.Payload, log report.Log, registration *kubelet.RegistrationCheck,
+) *identity.Identity {
 	own := &identity.Identity{
-		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: b.BootstrapKubeconfig(),
-		NodeName: b.Run.State.NodeName, MachineID: b.Host.Facts.MachineID,
-		Server: b.Run.State.APIServer, CA: b.Run.State.APIServerCA,
-		KeyDir: filepath.Join(b.Run.Dir, joinstate.KeyDir),
-		Log:    log, Annotate: b.csrAnnotations(),
-		Topology: b.Run.State.Topology(),
+		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: payload.BootstrapKubeconfig(),
+		NodeName: s.Run.State.NodeName, MachineID: s.Host.Facts.MachineID,
+		Server: s.Run.State.APIServer, CA: s.Run.State.APIServerCA,
+		KeyDir: filepath.Join(s.Run.Dir, joinstate.KeyDir),
+		Log:    log, Annotate: s.Run.csrAnnotations(),
+		Topology: s.Run.State.Topology(),
 	}
 	if registration != nil {
 		own.CheckRegistration = registration.Run
@@ -35,30 +38,35 @@ func (b *Builder) Identity(log report.Log, registration *kubelet.RegistrationChe
 
 // NodeClient returns a client for this host's Node that uses the node's own
 // credential.
-func (b *Builder) NodeClient(log report.Log) (*node.Node, error) {
-	client, err := node.OpenNode(identity.KubeconfigPath, b.Run.State.NodeName, nil, log)
+func (s *Session) NodeClient(payload *ignition.Payload, log report.Log) (*node.Node, error) {
+	client, err := node.OpenNode(identity.KubeconfigPath, s.Run.State.NodeName, nil, log)
 	if err != nil {
 		return nil, err
 	}
-	client.BootID, client.Host, client.RequestedTaints = b.Host.Facts.BootID, b.DiagnosticsHost(), b.Run.Config.Taints
-	client.AllowCordon = b.Run.State.Upgrade != nil
+	client.BootID, client.Host = s.Host.Facts.BootID, s.DiagnosticsHost(payload)
+	client.RequestedTaints = s.Run.Config.Taints
+	client.AllowCordon = s.Run.State.Upgrade != nil
 	return client, nil
 }
 
-// DiagnosticsHost returns the host on which the causes of failures are searched.
-func (b *Builder) DiagnosticsHost() node.Host {
+// DiagnosticsHost returns the host on which the causes of failures are searched. The payload is nil if it was not
+// loaded.
+func (s *Session) DiagnosticsHost(payload *ignition.Payload) node.Host {
 	dir := crio.NetworkDirectory
-	if runtime, err := desiredRuntime(b.Payload, b.Run.Config.PauseImage); err == nil && runtime.NetworkDir != "" {
-		dir = runtime.NetworkDir
+	if payload != nil {
+		runtime, err := DesiredRuntime(payload, s.Run.Config.PauseImage)
+		if err == nil && runtime.NetworkDir != "" {
+			dir = runtime.NetworkDir
+		}
 	}
-	return node.JoinedHost(b.Host.Units, dir)
+	return node.JoinedHost(s.Host.Units, dir)
 }
 
 // csrAnnotations returns a function that returns the annotations with which the
 // client CSR proves possession of the join token. It returns nil if there is no
 // join token.
-func (b *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, error) {
-	t := b.Run.Inputs.JoinToken
+func (r *Run) csrAnnotations() func(crypto.PublicKey) (map[string]string, error) {
+	t := r.Inputs.JoinToken
 	if t == nil {
 		return nil
 	}
@@ -66,7 +74,7 @@ func (b *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, er
 		if err := inputs.CheckTokenValidity(t); err != nil {
 			return nil, err
 		}
-		cluster, err := enrollment.CAHashes(b.Run.State.APIServerCA)
+		cluster, err := enrollment.CAHashes(r.State.APIServerCA)
 		if err != nil {
 			return nil, err
 		}

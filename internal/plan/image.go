@@ -3,8 +3,6 @@
 package plan
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,13 +13,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 )
 
 // ImageUpdate is the boot of another image, which precedes the other changes of a plan.
@@ -73,7 +68,7 @@ func runsPayloadImage(host hostinfo.Facts, c config.Join) bool {
 }
 
 // RunsPayloadImage reports whether the host runs the image of the payload, or will: the image contains the packages.
-func (b *Builder) RunsPayloadImage() bool { return runsPayloadImage(b.Host.Facts, b.Run.Config) }
+func (s *Session) RunsPayloadImage() bool { return runsPayloadImage(s.Host.Facts, s.Run.Config) }
 
 // decideImage returns the update to the image of the payload, nil if it runs or if the deployments are unknown.
 func decideImage(deployments *deployment.Status, image string) (*ImageUpdate, error) {
@@ -96,71 +91,8 @@ func decideImage(deployments *deployment.Status, image string) (*ImageUpdate, er
 }
 
 // RollsBackImage reports whether an upgrade that returns to the payload before boots the previous deployment again.
-func (b *Builder) RollsBackImage(p *Plan) bool {
-	return p.Image != nil && p.Image.InRollback && b.Run.State.Upgrade.IsRollingBack()
-}
-
-// checkImage returns the reasons why the host cannot boot the image of the plan. It reads the manifest from the
-// registry.
-func (b *Builder) checkImage(ctx context.Context, p *Plan, log report.Log) ([]report.Finding, error) {
-	if b.RollsBackImage(p) {
-		return nil, nil
-	}
-	status, err := b.Host.Deployments(ctx)
-	if err != nil || status == nil {
-		return nil, err
-	}
-	images, err := joinstate.LoadImages(b.Run.Dir)
-	if err != nil {
-		return nil, err
-	}
-	if status.Staged != nil && images.Update != nil && status.Staged.HasDigest(images.Update.Digest) {
-		status.Staged = nil // the agent has staged it, and replaces it
-	}
-	image, err := b.OpenOSImage(ctx, log)
-	if err != nil {
-		return []report.Finding{report.RefusingFinding(err)}, ctx.Err()
-	}
-	var found []report.Finding
-	if err := b.checkPullPolicy(ctx, image); err != nil {
-		found = append(found, report.RefusingFinding(err))
-	}
-	storage, err := deployment.ReadStorage(ctx)
-	if err != nil {
-		return nil, err
-	}
-	bootable, err := osimage.CheckBootable(image, b.Host.Facts.Arch, storage)
-	next := checkStream(b.Host.Facts.OS, b.Software)
-	return slices.Concat(found, bootable, deployment.CheckStageable(*status, p.Image.Digest), next), err
-}
-
-// checkStream returns a warning if an image moves the host to another major version of RHEL: HyperShift refuses to
-// change a NodePool from rhel-10 to rhel-9 (api/hypershift/v1beta1/nodepool_types.go).
-func checkStream(host hostinfo.OSRelease, next *software.Contents) []report.Finding {
-	from, to := software.RHEL(host), next.RHELMajor()
-	if from < 8 || to == 0 || from == to { // up to 4.18, VERSION_ID of RHEL CoreOS is that of OpenShift
-		return nil
-	}
-	return []report.Finding{{
-		Severity: report.SeverityWarning,
-		Message:  fmt.Sprintf("the image of the payload moves this host from RHEL %d to RHEL %d", from, to),
-		Remedy: report.Remedyf("# to stay on RHEL %d, use a NodePool with spec.osImageStream.name: rhel-%d; from OpenShift "+
-			"5.0 on, the default is rhel-10, and a NodePool cannot return to rhel-9", from, from),
-	}}
-}
-
-// checkPullPolicy fails if the signature policy with which this host will pull the image refuses it: that of a node,
-// and that of the payload at a first join.
-func (b *Builder) checkPullPolicy(ctx context.Context, image *osimage.Image) error {
-	policy, found := b.effectiveFile(osimage.PolicyPath)
-	if b.Run.State.Registered {
-		content, _, err := b.Host.Files.ReadFile(osimage.PolicyPath)
-		policy, found = content, err == nil
-	}
-	if !found {
-		return nil
-	}
-	return osimage.CheckPullPolicy(image, policy, deployment.SkopeoVersion(ctx))
+func (r *Run) RollsBackImage(p *Plan) bool {
+	return p.Image != nil && p.Image.InRollback && r.State.Upgrade.IsRollingBack()
 }
 
 // PullFiles returns the planned files with which the host pulls the image of the payload at a first join: mirrors,

@@ -43,20 +43,20 @@ func TestSoftwareOfRejectedImageIsRefused(t *testing.T) {
 				host[osimage.PolicyPath] = test.ofHost
 			}
 			t.Setenv("PATH", t.TempDir()) // a host without kubelet, CRI-O and dnf
-			b := builderOf(t, payload, host)
+			s := softwareOf(t, payload, host)
 			book, err := ledger.Open(t.TempDir(), ledger.Drivers{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { book.Close() })
-			b.Host.Ledger, b.Run.Config.Software = book, test.software
-			b.Software = &software.Contents{
+			s.session.Host.Ledger, s.session.Run.Config.Software = book, test.software
+			s.Contents = &software.Contents{
 				Release:  software.Release{Major: 4, Minor: 19},
 				Packages: map[string]string{"openshift-kubelet": "4.19.1-1.el9", "cri-o": "1.32.4-1.el9"},
 			}
-			decision, err := b.DecideSoftware(t.Context(), nil, kube.Version{})
+			decision, err := s.Decide(t.Context(), nil, kube.Version{})
 			if (err != nil) != test.refused || err != nil && report.CodeOf(err) != report.Refused {
-				t.Errorf("DecideSoftware() = %v for packages %q", err, decision.Unpack)
+				t.Errorf("Decide() = %v for packages %q", err, decision.Unpack)
 			}
 			if want := test.software == ""; (len(decision.Unpack) > 0) != want {
 				t.Errorf("packages of the image %q", decision.Unpack)

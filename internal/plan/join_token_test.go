@@ -60,7 +60,7 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 	}
 	annotate := func(of *enrollment.Token) (map[string]string, error) {
 		run := &Run{Inputs: inputs.Inputs{JoinToken: of}, State: joinstate.State{APIServerCA: ca}}
-		return (&Builder{Session: &Session{Run: run}}).csrAnnotations()(&key.PublicKey)
+		return run.csrAnnotations()(&key.PublicKey)
 	}
 	if proof, err := annotate(good); err != nil || proof[enrollment.AnnotationID] != good.ID {
 		t.Errorf("proof %v, %v", proof, err)
@@ -69,7 +69,7 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		!strings.Contains(err.Error(), "; this host's clock: ") {
 		t.Errorf("expired: %v", err)
 	}
-	if (&Builder{Session: &Session{Run: &Run{}}}).csrAnnotations() != nil {
+	if (&Run{}).csrAnnotations() != nil {
 		t.Error("a join without a token annotates")
 	}
 }

@@ -20,15 +20,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// checkLogins returns findings about logins to this host that the plan prevents, also because the uplink is lost. On
+// CheckLogins returns findings about logins to this host that the plan prevents, also because the uplink is lost. On
 // RHEL CoreOS, whose logins the payload was written for, and if the administrator ignores them, they do not refuse the
 // join.
-func (b *Builder) checkLogins(ctx context.Context, uplink *Uplink, p *Plan) []report.Finding {
-	if b.otherHost != nil {
-		return nil
-	}
-	after, changed := plannedLogins(p, b.Host.Files)
-	states := b.unitStates(ctx)
+func (s *Session) CheckLogins(ctx context.Context, uplink *Uplink, p *Plan) []report.Finding {
+	after, changed := plannedLogins(p, s.Host.Files)
+	states := unitStates(ctx, s.Host.Units)
 	for _, name := range logins.Units() {
 		if p.endsUnit(name) && (states(name).File == "enabled" || states(name).Active == "active") {
 			changed = append(changed, name)
@@ -37,12 +34,12 @@ func (b *Builder) checkLogins(ctx context.Context, uplink *Uplink, p *Plan) []re
 	findings := append(checkUplinkFiles(p, uplink.facts), checkUplinkSettings(p, uplink.facts)...)
 	if len(changed) > 0 {
 		findings = append(logins.Check(ctx, logins.Input{
-			Before: loginTree{host: b.Host.Files}, After: after, Changed: changed, From: administratorAddress(),
+			Before: loginTree{host: s.Host.Files}, After: after, Changed: changed, From: administratorAddress(),
 			Administrator: os.Getenv("SUDO_USER"), Exists: hostinfo.HasDevice,
 		}), findings...)
 	}
 	result := preflight.Result{Findings: findings}
-	if !b.Host.Facts.Capabilities().HasLogins || b.Run.Config.IgnoreLogins {
+	if !s.Host.Facts.Capabilities().HasLogins || s.Run.Config.IgnoreLogins {
 		result = result.WithoutRefusal()
 	}
 	return result.Findings

@@ -3,13 +3,13 @@
 package plan
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -27,40 +27,41 @@ func (s *Session) ManagesPackages() bool {
 		!slices.Contains(s.Run.Config.Skip, steps.Packages)
 }
 
-// DecideSoftware returns the outcome of each package that the plan requires; p is nil before there is a
-// plan. The version of the API server, zero if it is unknown, limits that of the packages. DecideSoftware
+// Decide returns the outcome of each package that the plan requires; p is nil before there is a
+// plan. The version of the API server, zero if it is unknown, limits that of the packages. Decide
 // fails if the signature policy rejects the OS image from which packages are unpacked.
-func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Version) (software.Decision, error) {
+func (s *Software) Decide(ctx context.Context, p *Plan, server kube.Version) (software.Decision, error) {
+	run, host := s.session.Run, s.session.Host
 	facts := software.Facts{
-		OS:            b.Host.Facts.OS,
-		Arch:          b.Host.Facts.Arch,
-		Managed:       b.ManagesPackages(),
-		ImageMode:     b.Host.Facts.Capabilities().HasImage,
-		Contents:      b.Software,
-		Source:        b.Run.Config.Software,
+		OS:            host.Facts.OS,
+		Arch:          host.Facts.Arch,
+		Managed:       s.session.ManagesPackages(),
+		ImageMode:     host.Facts.Capabilities().HasImage,
+		Contents:      s.Contents,
+		Source:        run.Config.Software,
 		BeforePayload: p == nil,
 		Versions:      software.Versions{Server: server},
-		Install:       b.Run.Config.InstallPackages,
-		Replace:       b.Upgrading,
-		Commands:      b.commands(p),
+		Install:       run.Config.InstallPackages,
+		Replace:       run.Upgrading,
+		Commands:      s.commands(p),
 	}
-	if err := b.checkSoftwareSource(); err != nil {
+	if err := s.session.checkSoftwareSource(); err != nil {
 		return software.Decision{}, err
 	}
-	if b.RunsPayloadImage() && (p == nil || p.Image != nil) {
+	if s.session.RunsPayloadImage() && (p == nil || p.Image != nil) {
 		return software.Decision{}, nil // the software is that of another image, which the host boots first
 	}
 	var err error
-	if facts.Requested, err = b.requestedRelease(); err != nil {
+	if facts.Requested, err = run.requestedRelease(); err != nil {
 		return software.Decision{}, err
 	}
-	if b.Host.Ledger != nil {
-		if facts.Unpacked, err = osimage.Placed(b.Host.Ledger.Items()); err != nil {
+	if host.Ledger != nil {
+		if facts.Unpacked, err = osimage.Placed(host.Ledger.Items()); err != nil {
 			return software.Decision{}, err
 		}
 	}
 	if !facts.Managed {
-		missing, err := b.MissingBinaries(p)
+		missing, err := s.MissingBinaries(p)
 		if err != nil {
 			return software.Decision{}, err
 		}
@@ -68,20 +69,20 @@ func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Versi
 			facts.MissingPrograms = append(facts.MissingPrograms, program.Name)
 		}
 	}
-	if facts, err = software.Gather(ctx, b.DNF(), facts); err != nil {
+	if facts, err = software.Gather(ctx, s.session.DNF(s.payload), facts); err != nil {
 		return software.Decision{}, err
 	}
 	decision := software.Decide(facts)
-	if len(decision.Unpack) > 0 && b.Payload != nil {
-		err = b.checkImagePolicy()
+	if len(decision.Unpack) > 0 && s.payload != nil {
+		err = s.checkPolicy()
 	}
 	return decision, err
 }
 
 // checkSoftwareSource refuses a source of software that a host in image mode does not have.
-func (b *Builder) checkSoftwareSource() error {
-	if !b.Host.Facts.Capabilities().HasImage ||
-		(b.Run.Config.Software != config.SoftwareImage && !b.Run.Config.InstallPackages) {
+func (s *Session) checkSoftwareSource() error {
+	if !s.Host.Facts.Capabilities().HasImage ||
+		(s.Run.Config.Software != config.SoftwareImage && !s.Run.Config.InstallPackages) {
 		return nil
 	}
 	return report.Fail(report.Usage,
@@ -91,11 +92,11 @@ func (b *Builder) checkSoftwareSource() error {
 
 // versionLocks returns the changes that lock the versions of the installed packages of the node, none
 // if dnf's plugin versionlock is not installed.
-func (b *Builder) versionLocks(ctx context.Context) ([]ledger.Change, error) {
-	if b.otherHost != nil || !b.ManagesPackages() {
+func (s *Session) versionLocks(ctx context.Context, payload *ignition.Payload) ([]ledger.Change, error) {
+	if !s.ManagesPackages() {
 		return nil, nil
 	}
-	on := b.DNF()
+	on := s.DNF(payload)
 	if file, err := on.VersionLockFile(); err != nil || file == "" {
 		return nil, err
 	}
@@ -103,34 +104,34 @@ func (b *Builder) versionLocks(ctx context.Context) ([]ledger.Change, error) {
 }
 
 // requestedRelease returns the release that the administrator requests, zero for none.
-func (b *Builder) requestedRelease() (software.Release, error) {
-	if b.Run.Config.OpenShiftRelease == "" {
+func (r *Run) requestedRelease() (software.Release, error) {
+	if r.Config.OpenShiftRelease == "" {
 		return software.Release{}, nil
 	}
-	release, err := software.ParseRelease(b.Run.Config.OpenShiftRelease)
+	release, err := software.ParseRelease(r.Config.OpenShiftRelease)
 	if err != nil {
 		return release, inputs.UsageError("--openshift-release: %w", err)
 	}
 	return release, nil
 }
 
-// DNF returns the host's dnf, with the proxy of the user data if the environment
+// DNF returns the host's dnf, with the proxy of ProxyVariables if the environment
 // names none. dnf's own configuration takes precedence over both.
-func (b *Builder) DNF() dnf.Host {
-	on := b.PackageHost
-	on.Proxy = b.ProxyVariables()
+func (s *Session) DNF(payload *ignition.Payload) dnf.Host {
+	on := s.PackageHost
+	on.Proxy = s.Run.ProxyVariables(payload)
 	return on
 }
 
 // ProxyVariables returns the variables, NAME=VALUE, that a program needs in addition to the environment to use the
-// proxy: that of the environment, else of the user data, else of the payload.
-func (b *Builder) ProxyVariables() []string {
+// proxy: that of the environment, else of the user data, else of the payload, nil before it was loaded.
+func (r *Run) ProxyVariables(payload *ignition.Payload) []string {
 	var named []string
-	if userData := b.Run.Inputs.UserData; userData != nil {
+	if userData := r.Inputs.UserData; userData != nil {
 		named = dnf.ProxyVariables(userData.Proxy.HTTP, userData.Proxy.HTTPS, userData.Proxy.No)
 	}
-	if b.Run.Inputs.UserData == nil && b.Payload != nil {
-		proxy := b.payloadProxy()
+	if r.Inputs.UserData == nil && payload != nil {
+		proxy := payloadProxy(payload)
 		named = dnf.ProxyVariables(proxy.HTTP, proxy.HTTPS, proxy.No)
 	}
 	return dnf.ExtraProxyVariables(os.LookupEnv, named)
@@ -138,7 +139,7 @@ func (b *Builder) ProxyVariables() []string {
 
 // commands returns the binaries that the payload runs on this host; the value is
 // true for binaries that a unit runs. It returns nil before there is a plan.
-func (b *Builder) commands(p *Plan) map[string]bool {
+func (s *Software) commands(p *Plan) map[string]bool {
 	if p == nil {
 		return nil
 	}
@@ -146,7 +147,7 @@ func (b *Builder) commands(p *Plan) map[string]bool {
 	for _, c := range p.Commands {
 		commands[c.Name] = commands[c.Name] || c.InUnit
 	}
-	if runtime := b.defaultRuntime(); runtime != "" {
+	if runtime := s.defaultRuntime(); runtime != "" {
 		commands[runtime] = true // CRI-O does not start without it
 	}
 	return commands
@@ -154,34 +155,17 @@ func (b *Builder) commands(p *Plan) map[string]bool {
 
 // MissingBinaries returns the binaries that kubelet, CRI-O and the payload's units
 // need and this host lacks.
-func (b *Builder) MissingBinaries(p *Plan) ([]preflight.Program, error) {
+func (s *Software) MissingBinaries(p *Plan) ([]preflight.Program, error) {
 	table, err := software.ReadTable()
 	if err != nil {
 		return nil, err
 	}
 	var run []preflight.Program
-	commands := b.commands(p)
+	commands := s.commands(p)
 	for _, one := range table.Packages {
 		if one.Program != "" && one.Program != "runc" && commands[one.Program] {
 			run = append(run, preflight.Program{Name: one.Program, Package: one.Name})
 		}
 	}
-	return preflight.MissingPrograms(b.defaultRuntime(), run), nil
-}
-
-// packageFindings returns the problems and warnings about packages for the preflight command.
-func (b *Builder) packageFindings(ctx context.Context) []report.Finding {
-	decision, err := b.DecideSoftware(ctx, nil, kube.Version{})
-	found := slices.Concat(decision.Findings, decision.Mismatches)
-	if err != nil {
-		refused := report.RefusingFinding(err)
-		refused.Code = report.Refused
-		refused.Remedy = cmp.Or(refused.Remedy, "dnf makecache # connects to all enabled repositories, and prints which fail")
-		found = []report.Finding{refused}
-	}
-	found = slices.DeleteFunc(found, func(f report.Finding) bool { return f.Severity == report.SeverityNote })
-	for i := range found {
-		found[i].Check = "packages"
-	}
-	return found
+	return preflight.MissingPrograms(s.defaultRuntime(), run), nil
 }

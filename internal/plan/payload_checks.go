@@ -42,41 +42,42 @@ func (v Validation) ReplacedSoftware() []string {
 
 // Validate gathers the facts for the checks that need the payload. The state must contain
 // the node name and the cluster.
-func (b *Builder) Validate(ctx context.Context, uplink *Uplink, p *Plan, log report.Log) (Validation, error) {
+func (s *Software) Validate(ctx context.Context, uplink *Uplink, p *Plan, log report.Log) (Validation, error) {
 	var v Validation
-	machineConfig := b.Payload.MachineConfig()
+	run, host := s.session.Run, s.session.Host
+	machineConfig := s.payload.MachineConfig()
 	links, err := hostnet.Links()
 	if err != nil {
 		return v, err
 	}
-	swapRefused, err := b.Payload.RefusesSwap()
+	swapRefused, err := s.payload.RefusesSwap()
 	if err != nil {
 		return v, err
 	}
 	var api error
-	v.ServerVersion, api = b.serverVersion(ctx, log) // first: its version limits that of the packages
-	decision, err := b.DecideSoftware(ctx, p, v.ServerVersion)
+	v.ServerVersion, api = serverVersion(ctx, s.payload, log) // first: its version limits that of the packages
+	decision, err := s.Decide(ctx, p, v.ServerVersion)
 	if err != nil {
 		return v, err
 	}
 	v.Software = &decision
-	missing, err := b.MissingBinaries(p)
+	missing, err := s.MissingBinaries(p)
 	if err != nil {
 		return v, err
 	}
 	facts := preflight.PayloadFacts{
-		Host: b.Host.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
+		Host: host.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: missing, FailSwapOn: swapRefused,
-		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api,
-		NodeName: b.checkIdentity(ctx, log, p), Logins: b.checkLogins(ctx, uplink, p),
+		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(s.payload.File), API: api,
+		NodeName: s.checkIdentity(ctx, log, p), Logins: s.session.CheckLogins(ctx, uplink, p),
 	}
-	if err := b.addExtensionFacts(ctx, p, &facts); err != nil {
+	if err := s.addExtensionFacts(ctx, p, &facts); err != nil {
 		return v, err
 	}
-	if b.Software != nil {
-		facts.Arch = b.Software.Arch
+	if s.Contents != nil {
+		facts.Arch = s.Contents.Arch
 	}
-	config, err := b.Payload.KubeletConfig()
+	config, err := s.payload.KubeletConfig()
 	if err != nil {
 		return v, err
 	}
@@ -84,29 +85,29 @@ func (b *Builder) Validate(ctx context.Context, uplink *Uplink, p *Plan, log rep
 	if uplink.facts != nil {
 		facts.NodeAddresses = uplink.facts.NodeAddresses().All()
 	}
-	if b.Run.Config.AppliesHostSettings() {
+	if run.Config.AppliesHostSettings() {
 		facts.KernelArguments = nil // the join sets them
 	}
-	if conf, found := b.effectiveFile("/etc/containers/storage.conf"); found {
+	if conf, found := s.effectiveFile("/etc/containers/storage.conf"); found {
 		facts.OverlaySize = crio.OverlaySize(conf)
 	}
-	storage, err := b.Host.Files.RealPath(crio.StorageDir + "/storage")
+	storage, err := host.Files.RealPath(crio.StorageDir + "/storage")
 	if err != nil {
 		return v, err
 	}
 	if facts.Storage, err = preflight.FindFileSystem(storage); err != nil {
 		return v, err
 	}
-	if b.Host.Facts.Capabilities().HasImage && p.Image == nil {
+	if host.Facts.Capabilities().HasImage && p.Image == nil {
 		facts.ReadOnlyDirectories = readOnlyDirectories(p)
 	}
-	if err := b.addKubeletFacts(p, &facts); err != nil {
+	if err := s.addKubeletFacts(p, &facts); err != nil {
 		return v, err
 	}
 	facts.Packages, facts.Release = report.Refusal(decision.Findings), decision.Mismatches
 	if p.Image != nil {
 		facts.KernelArguments = nil // the join sets them with the image
-		if facts.Image, err = b.checkImage(ctx, p, log); err != nil {
+		if facts.Image, err = s.checkImage(ctx, p, log); err != nil {
 			return v, err
 		}
 	}
@@ -131,12 +132,12 @@ func readOnlyDirectories(p *Plan) []string {
 // addExtensionFacts adds facts about the extensions and the kernel type of the payload. On RHEL CoreOS, the
 // machine-config-daemon layers them onto the image at the first boot. On platform None, no controller layers them onto
 // a later image (machine-config-operator, pkg/daemon/update.go, applyLayeredOSChanges).
-func (b *Builder) addExtensionFacts(ctx context.Context, p *Plan, facts *preflight.PayloadFacts) error {
-	isFirstBoot, err := b.Host.Files.Exists(ignition.MachineConfigPath)
-	if err != nil || b.RollsBackImage(p) || (isFirstBoot && b.Host.Facts.Capabilities().HasFirstBoot) {
+func (s *Software) addExtensionFacts(ctx context.Context, p *Plan, facts *preflight.PayloadFacts) error {
+	isFirstBoot, err := s.session.Host.Files.Exists(ignition.MachineConfigPath)
+	if err != nil || s.session.Run.RollsBackImage(p) || (isFirstBoot && s.session.Host.Facts.Capabilities().HasFirstBoot) {
 		return err // the previous deployment has its packages, and the first boot will install them
 	}
-	facts.KernelType, facts.KernelPackages = b.Payload.MachineConfig().KernelType, p.KernelPackages
+	facts.KernelType, facts.KernelPackages = s.payload.MachineConfig().KernelType, p.KernelPackages
 	facts.BootsImage = p.Image != nil
 	if facts.BootsImage {
 		facts.MissingExtensions = compareExtensions(p.Extensions, nil)
@@ -145,7 +146,7 @@ func (b *Builder) addExtensionFacts(ctx context.Context, p *Plan, facts *preflig
 	if len(p.Extensions) == 0 || !dnf.HasRPM() {
 		return nil
 	}
-	installed, err := b.PackageHost.Installed(ctx)
+	installed, err := s.session.PackageHost.Installed(ctx)
 	facts.MissingExtensions = compareExtensions(p.Extensions, installed)
 	return err
 }
@@ -172,23 +173,24 @@ func isOVSIPsec(name string) bool {
 }
 
 // addKubeletFacts adds facts from the configuration and the unit of kubelet.
-func (b *Builder) addKubeletFacts(p *Plan, facts *preflight.PayloadFacts) error {
-	conf, _ := b.effectiveFile(ignition.KubeletConfigPath)
-	sizing, _ := b.effectiveFile(preflight.NodeSizingPath)
+func (s *Software) addKubeletFacts(p *Plan, facts *preflight.PayloadFacts) error {
+	conf, _ := s.effectiveFile(ignition.KubeletConfigPath)
+	sizing, _ := s.effectiveFile(preflight.NodeSizingPath)
 	var err error
-	if facts.Reserved, err = preflight.ReadReservation(conf, sizing, b.Host.Facts); err != nil {
+	if facts.Reserved, err = preflight.ReadReservation(conf, sizing, s.session.Host.Facts); err != nil {
 		return report.Fail(report.Usage, "# correct the KubeletConfig in spec.config of the NodePool", "%w", err)
 	}
-	if b.Run.State.Finished.IsZero() { // else the Node is initialized already
-		facts.CloudProvider.Name, facts.CloudProvider.ProviderID, err = kubeletLaunch(b.Host.Files, p, true).CloudFlags()
+	if s.session.Run.State.Finished.IsZero() { // else the Node is initialized already
+		launch := kubeletLaunch(s.session.Host.Files, p, true)
+		facts.CloudProvider.Name, facts.CloudProvider.ProviderID, err = launch.CloudFlags()
 	}
 	return err
 }
 
 // serverVersion returns the version of the API server, zero if it was not queried, and an error if
 // the server cannot be used. It verifies the server certificate with the payload's CA.
-func (b *Builder) serverVersion(ctx context.Context, log report.Log) (kube.Version, error) {
-	kubeconfig := b.BootstrapKubeconfig()
+func serverVersion(ctx context.Context, payload *ignition.Payload, log report.Log) (kube.Version, error) {
+	kubeconfig := payload.BootstrapKubeconfig()
 	if kubeconfig == nil {
 		return kube.Version{}, nil // removed after an earlier join; the client-certificate step uses the node's own
 	}
@@ -198,8 +200,8 @@ func (b *Builder) serverVersion(ctx context.Context, log report.Log) (kube.Versi
 }
 
 // checkIdentity fails if kubelet's identity belongs to another node or cluster.
-func (b *Builder) checkIdentity(ctx context.Context, log report.Log, p *Plan) error {
-	_, err := b.Identity(log, p.Registration).CheckWithCluster(ctx)
+func (s *Software) checkIdentity(ctx context.Context, log report.Log, p *Plan) error {
+	_, err := s.session.Identity(s.payload, log, p.Registration).CheckWithCluster(ctx)
 	return err
 }
 

@@ -20,7 +20,7 @@ func TestKubeletFacts(t *testing.T) {
 	for name, test := range map[string]struct {
 		payload string // the files of the payload
 		files   map[string]string
-		join    func(*Builder)
+		join    func(*Session)
 		want    preflight.PayloadFacts
 	}{
 		"files of the payload": {
@@ -45,22 +45,22 @@ func TestKubeletFacts(t *testing.T) {
 		},
 		"a host that has joined": {
 			"", nil,
-			func(b *Builder) { b.Run.State.Finished = time.Now() },
+			func(s *Session) { s.Run.State.Finished = time.Now() },
 			preflight.PayloadFacts{Reserved: preflight.Resources{MemoryMiB: 100}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, p := plannedBuilder(t, test.files, plannedUnit(cloudUnit))
-			var err error
-			if b.Payload, err = ignition.LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[` +
-				test.payload + `]}}`)); err != nil {
+			s, p := plannedSession(t, test.files, plannedUnit(cloudUnit))
+			payload, err := ignition.LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[` +
+				test.payload + `]}}`))
+			if err != nil {
 				t.Fatal(err)
 			}
 			if test.join != nil {
-				test.join(b)
+				test.join(s)
 			}
 			var facts preflight.PayloadFacts
-			if err := b.addKubeletFacts(p, &facts); err != nil {
+			if err := NewSoftware(s, payload).addKubeletFacts(p, &facts); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, facts); diff != "" {

@@ -46,8 +46,8 @@ func (p *Plan) RecordIn(state *joinstate.State) {
 }
 
 // Accounts returns the users and groups of the plan.
-func (b *Builder) Accounts(p *Plan) accounts.Input {
-	return accounts.Input{Passwd: p.Accounts, Tree: b.Host.Files, Live: true, Items: b.Host.Ledger.Items()}
+func (s *Session) Accounts(p *Plan) accounts.Input {
+	return accounts.Input{Passwd: p.Accounts, Tree: s.Host.Files, Live: true, Items: s.Host.Ledger.Items()}
 }
 
 // Differences lists what this plan changes that an older one of the same host did not, or

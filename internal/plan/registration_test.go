@@ -29,9 +29,9 @@ func plannedUnit(content string) ledger.Change {
 	return ledger.Change{Kind: ledger.File, Target: units, Desired: ledger.FileState([]byte(content), 0o644)}
 }
 
-// plannedBuilder returns a builder with the plan that joins the NodePool, on a host
+// plannedSession returns a session with the plan that joins the NodePool, on a host
 // with the files.
-func plannedBuilder(t *testing.T, files map[string]string, plan ...ledger.Change) (*Builder, *Plan) {
+func plannedSession(t *testing.T, files map[string]string, plan ...ledger.Change) (*Session, *Plan) {
 	t.Helper()
 	root := t.TempDir()
 	for name, content := range files {
@@ -58,10 +58,10 @@ func plannedBuilder(t *testing.T, files map[string]string, plan ...ledger.Change
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { book.Close(); tree.Close() })
-	return &Builder{Session: &Session{
+	return &Session{
 			Run:  &Run{State: joinstate.State{Hosted: true, NodePool: "clusters/demo-workers"}},
 			Host: machine.Reader{Files: tree, Ledger: book, Facts: hostinfo.Facts{Arch: "amd64"}},
-		}}, &Plan{
+		}, &Plan{
 			Plan: &adapt.Plan{Files: plan},
 		}
 }
@@ -81,7 +81,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 	for name, test := range map[string]struct {
 		files map[string]string
 		plan  []ledger.Change
-		join  func(*Builder)
+		join  func(*Session)
 		want  string // part of the drop-in; "" if there must be none
 		note  string
 		fails string
@@ -93,18 +93,18 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a label of that name is a person's": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(b *Builder) {
-				b.Run.Config = config.Join{Labels: []string{"hypershift.openshift.io/nodePool=mine"}}
+			join: func(s *Session) {
+				s.Run.Config = config.Join{Labels: []string{"hypershift.openshift.io/nodePool=mine"}}
 			},
 			want: "${ID},hypershift.openshift.io/nodePool=mine\n", note: "nodePool=mine",
 		},
 		"not on a standalone cluster": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(b *Builder) { b.Run.State.Hosted = false },
+			join: func(s *Session) { s.Run.State.Hosted = false },
 		},
 		"a ledger that cannot be read, for the diagnostics": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(b *Builder) { b.Run.State.Hosted, b.Host.Ledger = false, nil },
+			join: func(s *Session) { s.Run.State.Hosted, s.Host.Ledger = false, nil },
 		},
 		"drop-ins of the plan and the host": {
 			files: map[string]string{
@@ -128,7 +128,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		"a unit that leaves no way, requested": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
 			plan:  []ledger.Change{plannedUnit(kubeletUnit)},
-			join:  func(b *Builder) { b.Run.Config = config.Join{Taints: []string{"a=b:NoSchedule"}} },
+			join:  func(s *Session) { s.Run.Config = config.Join{Taints: []string{"a=b:NoSchedule"}} },
 			fails: "drop-in 99-site.conf of its unit sets ExecStart=",
 		},
 		"that drop-in is removed by the plan": {
@@ -138,17 +138,17 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a NodePool that cannot be a label": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(b *Builder) { b.Run.State.NodePool = "clusters/" + strings.Repeat("x", 64) },
+			join: func(s *Session) { s.Run.State.NodePool = "clusters/" + strings.Repeat("x", 64) },
 			note: "is not a valid label value",
 		},
 		"no unit at all": {note: "0 ExecStart= lines"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, p := plannedBuilder(t, test.files, test.plan...)
+			s, p := plannedSession(t, test.files, test.plan...)
 			if test.join != nil {
-				test.join(b)
+				test.join(s)
 			}
-			err := registrationBuilder(t, b).planRegistration(p)
+			err := registrationBuilder(t, s).planRegistration(p)
 			if (err == nil) != (test.fails == "") || (err != nil &&
 				(!strings.Contains(err.Error(), test.fails) || report.CodeOf(err) != report.Refused)) {
 				t.Fatalf("planRegistration() = %v (code %d), want %q", err, report.CodeOf(err), test.fails)
@@ -169,24 +169,24 @@ func TestRegistrationIsPlanned(t *testing.T) {
 
 // Labels that are no longer configured must be removed by the next join.
 func TestRegistrationIsRemoved(t *testing.T) {
-	b, p := plannedBuilder(t, nil, plannedUnit(kubeletUnit))
-	book := b.Host.Ledger.(*ledger.Ledger) //nolint:forcetypeassert // plannedBuilder has opened it
-	if err := registrationBuilder(t, b).planRegistration(p); err != nil {
+	s, p := plannedSession(t, nil, plannedUnit(kubeletUnit))
+	book := s.Host.Ledger.(*ledger.Ledger) //nolint:forcetypeassert // plannedSession has opened it
+	if err := registrationBuilder(t, s).planRegistration(p); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := book.Apply(t.Context(), "files", p.Files); err != nil {
 		t.Fatal(err)
 	}
-	b.Run.State.Hosted = false
+	s.Run.State.Hosted = false
 	p.Files = []ledger.Change{plannedUnit(kubeletUnit)}
-	if err := registrationBuilder(t, b).planRegistration(p); err != nil {
+	if err := registrationBuilder(t, s).planRegistration(p); err != nil {
 		t.Fatal(err)
 	}
 	made, err := book.Apply(t.Context(), "files", p.Files)
 	if err != nil || len(made) != 1 || made[0].Target != registrationPath {
 		t.Errorf("Apply() = %+v, %v; want the drop-in removed", made, err)
 	}
-	if _, found := readFile(b.Host.Files, registrationPath); found {
+	if _, found := readFile(s.Host.Files, registrationPath); found {
 		t.Error("the drop-in is still there")
 	}
 }
@@ -194,15 +194,15 @@ func TestRegistrationIsRemoved(t *testing.T) {
 // The dry run must submit the Node that kubelet will submit: with the agent's
 // drop-in and the planned environment.
 func TestRegisteredNodeIsAsPlanned(t *testing.T) {
-	b, p := plannedBuilder(t, map[string]string{
+	s, p := plannedSession(t, map[string]string{
 		"/usr/lib/os-release": "ID=\"rhel\"\n",
 		"/etc/os-release":     "-> ../usr/lib/os-release",
 	}, plannedUnit(kubeletUnit))
-	b.Run.Config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
-	if err := registrationBuilder(t, b).planRegistration(p); err != nil {
+	s.Run.Config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
+	if err := registrationBuilder(t, s).planRegistration(p); err != nil {
 		t.Fatal(err)
 	}
-	check, err := registrationBuilder(t, b).registrationCheck(p)
+	check, err := registrationBuilder(t, s).registrationCheck(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,12 +239,12 @@ func TestResumedJoinKeepsRegistration(t *testing.T) {
 	}
 }
 
-// registrationBuilder returns the builder of a plan for the host and the settings of b.
-func registrationBuilder(t *testing.T, b *Builder) builder {
+// registrationBuilder returns the builder of a plan for the host and the settings of s.
+func registrationBuilder(t *testing.T, s *Session) builder {
 	t.Helper()
-	facts := Facts{Host: b.Host.Facts, Files: b.Host.Files}
-	if b.Host.Ledger != nil {
-		facts.Items = b.Host.Ledger.Items()
+	facts := Facts{Host: s.Host.Facts, Files: s.Host.Files}
+	if s.Host.Ledger != nil {
+		facts.Items = s.Host.Ledger.Items()
 	}
-	return builder{facts: facts, settings: b.settings()}
+	return builder{facts: facts, settings: s.Run.Settings()}
 }

@@ -17,12 +17,12 @@ const crioConfigDir = "/etc/crio/crio.conf.d"
 
 // defaultRuntime returns the container runtime that CRI-O will use according to the
 // files of the payload and of the host, or "" if no file names one.
-func (b *Builder) defaultRuntime() string {
-	names, err := b.Host.Files.ReadDir(crioConfigDir)
+func (s *Software) defaultRuntime() string {
+	names, err := s.session.Host.Files.ReadDir(crioConfigDir)
 	if err != nil {
 		names = nil // the directory does not exist yet
 	}
-	for _, file := range b.Payload.Config.Storage.Files {
+	for _, file := range s.payload.Config.Storage.Files {
 		if path.Dir(file.Path) == crioConfigDir {
 			names = append(names, path.Base(file.Path))
 		}
@@ -30,16 +30,16 @@ func (b *Builder) defaultRuntime() string {
 	slices.Sort(names)
 	runtime := ""
 	for _, name := range names {
-		if content, found := b.effectiveFile(path.Join(crioConfigDir, name)); found {
+		if content, found := s.effectiveFile(path.Join(crioConfigDir, name)); found {
 			runtime = cmp.Or(parseRuntime(content), runtime)
 		}
 	}
 	return runtime
 }
 
-// desiredRuntime returns the CRI-O configuration that the release requires. pauseImage replaces the pause image of
+// DesiredRuntime returns the CRI-O configuration that the release requires. pauseImage replaces the pause image of
 // the payload if it is set.
-func desiredRuntime(payload *ignition.Payload, pauseImage string) (crio.Config, error) {
+func DesiredRuntime(payload *ignition.Payload, pauseImage string) (crio.Config, error) {
 	content, _, found := payload.File("/etc/crio/crio.conf.d/00-default")
 	if !found {
 		content = nil

@@ -16,9 +16,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 )
 
-// builderOf returns a builder with the payload files, on a host with the other
+// softwareOf returns the software of a payload with files, on a host with the other
 // files.
-func builderOf(t *testing.T, payload, onHost map[string]string) *Builder {
+func softwareOf(t *testing.T, payload, onHost map[string]string) *Software {
 	t.Helper()
 	var files []string
 	for _, name := range sortedKeys(payload) {
@@ -45,7 +45,7 @@ func builderOf(t *testing.T, payload, onHost map[string]string) *Builder {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tree.Close() })
-	return &Builder{Session: &Session{Run: &Run{}, Host: machine.Reader{Files: tree}}, Payload: loaded}
+	return NewSoftware(&Session{Run: &Run{}, Host: machine.Reader{Files: tree}}, loaded)
 }
 
 // CRI-O uses the last file of its directory, whether it belongs to the payload or
@@ -92,7 +92,7 @@ func TestDefaultRuntimeIsThatOfTheLastFile(t *testing.T) {
 			map[string]string{dir + "00-default": runtime("crun")}, map[string]string{dir + "10-x": "["}, "crun",
 		},
 	} {
-		if got := builderOf(t, test.payload, test.host).defaultRuntime(); got != test.want {
+		if got := softwareOf(t, test.payload, test.host).defaultRuntime(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -100,10 +100,10 @@ func TestDefaultRuntimeIsThatOfTheLastFile(t *testing.T) {
 
 // The package of the pool's default runtime is required.
 func TestCommandsContainTheDefaultRuntime(t *testing.T) {
-	b := builderOf(t, map[string]string{
+	s := softwareOf(t, map[string]string{
 		"/etc/crio/crio.conf.d/01-ctrcfg-defaultRuntime": "[crio.runtime]\ndefault_runtime = \"runc\"\n",
 	}, nil)
-	if commands := b.commands(&Plan{Plan: &adapt.Plan{}}); !commands["runc"] {
+	if commands := s.commands(&Plan{Plan: &adapt.Plan{}}); !commands["runc"] {
 		t.Errorf("commands %v", commands)
 	}
 }

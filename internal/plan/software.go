@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
@@ -29,39 +30,52 @@ const (
 	proxyEnvironment = "/etc/mco/proxy.env"
 )
 
-// LoadSoftware sets Software to the release of the payload and the packages of its OS image: those
-// that an earlier run stored, else it reads the image, and reports whether it has. It does not read
-// the image of a payload that was given as a file. A failure is stored in SoftwareErr; LoadSoftware
+// Software is the software of a payload on a host: what is known about it, and which packages the host needs.
+type Software struct {
+	Contents *software.Contents // of the OS image of the payload; nil before Load, and if they are unknown
+	Err      error              // why they are unknown
+
+	session *Session
+	payload *ignition.Payload
+}
+
+// NewSoftware returns the software of a payload, nil before it was loaded, without its contents.
+func NewSoftware(s *Session, payload *ignition.Payload) *Software {
+	return &Software{session: s, payload: payload}
+}
+
+// Load gets the release of the payload and the packages of its OS image: those that an earlier run
+// stored, else it reads the image, and reports whether it has. A failure is stored in Err; Load
 // itself fails only if ctx ends.
-func (b *Builder) LoadSoftware(ctx context.Context, log report.Log) (read bool, err error) {
-	pullSpec := b.Payload.MachineConfig().OSImageURL
-	if pullSpec == "" || b.payloadFile != nil || b.LoadStoredSoftware() {
+func (s *Software) Load(ctx context.Context, log report.Log) (read bool, err error) {
+	pullSpec := s.payload.MachineConfig().OSImageURL
+	if pullSpec == "" || s.LoadStored() {
 		return false, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, softwareTimeout)
 	defer cancel()
-	image, err := b.OpenOSImage(limited, log)
+	image, err := s.OpenOSImage(limited, log)
 	if err == nil {
-		b.Software, err = osimage.Read(pullSpec, image)
+		s.Contents, err = osimage.Read(pullSpec, image)
 	}
-	b.SoftwareErr = err
-	return b.Software != nil, ctx.Err()
+	s.Err = err
+	return s.Contents != nil, ctx.Err()
 }
 
-// LoadStoredSoftware sets Software to what an earlier run stored or staged for the same OS image. It reports
+// LoadStored sets Contents to what an earlier run stored or staged for the same OS image. It reports
 // whether there is any: a damaged file is like none.
-func (b *Builder) LoadStoredSoftware() bool {
-	stored, err := joinstate.LoadSoftware(b.Run.Dir)
+func (s *Software) LoadStored() bool {
+	stored, err := joinstate.LoadSoftware(s.session.Run.Dir)
 	if err != nil {
 		stored = nil
 	}
 	candidates := []*software.Contents{stored}
-	if b.Run.State.Staged != nil {
-		candidates = append(candidates, b.Run.State.Staged.Software)
+	if s.session.Run.State.Staged != nil {
+		candidates = append(candidates, s.session.Run.State.Staged.Software)
 	}
 	for _, one := range candidates {
-		if one != nil && one.Image == b.Payload.MachineConfig().OSImageURL {
-			b.Software = one
+		if one != nil && one.Image == s.payload.MachineConfig().OSImageURL {
+			s.Contents = one
 			return true
 		}
 	}
@@ -69,48 +83,53 @@ func (b *Builder) LoadStoredSoftware() bool {
 }
 
 // OpenOSImage reads the manifest of the payload's OS image.
-func (b *Builder) OpenOSImage(ctx context.Context, log report.Log) (*osimage.Image, error) {
-	return b.registryClient(log).Open(ctx, b.Payload.MachineConfig().OSImageURL)
+func (s *Software) OpenOSImage(ctx context.Context, log report.Log) (*osimage.Image, error) {
+	return s.RegistryClient(log).Open(ctx, s.payload.MachineConfig().OSImageURL)
 }
 
-// checkImagePolicy fails unless the signature policy accepts software of the payload's OS image. A host
+// checkPolicy fails unless the signature policy accepts software of the payload's OS image. A host
 // without a policy has no requirements.
-func (b *Builder) checkImagePolicy() error {
-	policy, found := b.effectiveFile(osimage.PolicyPath)
+func (s *Software) checkPolicy() error {
+	policy, found := s.effectiveFile(osimage.PolicyPath)
 	if !found {
 		return nil
 	}
-	return osimage.CheckPolicy(b.Payload.MachineConfig().OSImageURL, policy)
+	return osimage.CheckPolicy(s.payload.MachineConfig().OSImageURL, policy)
 }
 
-// registryClient returns a client that pulls images as CRI-O does on the node.
-func (b *Builder) registryClient(log report.Log) *osimage.Client {
+// RegistryClient returns a client that pulls images as CRI-O does on the node.
+func (s *Software) RegistryClient(log report.Log) *osimage.Client {
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		roots = x509.NewCertPool() // the host has no CAs
 	}
-	for _, file := range b.Payload.Config.Storage.Files {
+	for _, file := range s.payload.Config.Storage.Files {
 		if strings.HasPrefix(file.Path, crio.TrustAnchorsDir+"/") {
-			content, _, _ := b.Payload.File(file.Path)
+			content, _, _ := s.payload.File(file.Path)
 			roots.AppendCertsFromPEM(content) // the file is empty if the cluster has no additional CAs
 		}
 	}
-	registries, _ := b.effectiveFile(registriesConf)
-	secret, _ := b.effectiveFile(pods.PullSecretPath)
+	registries, _ := s.effectiveFile(registriesConf)
+	secret, _ := s.effectiveFile(pods.PullSecretPath)
 	return &osimage.Client{
 		RegistriesConf: registries,
 		DropInDir:      registriesDropIn,
 		PullSecret:     secret,
 		Roots:          roots,
-		Proxy:          b.payloadProxy().For,
-		Arch:           b.Host.Facts.Arch,
+		Proxy:          payloadProxy(s.payload).For,
+		Arch:           s.session.Host.Facts.Arch,
 		Log:            log,
 	}
 }
 
+// effectiveFile returns the content of a file after the join: the payload's, else the host's.
+func (s *Software) effectiveFile(p string) ([]byte, bool) {
+	return effectiveFile(s.payload, s.session.Host.Files, p)
+}
+
 // payloadProxy returns the proxy of CRI-O.
-func (b *Builder) payloadProxy() fetch.Proxy {
-	content, _, _ := b.Payload.File(proxyEnvironment)
+func payloadProxy(payload *ignition.Payload) fetch.Proxy {
+	content, _, _ := payload.File(proxyEnvironment)
 	variables := hostinfo.ParseEnv(content)
 	return fetch.Proxy{
 		HTTP:  variables["HTTP_PROXY"],

@@ -31,7 +31,7 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 	server := registrytest.New(t, "pull")
 	_, digest, _ := strings.Cut(server.Push(t, "mirror/os", image), "@")
 	pullSpec := "registry.invalid/release/os@" + digest
-	b := builderOf(t, map[string]string{
+	s := softwareOf(t, map[string]string{
 		ignition.MachineConfigPath: fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, pullSpec),
 		registriesConf: "[[registry]]\nlocation = \"registry.invalid/release\"\n" +
 			"[[registry.mirror]]\nlocation = \"" + server.Host + "/mirror\"\n",
@@ -41,41 +41,41 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 		),
 		proxyEnvironment: "# comment\nHTTP_PROXY=\nHTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.invalid,127.0.0.1\n",
 	}, nil)
-	b.Run.Dir, b.Host.Facts.Arch = t.TempDir(), "amd64"
-	if read, err := b.LoadSoftware(
+	s.session.Run.Dir, s.session.Host.Facts.Arch = t.TempDir(), "amd64"
+	if read, err := s.Load(
 		t.Context(), (&reporttest.Recorder{}).Log(),
-	); err != nil || b.SoftwareErr != nil || !read {
-		t.Fatalf("LoadSoftware() = %v, %v", err, b.SoftwareErr)
+	); err != nil || s.Err != nil || !read {
+		t.Fatalf("Load() = %v, %v", err, s.Err)
 	}
-	if want := (software.Release{Major: 4, Minor: 18}); b.Software.Release != want || b.Software.Image != pullSpec {
-		t.Errorf("software %+v, want release %s", b.Software, want)
+	if want := (software.Release{Major: 4, Minor: 18}); s.Contents.Release != want || s.Contents.Image != pullSpec {
+		t.Errorf("software %+v, want release %s", s.Contents, want)
 	}
 
 	// A later run needs no registry, unless the payload names another image.
-	if err := joinstate.SaveSoftware(b.Run.Dir, *b.Software); err != nil {
+	if err := joinstate.SaveSoftware(s.session.Run.Dir, *s.Contents); err != nil {
 		t.Fatal(err)
 	}
 	server.Close()
-	b.Software = nil
-	if read, err := b.LoadSoftware(
+	s.Contents = nil
+	if read, err := s.Load(
 		t.Context(), (&reporttest.Recorder{}).Log(),
-	); err != nil || b.SoftwareErr != nil || b.Software == nil || read {
-		t.Errorf("LoadSoftware() = %v, %v for the stored image", err, b.SoftwareErr)
+	); err != nil || s.Err != nil || s.Contents == nil || read {
+		t.Errorf("Load() = %v, %v for the stored image", err, s.Err)
 	}
 	stored := software.Contents{Image: "registry.invalid/another@" + digest}
-	if err := joinstate.SaveSoftware(b.Run.Dir, stored); err != nil {
+	if err := joinstate.SaveSoftware(s.session.Run.Dir, stored); err != nil {
 		t.Fatal(err)
 	}
-	b.Software = nil
-	if read, err := b.LoadSoftware(
+	s.Contents = nil
+	if read, err := s.Load(
 		t.Context(), (&reporttest.Recorder{}).Log(),
-	); err != nil || b.SoftwareErr == nil || b.Software != nil || read {
-		t.Errorf("LoadSoftware() = %v, %v for another image", err, b.SoftwareErr)
+	); err != nil || s.Err == nil || s.Contents != nil || read {
+		t.Errorf("Load() = %v, %v for another image", err, s.Err)
 	}
 }
 
 func TestPayloadProxy(t *testing.T) {
-	b := builderOf(
+	s := softwareOf(
 		t, map[string]string{proxyEnvironment: "HTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.example.com\n"}, nil,
 	)
 	for target, want := range map[string]string{
@@ -85,7 +85,7 @@ func TestPayloadProxy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := b.payloadProxy().For(parsed); err != nil || fmt.Sprint(got) != want {
+		if got, err := payloadProxy(s.payload).For(parsed); err != nil || fmt.Sprint(got) != want {
 			t.Errorf("%s: %v, %v, want %s", target, got, err, want)
 		}
 	}

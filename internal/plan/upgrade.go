@@ -15,16 +15,16 @@ import (
 
 // UpgradeEffects returns how the changes of a plan take effect on the running node. software names the
 // packages that are replaced.
-func (b *Builder) UpgradeEffects(ctx context.Context, p *Plan, software []string) (effects.Effects, error) {
-	requested, err := b.requestedChanges(ctx, p)
+func (s *Session) UpgradeEffects(ctx context.Context, p *Plan, software []string) (effects.Effects, error) {
+	requested, err := s.requestedChanges(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	pending, err := b.Host.Ledger.Diff(ctx, requested)
+	pending, err := s.Host.Ledger.Diff(ctx, requested)
 	if err != nil {
 		return nil, err
 	}
-	all := collectEffects(pending, obsoleteItems(b.Host.Ledger.Items(), requested), software)
+	all := CollectEffects(pending, ObsoleteItems(s.Host.Ledger.Items(), requested), software)
 	if p.Image != nil {
 		all = append(all, effects.OfImage(p.Image.Image))
 	}
@@ -32,30 +32,30 @@ func (b *Builder) UpgradeEffects(ctx context.Context, p *Plan, software []string
 }
 
 // Obsolete returns the objects of an earlier payload that the plan does not request any more.
-func (b *Builder) Obsolete(ctx context.Context, p *Plan) ([]ledger.Item, error) {
-	requested, err := b.requestedChanges(ctx, p)
+func (s *Session) Obsolete(ctx context.Context, p *Plan) ([]ledger.Item, error) {
+	requested, err := s.requestedChanges(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return obsoleteItems(b.Host.Ledger.Items(), requested), nil
+	return ObsoleteItems(s.Host.Ledger.Items(), requested), nil
 }
 
 // requestedChanges returns all changes that a plan requests of this host, except those of the network.
-func (b *Builder) requestedChanges(ctx context.Context, p *Plan) ([]ledger.Change, error) {
-	people, err := accounts.Plan(ctx, b.Accounts(p))
+func (s *Session) requestedChanges(ctx context.Context, p *Plan) ([]ledger.Change, error) {
+	people, err := accounts.Plan(ctx, s.Accounts(p))
 	if err != nil {
 		return nil, err
 	}
-	return p.requested(people), nil
+	return p.Requested(people), nil
 }
 
-// requested returns all changes that a plan requests with the accounts, except those of the network.
-func (p *Plan) requested(people []ledger.Change) []ledger.Change {
+// Requested returns all changes that a plan requests with the accounts, except those of the network.
+func (p *Plan) Requested(people []ledger.Change) []ledger.Change {
 	return slices.Concat(people, p.Changes(), p.Kubelet, crio.Changes(p.Runtime))
 }
 
-// collectEffects returns the effects of changes, of reverted objects and of replaced packages.
-func collectEffects(pending []ledger.PlannedChange, obsolete []ledger.Item, software []string) effects.Effects {
+// CollectEffects returns the effects of changes, of reverted objects and of replaced packages.
+func CollectEffects(pending []ledger.PlannedChange, obsolete []ledger.Item, software []string) effects.Effects {
 	var all effects.Effects
 	for _, change := range pending {
 		all = append(all, kinds.EffectOf(change.Change))

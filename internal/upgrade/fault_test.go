@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
@@ -58,7 +59,8 @@ func upgradeToB(t *testing.T, dir string) *run {
 	flowtest.NoError(t, err)
 	contents := softwareOf(21)
 	r := &run{node: bootstrap.NewFlow(plan.Run{Dir: dir, State: state}, nil)}
-	r.node.Planner.Payload, r.node.Planner.Software = &ignition.Payload{Raw: []byte("payload B")}, &contents
+	r.node.UsePayload(payload.Loaded{Payload: &ignition.Payload{Raw: []byte("payload B")}})
+	r.node.Software.Contents = &contents
 	r.node.Run.State.PayloadDigest, r.node.Run.State.ConfigHash = "B", "b"
 	return r
 }
@@ -105,11 +107,11 @@ func describeRecords(t *testing.T, dir string) string {
 	t.Helper()
 	state, err := joinstate.Read(dir)
 	flowtest.NoError(t, err)
-	payload, err := joinstate.LoadFile(dir, joinstate.PayloadFile)
+	installed, err := joinstate.LoadFile(dir, joinstate.PayloadFile)
 	flowtest.NoError(t, err)
 	previous, err := joinstate.LoadGeneration(dir, joinstate.PreviousFile)
 	flowtest.NoError(t, err)
-	text := fmt.Sprintf("state %s, %s, previous %s", state.PayloadDigest, payload, previous.Files[joinstate.PayloadFile])
+	text := fmt.Sprintf("state %s, %s, previous %s", state.PayloadDigest, installed, previous.Files[joinstate.PayloadFile])
 	if u := state.Upgrade; u != nil {
 		text += fmt.Sprintf(", to %s, rollback %t", u.To, u.RollingBack != "")
 	}

@@ -49,14 +49,14 @@ func prepare(ctx context.Context, m *machine.Machine, options Options) (*run, er
 	}
 	r := &run{
 		node: bootstrap.NewFlow(plan.Run{
-			Attended: options.Attended,
-			Dir:      options.StateDir,
-			Sink:     options.Sink,
-			State:    state,
+			Attended:  options.Attended,
+			Dir:       options.StateDir,
+			Sink:      options.Sink,
+			State:     state,
+			Upgrading: true,
 		}, m),
 		options: options,
 	}
-	r.node.Planner.Upgrading = true
 	if state.Upgrade != nil {
 		if err := r.readDeployment(ctx, m); err != nil {
 			return nil, err
@@ -169,7 +169,7 @@ func (r *run) commit(required effects.Effects) error {
 	begun, err := joinstate.BeginUpgrade(r.node.Run.Dir, next, joinstate.Upgrade{
 		Started: time.Now().UTC(),
 		From:    releaseOf(stored),
-		To:      releaseOf(r.node.Planner.Software),
+		To:      releaseOf(r.node.Software.Contents),
 		Effects: required,
 		Drain:   !r.options.NoDrain,
 	})
@@ -190,10 +190,10 @@ func releaseOf(contents *software.Contents) string {
 
 // newGeneration returns the generation of the fetched payload.
 func (r *run) newGeneration() (joinstate.Generation, error) {
-	next := joinstate.NewGeneration(*r.state(), map[string][]byte{joinstate.PayloadFile: r.node.Planner.Payload.Raw})
-	err := next.SetOverrides(r.node.Run.Inputs.Overrides)
-	if err == nil && r.node.Planner.Software != nil {
-		err = next.SetSoftware(*r.node.Planner.Software)
+	next := joinstate.NewGeneration(*r.state(), map[string][]byte{joinstate.PayloadFile: r.node.Loaded.Payload.Raw})
+	err := next.SetOverrides(r.node.Loaded.Overrides)
+	if err == nil && r.node.Software.Contents != nil {
+		err = next.SetSoftware(*r.node.Software.Contents)
 	}
 	return next, err
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
@@ -71,7 +72,7 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 		r := &run{node: bootstrap.NewFlow(plan.Run{Config: config.Join{OpenShiftRelease: "4.19"}, Dir: dir}, &machine.Machine{
 			Ledger: book, Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"},
 		})}
-		r.node.Planner.PackageHost, r.node.Planner.Upgrading = b.Root, true
+		r.node.Session.PackageHost, r.node.Run.Upgrading = b.Root, true
 		return r
 	}
 
@@ -166,11 +167,11 @@ func payloadFor(t *testing.T, server *registrytest.Registry, pullSpec string) *i
 	} {
 		files = append(files, fmt.Sprintf(`{"path":%q,"contents":{"source":"data:,%s"}}`, path, url.PathEscape(content)))
 	}
-	payload, err := ignition.LoadPayload(
+	rendered, err := ignition.LoadPayload(
 		[]byte(`{"ignition":{"version":"3.4.0"},"storage":{"files":[` + strings.Join(files, ",") + `]}}`),
 	)
 	flowtest.NoError(t, err)
-	return payload
+	return rendered
 }
 
 // The node layer is downloaded and unpacked beside the present software. A later upgrade to the same payload
@@ -182,7 +183,7 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	flowtest.NoError(t, unix.Mount("tmpfs", "/usr/libexec", "tmpfs", 0, "")) // the parent of osimage.Directory
 	server := registrytest.New(t, "pull")
 	pullSpec := pushNodeLayer(t, server)
-	payload, dir, root := payloadFor(t, server, pullSpec), t.TempDir(), t.TempDir()
+	rendered, dir, root := payloadFor(t, server, pullSpec), t.TempDir(), t.TempDir()
 	flowtest.NoError(t, joinstate.Write(dir, joinedState()))
 	contents := software.Contents{
 		Image:    pullSpec,
@@ -200,7 +201,8 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		m.Ledger, err = ledger.Open(dir, m.Drivers())
 		flowtest.NoError(t, err)
 		r := &run{options: Options{Stage: true}, node: bootstrap.NewFlow(plan.Run{Dir: dir, State: state}, m)}
-		r.node.Planner.Payload, r.node.Planner.Upgrading = payload, true
+		r.node.Run.Upgrading = true
+		r.node.UsePayload(payload.Loaded{Payload: rendered})
 		r.node.Run.State.PayloadDigest = digest
 		r.node.Validation.Software = &software.Decision{Unpack: []string{"openshift-kubelet"}}
 		return r, func() { m.Ledger.Close(); tree.Close() }
@@ -209,8 +211,8 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		t.Helper()
 		r, done := upgradeTo("B")
 		defer done()
-		if !r.node.Planner.LoadStoredSoftware() {
-			r.node.Planner.Software = &contents // which the plan step reads from the registry
+		if !r.node.Software.LoadStored() {
+			r.node.Software.Contents = &contents // which the plan step reads from the registry
 		}
 		outcome, err := stage(t.Context(), r, report.Log{})
 		flowtest.NoError(t, err)
@@ -244,7 +246,7 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	for _, isRequested := range []bool{true, false} {
 		stageAgain(isRequested)
 		r, done := upgradeTo("A")
-		r.node.Planner.Software = &software.Contents{Image: "quay.io/openshift/os@sha256:00"}
+		r.node.Software.Contents = &software.Contents{Image: "quay.io/openshift/os@sha256:00"}
 		r.node.Run.State.Upgrade = &joinstate.Upgrade{RollingBack: "kubelet does not start"}
 		if !isRequested {
 			r.node.Run.State.Staged = nil
@@ -264,7 +266,7 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	stageAgain(false)
 	r, done := upgradeTo("B")
 	defer done()
-	if !r.node.Planner.LoadStoredSoftware() {
+	if !r.node.Software.LoadStored() {
 		t.Fatal("the software of the staged payload is unknown without the registry")
 	}
 	if _, err := r.node.UnpackLayer(t.Context(), report.Log{}, r.node.Validation.Software.Unpack); err != nil {

@@ -15,6 +15,6 @@ const stagedSpecsFile = "specs"
 func (r *run) useStagedPackages() {
 	dir := filepath.Join(r.node.Run.Dir, joinstate.PackagesDir)
 	if specs, err := joinstate.LoadFile(dir, stagedSpecsFile); err == nil && specs != nil {
-		r.node.Planner.PackageHost.Cache, r.node.Planner.PackageHost.CacheOnly = dir, true
+		r.node.Session.PackageHost.Cache, r.node.Session.PackageHost.CacheOnly = dir, true
 	}
 }

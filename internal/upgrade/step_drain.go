@@ -47,11 +47,11 @@ func drainNode(ctx context.Context, r *run, log report.Log) (steps.Outcome, erro
 // checkDrain fails if the upgrade requires a drain that would lose pods. It returns the node and the effects of the
 // upgrade.
 func (r *run) checkDrain(ctx context.Context, log report.Log) (*node.Node, effects.Effects, error) {
-	required, err := r.node.Planner.UpgradeEffects(ctx, r.node.Plan, r.node.Validation.ReplacedSoftware())
+	required, err := r.node.Session.UpgradeEffects(ctx, r.node.Plan, r.node.Validation.ReplacedSoftware())
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := r.node.Planner.NodeClient(log)
+	client, err := r.node.Session.NodeClient(r.node.Loaded.Payload, log)
 	if err != nil {
 		return nil, nil, err
 	}

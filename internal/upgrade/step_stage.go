@@ -86,15 +86,15 @@ func (r *run) recordStaged() error {
 		return nil
 	}
 	paths := []string{filepath.Join(r.node.Run.Dir, joinstate.PackagesDir)}
-	if r.node.Planner.Software != nil {
-		paths = append(paths, osimage.DirectoryOf(r.node.Planner.Software.Image))
+	if r.node.Software.Contents != nil {
+		paths = append(paths, osimage.DirectoryOf(r.node.Software.Contents.Image))
 	}
 	size, err := hostfs.DiskUsage(paths...)
 	if err != nil {
 		return err
 	}
 	return r.writeStaged(&joinstate.Staged{
-		Since: time.Now().UTC(), PayloadDigest: r.state().PayloadDigest, Software: r.node.Planner.Software, Size: size,
+		Since: time.Now().UTC(), PayloadDigest: r.state().PayloadDigest, Software: r.node.Software.Contents, Size: size,
 	})
 }
 
@@ -123,7 +123,7 @@ func (r *run) stagePackages(ctx context.Context, log report.Log, specs []string)
 	if len(specs) == 0 {
 		return joinstate.RemoveFiles(r.node.Run.Dir, joinstate.PackagesDir)
 	}
-	on := r.node.Planner.DNF()
+	on := r.node.Session.DNF(r.node.Loaded.Payload)
 	on.Cache, on.CacheOnly = filepath.Join(r.node.Run.Dir, joinstate.PackagesDir), false
 	recorded, err := joinstate.LoadFile(on.Cache, stagedSpecsFile)
 	if err != nil {

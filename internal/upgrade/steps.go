@@ -54,36 +54,36 @@ func parts() (prepare, drain, change []Step) {
 // fetchPayload gets the payload of the user data, or that of an unfinished upgrade, which is installed.
 func fetchPayload(ctx context.Context, r *run, log report.Log) (steps.Outcome, error) {
 	if r.state().Upgrade != nil {
-		if err := r.node.Planner.LoadPayload(ctx, log); err != nil {
+		if err := r.node.LoadPayload(ctx, log, r.node.Run.SavedPayload(), r.node.Run.PayloadServer()); err != nil {
 			return steps.Outcome{}, err
 		}
-		return steps.Unchanged("%s, stored by an earlier run", r.node.Planner.Loaded.Summary())
+		return steps.Unchanged("%s, stored by an earlier run", r.node.Loaded.Summary())
 	}
-	if err := r.node.Planner.LoadPayloadFrom(ctx, log, r.node.Run.PayloadServer()); err != nil {
+	if err := r.node.LoadPayload(ctx, log, r.node.Run.PayloadServer()); err != nil {
 		return steps.Outcome{}, err
 	}
-	for _, warning := range r.node.Planner.Payload.Warnings {
+	for _, warning := range r.node.Loaded.Payload.Warnings {
 		log.Note(warning)
 	}
-	isSame := r.state().PayloadDigest == r.node.Planner.Payload.Digest
-	r.state().PayloadDigest, r.state().PayloadConfigHash = r.node.Planner.Payload.Digest, r.state().ConfigHash
+	isSame := r.state().PayloadDigest == r.node.Loaded.Payload.Digest
+	r.state().PayloadDigest, r.state().PayloadConfigHash = r.node.Loaded.Payload.Digest, r.state().ConfigHash
 	var err error
 	if r.state().PayloadSourceDigest, err = r.node.Run.Inputs.UserData.Digest(); err != nil {
 		return steps.Outcome{}, err
 	}
 	if isSame {
-		return steps.Unchanged("%s from %s, unchanged", r.node.Planner.Loaded.Summary(), r.node.Planner.Payload.Server)
+		return steps.Unchanged("%s from %s, unchanged", r.node.Loaded.Summary(), r.node.Loaded.Payload.Server)
 	}
-	return steps.Changed("%s from %s", r.node.Planner.Loaded.Summary(), r.node.Planner.Payload.Server)
+	return steps.Changed("%s from %s", r.node.Loaded.Summary(), r.node.Loaded.Payload.Server)
 }
 
 // validate runs the checks that need the payload. The release must be known, because the
 // software of the node must match it.
 func validate(ctx context.Context, r *run, log report.Log) (steps.Outcome, error) {
-	if r.node.Planner.SoftwareErr != nil && r.node.Run.Config.OpenShiftRelease == config.Defaults().OpenShiftRelease {
+	if r.node.Software.Err != nil && r.node.Run.Config.OpenShiftRelease == config.Defaults().OpenShiftRelease {
 		return steps.Outcome{}, report.Fail(report.Refused,
 			"# make the OS image readable, or name the release of the NodePool with --openshift-release 4.Y",
-			"the release of the payload is unknown: %w", r.node.Planner.SoftwareErr)
+			"the release of the payload is unknown: %w", r.node.Software.Err)
 	}
 	if r.isStaged() {
 		r.useStagedPackages()

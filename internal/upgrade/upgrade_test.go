@@ -19,6 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
@@ -104,8 +105,8 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 		Packages: map[string]string{"cri-o": "1.33.5-1.el9", "openvswitch3.4": "3.4.1-1.el9"},
 	}))
 	r := &run{mayRollBack: true, node: bootstrap.NewFlow(plan.Run{Dir: dir, State: joinedState()}, nil)}
-	r.node.Planner.Payload = &ignition.Payload{Raw: []byte("payload B")}
-	r.node.Planner.Software = &software.Contents{Release: software.Release{Major: 4, Minor: 21}}
+	r.node.UsePayload(payload.Loaded{Payload: &ignition.Payload{Raw: []byte("payload B")}})
+	r.node.Software.Contents = &software.Contents{Release: software.Release{Major: 4, Minor: 21}}
 	r.node.Run.State.PayloadDigest, r.node.Run.State.ConfigHash = "B", "b"
 	if back := r.mustRollBack(t.Context(), errors.New("a check failed")); back {
 		t.Error("an upgrade that has changed nothing is rolled back")

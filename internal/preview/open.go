@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plan
+package preview
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -31,15 +32,23 @@ type FactsOrigin struct {
 	Host   string      `json:"host" doc:"operating system and mode of the host"`
 }
 
-// openReadOnly opens the host and reads the inputs for a command that changes nothing. The host is
+// A target is the host for which a command prints what a join would do, with the inputs of the command.
+type target struct {
+	session       *plan.Session
+	payloadFile   []byte     // the payload in place of the saved or downloaded one; nil: none was given
+	otherHost     *HostFacts // the facts of the plan; nil: they are read from this host
+	removeScratch func()     // removes the file tree of another host
+}
+
+// openTarget opens the host and reads the inputs for a command that changes nothing. The host is
 // this one unless the options require facts from elsewhere. needsUserData is whether a host without a
 // recorded join requires user data, unless the options name a payload.
-func openReadOnly(ctx context.Context, options inputs.Options, needsUserData bool) (*Builder, error) {
+func openTarget(ctx context.Context, options inputs.Options, needsUserData bool) (*target, error) {
 	facts, err := otherHostFacts(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	run := &Run{Config: options.Config, Attended: true}
+	run := &plan.Run{Config: options.Config, Attended: true}
 	run.Sink = options.RemedySink(func() bool { return run.State.Exists() })
 	if facts == nil {
 		run.Dir = options.StateDir
@@ -48,9 +57,9 @@ func openReadOnly(ctx context.Context, options inputs.Options, needsUserData boo
 		}
 		run.Config = inputs.MergeSaved(run.Config, run.State)
 	}
-	b := &Builder{Session: &Session{Run: run}}
+	t := &target{session: &plan.Session{Run: run}}
 	if options.Payload != "" {
-		if b.payloadFile, err = readPlanInput(options, options.Payload, "--payload"); err != nil {
+		if t.payloadFile, err = readPlanInput(options, options.Payload, "--payload"); err != nil {
 			return nil, err
 		}
 	}
@@ -67,10 +76,10 @@ func openReadOnly(ctx context.Context, options inputs.Options, needsUserData boo
 	}
 	run.State.SetSource(run.Inputs.UserData)
 	if facts != nil {
-		return b, b.openOtherHost(*facts)
+		return t, t.openOtherHost(*facts)
 	}
-	b.Host, err = machine.OpenReader(ctx, run.Dir)
-	return b, err
+	t.session.Host, err = machine.OpenReader(ctx, run.Dir)
+	return t, err
 }
 
 // otherHostFacts returns the facts of the options or the default facts. It returns nil if the facts
@@ -113,12 +122,12 @@ func readPlanInput(options inputs.Options, name, flag string) ([]byte, error) {
 	return content, nil
 }
 
-func (b *Builder) payloadOrigin(options inputs.Options) PayloadOrigin {
+func payloadOrigin(loaded payload.Loaded, options inputs.Options) PayloadOrigin {
 	origin := PayloadOrigin{
-		Source:  b.Loaded.Source,
-		Name:    b.Payload.Server,
-		Digest:  b.Payload.Digest,
-		Summary: b.Loaded.Summary(),
+		Source:  loaded.Source,
+		Name:    loaded.Payload.Server,
+		Digest:  loaded.Payload.Digest,
+		Summary: loaded.Summary(),
 	}
 	switch origin.Source {
 	case payload.KindFile:
@@ -130,42 +139,44 @@ func (b *Builder) payloadOrigin(options inputs.Options) PayloadOrigin {
 	return origin
 }
 
-func (b *Builder) factsOrigin(options inputs.Options) FactsOrigin {
+func (t *target) factsOrigin(options inputs.Options) FactsOrigin {
+	host := t.session.Host.Facts
 	origin := FactsOrigin{Source: FactsOfThisHost, File: options.Facts}
 	switch {
-	case b.otherHost == nil:
-		origin.Host = describeHost(b.Host.Facts)
+	case t.otherHost == nil:
+		origin.Host = describeHost(host)
 	case options.Facts != "":
 		origin.Source = FactsFromFile
-		origin.Host = describeHost(b.Host.Facts)
+		origin.Host = describeHost(host)
 	default:
 		origin.Source = DefaultFacts
-		origin.Host = describeHost(b.Host.Facts) + ", no packages of a node"
+		origin.Host = describeHost(host) + ", no packages of a node"
 	}
 	return origin
 }
 
 // notPlanned returns the parts of a join that the plan does not contain, each with the reason.
-func (b *Builder) notPlanned(p *Plan) []string {
+func (t *target) notPlanned(p *plan.Plan) []string {
+	run, host := t.session.Run, t.session.Host
 	switch {
-	case b.otherHost != nil && b.Run.Config.AppliesHostSettings():
-		return append(b.notPlannedElsewhere(), "ports of firewalld: they depend on firewalld of the host")
-	case b.otherHost != nil:
-		return b.notPlannedElsewhere()
+	case t.otherHost != nil && run.Config.AppliesHostSettings():
+		return append(notPlannedElsewhere(), "ports of firewalld: they depend on firewalld of the host")
+	case t.otherHost != nil:
+		return notPlannedElsewhere()
 	case p.Migration != nil:
 		return nil
-	case !b.Host.Facts.Capabilities().CreatesBridge:
+	case !host.Facts.Capabilities().CreatesBridge:
 		return []string{"network: ovs-configuration.service of the payload creates br-ex"}
-	case slices.Contains(b.Run.Config.Skip, steps.Network):
+	case slices.Contains(run.Config.Skip, steps.Network):
 		return []string{"network: the step network is skipped"}
-	case b.Host.NetworkManager == nil:
+	case host.NetworkManager == nil:
 		return []string{"network: NetworkManager does not run"}
 	}
 	return []string{"network: the packages step installs Open vSwitch first"}
 }
 
 // notPlannedElsewhere returns what a plan for another host never contains.
-func (b *Builder) notPlannedElsewhere() []string {
+func notPlannedElsewhere() []string {
 	return []string{
 		"network, packages and the release of the payload: they depend on NetworkManager, dnf and an image registry",
 		"comparison of files, sysctls and kernel modules: the facts do not contain them, and all count as added",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plan
+package preview
 
 import (
 	"fmt"
@@ -11,16 +11,18 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 )
 
-// openOtherHost opens a host of which only facts are known. Its file tree is a temporary directory
+// openOtherHost makes a host of which only facts are known the target. Its file tree is a temporary directory
 // with the files that the facts describe, its ledger is empty, and it has neither systemd nor
 // NetworkManager.
-func (b *Builder) openOtherHost(facts HostFacts) error {
+func (t *target) openOtherHost(facts HostFacts) error {
 	tree, remove, err := hostfs.NewScratchTree(facts.files())
 	if err != nil {
 		return err
@@ -30,17 +32,28 @@ func (b *Builder) openOtherHost(facts HostFacts) error {
 		remove()
 		return err
 	}
-	b.otherHost, b.removeScratch = &facts, remove
-	b.Host = machine.Reader{Facts: facts.asHost(), Files: tree, Ledger: records}
+	t.otherHost, t.removeScratch = &facts, remove
+	t.session.Host = machine.Reader{Facts: facts.asHost(), Files: tree, Ledger: records}
 	return nil
 }
 
-// Close closes the host.
-func (b *Builder) Close() {
-	b.Host.Close()
-	if b.removeScratch != nil {
-		b.removeScratch()
+// close closes the host.
+func (t *target) close() {
+	t.session.Host.Close()
+	if t.removeScratch != nil {
+		t.removeScratch()
 	}
+}
+
+// otherFacts returns the facts for a plan, which lists all sysctls and kernel modules: the facts do not contain them.
+func (t *target) otherFacts() (plan.Facts, error) {
+	host := t.session.Host
+	isUnknown := func(string) bool { return true }
+	users, groups, err := accounts.IDs(host.Files)
+	return plan.Facts{
+		Host: host.Facts, Files: host.Files, UnitState: t.otherHost.unitState, Items: host.Ledger.Items(),
+		User: users, Group: groups, HasModule: isUnknown, HasSysctl: isUnknown, IsModuleLoaded: isUnknown,
+	}, err
 }
 
 // files returns the files that the facts describe, by path.

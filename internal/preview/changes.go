@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plan
+package preview
 
 import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plan
+package preview
 
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -25,34 +29,36 @@ type PreflightDocument struct {
 // findings are in the document and in its Err.
 func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, error) {
 	document := PreflightDocument{TypeMeta: report.Meta("Preflight")}
-	b, err := openReadOnly(ctx, options, false)
+	t, err := openTarget(ctx, options, false)
 	if err != nil {
 		return document, err
 	}
-	defer b.Close()
-	log := report.Log{Sink: b.Run.Sink, Step: steps.Preflight}
-	uplink := NewUplink(b.Session)
+	defer t.close()
+	s := t.session
+	log := report.Log{Sink: s.Run.Sink, Step: steps.Preflight}
+	uplink := plan.NewUplink(s)
 	if err := uplink.Await(ctx, log); err != nil {
 		return document, err
 	}
-	facts, err := b.HostFacts(ctx, uplink, false)
+	facts, err := s.HostFacts(ctx, uplink, false)
 	if err != nil {
 		return document, err
 	}
 	facts.Endpoint = cmp.Or(facts.Endpoint, facts.EndpointTemporary) // preflight does not wait
 	document.Result = preflight.Run(preflight.HostChecks(), facts).ForClass(facts.Host.Class())
-	if b.ManagesPackages() {
+	if s.ManagesPackages() {
 		document.Checked++
-		document.Findings = append(document.Findings, b.packageFindings(ctx)...)
+		document.Findings = append(document.Findings, packageFindings(ctx, plan.NewSoftware(s, nil))...)
 	}
-	if b.Run.State.Exists() { // an interrupted join may have stored the payload
-		if err := b.LoadPayloadFrom(ctx, log, b.Run.SavedPayload()); err != nil {
+	var saved payload.Loaded
+	if s.Run.State.Exists() { // an interrupted join may have stored the payload
+		if saved, err = payload.Get(ctx, s.Run.Inputs, log, s.Run.SavedPayload()); err != nil {
 			return document, err
 		}
 	}
-	b.addConnections(ctx, &document.Result)
-	if !b.Run.State.Exists() {
-		if b.Run.Inputs.UserData == nil {
+	addConnections(ctx, s, saved.Payload, &document.Result)
+	if !s.Run.State.Exists() {
+		if s.Run.Inputs.UserData == nil {
 			document.Checked--
 			document.Findings = append(document.Findings, uncheckedEndpoint())
 		}
@@ -60,6 +66,23 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 	}
 	document.CommandResult = report.ResultOf(document.Err())
 	return document, nil
+}
+
+// packageFindings returns the problems and warnings about packages for the preflight command.
+func packageFindings(ctx context.Context, of *plan.Software) []report.Finding {
+	decision, err := of.Decide(ctx, nil, kube.Version{})
+	found := slices.Concat(decision.Findings, decision.Mismatches)
+	if err != nil {
+		refused := report.RefusingFinding(err)
+		refused.Code = report.Refused
+		refused.Remedy = cmp.Or(refused.Remedy, "dnf makecache # connects to all enabled repositories, and prints which fail")
+		found = []report.Finding{refused}
+	}
+	found = slices.DeleteFunc(found, func(f report.Finding) bool { return f.Severity == report.SeverityNote })
+	for i := range found {
+		found[i].Check = "packages"
+	}
+	return found
 }
 
 // uncheckedEndpoint returns the finding of the check of the ignition server without user data.

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plan
+package preview
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
 )
 
 func TestConnectionTargets(t *testing.T) {
@@ -51,17 +57,20 @@ func TestConnectionTargets(t *testing.T) {
 		"image without a digest": {payload: tagged, want: []string{konnectivity}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := builderOf(t, test.payload, nil)
-			if test.payload == nil {
-				b.Payload = nil
+			tree, err := hostfs.OpenTree(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
 			}
-			b.Run.Config = config.Join{RequiredEndpoints: test.peers}
-			b.Run.State = joinstate.State{Hosted: !test.standalone}
+			defer tree.Close()
+			s := &plan.Session{Host: machine.Reader{Files: tree}, Run: &plan.Run{
+				Config: config.Join{RequiredEndpoints: test.peers},
+				State:  joinstate.State{Hosted: !test.standalone},
+			}}
 			if test.hasUserData {
-				b.Run.Inputs.UserData = &ignition.UserData{}
+				s.Run.Inputs.UserData = &ignition.UserData{}
 			}
 			var got []string
-			for _, target := range b.connectionTargets() {
+			for _, target := range connectionTargets(s, payloadOf(t, test.payload)) {
 				text := target.Name + ": unchecked"
 				if target.connect != nil {
 					text = target.Name + ": checked"
@@ -79,4 +88,22 @@ func TestConnectionTargets(t *testing.T) {
 			}
 		})
 	}
+}
+
+// payloadOf returns a payload with files, nil for nil.
+func payloadOf(t *testing.T, content map[string]string) *ignition.Payload {
+	t.Helper()
+	if content == nil {
+		return nil
+	}
+	var files []string
+	for name, text := range content {
+		files = append(files, fmt.Sprintf(`{"path":%q,"contents":%s}`, name, ignitiontest.InlineContent(text)))
+	}
+	payload, err := ignition.LoadPayload(fmt.Appendf(nil, `{"ignition":{"version":"3.2.0"},"storage":{"files":[%s]}}`,
+		strings.Join(files, ",")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return payload
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plan
+package preview
 
 import (
 	"net/netip"
@@ -37,7 +37,7 @@ func newNetwork(migration ovs.Migration) *Network {
 		Source:      migration.Source,
 		Addresses:   migration.Addresses,
 		Notes:       migration.Notes,
-		Warnings:    uplinkFindings(migration),
+		Warnings:    migration.Findings(),
 		Description: migration.Describe(),
 	}
 	if migration.AlreadyAttached {

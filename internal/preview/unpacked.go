@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plan
+package preview
 
 import (
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 )
@@ -18,21 +19,23 @@ type Unpacked struct {
 
 // addSoftware adds the packages that are unpacked from the OS image, and the effects of the software
 // that an upgrade replaces. It does not query the API server.
-func (b *Builder) addSoftware(ctx context.Context, document *Document, p *Plan, log report.Log) error {
-	if b.Software == nil || b.otherHost != nil {
+func (t *target) addSoftware(
+	ctx context.Context, document *Document, of *plan.Software, p *plan.Plan, log report.Log,
+) error {
+	if of.Contents == nil || t.otherHost != nil {
 		return nil
 	}
-	decision, err := b.DecideSoftware(ctx, p, kube.Version{})
+	decision, err := of.Decide(ctx, p, kube.Version{})
 	if err != nil {
 		return err
 	}
-	if b.Upgrading {
-		document.Effects = document.Effects.Merge(collectEffects(nil, nil, decision.Replaced()))
+	if t.session.Run.Upgrading {
+		document.Effects = document.Effects.Merge(plan.CollectEffects(nil, nil, decision.Replaced()))
 	}
 	if len(decision.Unpack) == 0 {
 		return nil
 	}
-	image, err := b.OpenOSImage(ctx, log)
+	image, err := of.OpenOSImage(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -40,6 +43,6 @@ func (b *Builder) addSoftware(ctx context.Context, document *Document, p *Plan, 
 	if err != nil {
 		return err
 	}
-	document.Unpacked = &Unpacked{Packages: b.Software.Versions(decision.Unpack), Download: layer.Size}
+	document.Unpacked = &Unpacked{Packages: of.Contents.Versions(decision.Unpack), Download: layer.Size}
 	return nil
 }

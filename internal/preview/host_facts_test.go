@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plan
+package preview
 
 import (
 	"errors"
@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -71,11 +72,11 @@ func TestUnitStateOfFacts(t *testing.T) {
 // A plan for another host reads accounts, os-release and units from the facts, and leaves no files.
 func TestOtherHost(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	b := &Builder{Session: &Session{Run: &Run{}}}
-	if err := b.openOtherHost(newDefaultFacts()); err != nil {
+	elsewhere := &target{session: &plan.Session{Run: &plan.Run{}}}
+	if err := elsewhere.openOtherHost(newDefaultFacts()); err != nil {
 		t.Fatal(err)
 	}
-	users, groups, err := accounts.IDs(b.Host.Files)
+	users, groups, err := accounts.IDs(elsewhere.session.Host.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,22 +86,22 @@ func TestOtherHost(t *testing.T) {
 	if root != 0 || !isUser || wheel != 10 || !isGroup || other {
 		t.Errorf("root is %d (%t), wheel is %d (%t), user wheel: %t", root, isUser, wheel, isGroup, other)
 	}
-	if content, found := readFile(b.Host.Files, "/etc/os-release"); !found ||
+	if content, _, err := elsewhere.session.Host.Files.ReadFile("/etc/os-release"); err != nil ||
 		!strings.Contains(string(content), "VERSION_ID=\"9\"\n") {
 		t.Errorf("os-release: %s", content)
 	}
 	unit := func(name string) ledger.Change {
 		return ledger.Change{Kind: ledger.Unit, Target: name, Desired: ledger.State{Present: true, Enabled: "enabled"}}
 	}
-	pending, err := b.Host.Ledger.Diff(t.Context(), []ledger.Change{
+	pending, err := elsewhere.session.Host.Ledger.Diff(t.Context(), []ledger.Change{
 		unit("chronyd.service"), unit("chrony-wait.service"),
 		{Kind: ledger.Sysctl, Target: "vm.panic_on_oom", Desired: ledger.State{Present: true, Value: "0"}},
 	})
 	if err != nil || len(pending) != 2 || pending[0].Now.Enabled != "disabled" || pending[1].Now.Present {
 		t.Errorf("%+v, %v", pending, err)
 	}
-	scratch := b.Host.Files.Name()
-	b.Close()
+	scratch := elsewhere.session.Host.Files.Name()
+	elsewhere.close()
 	if _, err := os.Stat(scratch); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s was not removed: %v", scratch, err)
 	}
@@ -129,7 +130,7 @@ func TestCompareWithEarlierPayload(t *testing.T) {
 		change(ledger.File, "/etc/same"), change(ledger.File, "/etc/new"), change(ledger.Unit, "a.service"),
 		change("account-backup", "/etc/passwd-"),
 	}
-	obsolete := obsoleteItems([]ledger.Item{
+	obsolete := plan.ObsoleteItems([]ledger.Item{
 		item("files", ledger.File, "/etc/same"), item("files", ledger.File, "/etc/old"),
 		item("files", ledger.Directory, "/etc/old.d"),
 		item("system", ledger.Unit, "a.service"), item("system", ledger.Sysctl, "vm.old"),

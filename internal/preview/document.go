@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plan
+package preview
 
 import (
 	"context"
@@ -8,11 +8,14 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
@@ -63,81 +66,111 @@ func (d Document) Err() error {
 // file, and this process is not root on a host with systemd, they are the default facts.
 func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	document := Document{TypeMeta: report.Meta("Plan")}
-	b, err := openReadOnly(ctx, options, true)
+	t, err := openTarget(ctx, options, true)
 	if err != nil {
 		return document, err
 	}
-	defer b.Close()
-	if err = b.fill(ctx, options, &document); err != nil && !b.Run.State.Exists() {
+	defer t.close()
+	if err = t.fill(ctx, options, &document); err != nil && !t.session.Run.State.Exists() {
 		err = options.CompleteError(err)
 	}
 	return document, err
 }
 
 // fill adds the changes that a join would make to a document.
-func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Document) error {
-	if b.otherHost == nil && b.Host.Units == nil {
+func (t *target) fill(ctx context.Context, options inputs.Options, document *Document) error {
+	s := t.session
+	log := report.Log{Sink: s.Run.Sink, Step: steps.Plan}
+	if t.otherHost == nil && s.Host.Units == nil {
 		return report.Fail(report.Refused, "# on another machine, with the facts that plan --print-facts prints on the "+
-			"host:\nhcp-node-agent plan --payload FILE --facts FILE", "plan requires systemd on this host: %w", b.Host.UnitsErr)
+			"host:\nhcp-node-agent plan --payload FILE --facts FILE", "plan requires systemd on this host: %w", s.Host.UnitsErr)
 	}
-	uplink := NewUplink(b.Session)
-	if err := uplink.Await(ctx, report.Log{Sink: b.Run.Sink, Step: steps.Plan}); err != nil {
+	uplink := plan.NewUplink(s)
+	if err := uplink.Await(ctx, log); err != nil {
 		return err
 	}
-	if err := b.LoadPayload(ctx, report.Log{Sink: b.Run.Sink, Step: steps.Fetch}); err != nil {
+	loaded, err := t.loadPayload(ctx, report.Log{Sink: s.Run.Sink, Step: steps.Fetch})
+	if err != nil {
 		return err
 	}
-	if _, err := b.LoadSoftware(ctx, report.Log{Sink: b.Run.Sink, Step: steps.Plan}); err != nil {
-		return err
+	s.Run.Upgrading = !loaded.IsSaved() && s.Run.State.Hosted && s.Run.State.Phase() == joinstate.PhaseJoined
+	of := plan.NewSoftware(s, loaded.Payload)
+	if t.payloadFile == nil { // of a payload from a file, the image is not read
+		if _, err := of.Load(ctx, log); err != nil {
+			return err
+		}
 	}
-	b.Upgrading = !b.Loaded.IsSaved() && b.Run.State.Hosted && b.Run.State.Phase() == joinstate.PhaseJoined
-	p, err := b.Build(ctx, uplink)
+	p, err := t.build(ctx, uplink, loaded.Payload)
 	if err != nil {
 		return err
 	}
 	document.NodeName, document.NodePool = p.NodeName, p.NodePool
-	document.Payload, document.Facts = b.payloadOrigin(options), b.factsOrigin(options)
-	document.Software = b.Software
-	if b.SoftwareErr != nil {
-		document.SoftwareError = b.SoftwareErr.Error()
+	document.Payload, document.Facts = payloadOrigin(loaded, options), t.factsOrigin(options)
+	document.Software = of.Contents
+	if of.Err != nil {
+		document.SoftwareError = of.Err.Error()
 	}
 	document.Notes, document.MissingUnits = p.Notes, p.MissingUnits
-	document.Logins = b.checkLogins(ctx, uplink, p)
-	options.CompleteFindings(document.Logins)
-	if b.otherHost == nil && b.payloadFile == nil {
+	if t.otherHost == nil {
+		document.Logins = s.CheckLogins(ctx, uplink, p)
+		options.CompleteFindings(document.Logins)
+	}
+	if t.otherHost == nil && t.payloadFile == nil {
 		var connections preflight.Result
-		b.addConnections(ctx, &connections)
+		addConnections(ctx, s, loaded.Payload, &connections)
 		document.Connections = connections.Findings
 		options.CompleteFindings(document.Connections)
 	}
-	for _, one := range b.Run.Inputs.Overrides {
+	for _, one := range loaded.Overrides {
 		document.Overrides = append(document.Overrides, one.Name)
 	}
-	if err := b.addChanges(ctx, document, p, options.Diff); err != nil {
+	if err := t.addChanges(ctx, document, p, options.Diff); err != nil {
 		return err
 	}
-	if err := b.addSoftware(ctx, document, p, report.Log{Sink: b.Run.Sink, Step: steps.Plan}); err != nil {
+	if err := t.addSoftware(ctx, document, of, p, log); err != nil {
 		return err
 	}
 	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0 && document.Unpacked == nil
 	document.Empty = document.Empty && len(document.Effects) == 0 && p.Image == nil
-	document.Upgrade = b.Upgrading && !document.Empty
+	document.Upgrade = s.Run.Upgrading && !document.Empty
 	if p.Migration != nil {
 		document.Network = newNetwork(*p.Migration)
 		document.Empty = document.Empty && p.Migration.AlreadyAttached
 	}
-	document.NotPlanned = append(document.NotPlanned, b.notPlanned(p)...)
+	document.NotPlanned = append(document.NotPlanned, t.notPlanned(p)...)
 	return nil
+}
+
+// loadPayload gets the payload with the overrides: the given file, else the saved one, else the server's.
+func (t *target) loadPayload(ctx context.Context, log report.Log) (payload.Loaded, error) {
+	run := t.session.Run
+	if t.payloadFile != nil {
+		return payload.Get(ctx, run.Inputs, log, payload.File{Content: t.payloadFile})
+	}
+	return payload.Get(ctx, run.Inputs, log, run.SavedPayload(), run.PayloadServer())
+}
+
+// build decides what a join with the payload does to this host, or to another one.
+func (t *target) build(ctx context.Context, uplink *plan.Uplink, rendered *ignition.Payload) (*plan.Plan, error) {
+	if t.otherHost == nil {
+		return t.session.Build(ctx, uplink, rendered)
+	}
+	facts, err := t.otherFacts()
+	if err != nil {
+		return nil, err
+	}
+	return plan.Build(facts, rendered, t.session.Run.Settings())
 }
 
 // addChanges adds the changes of all steps that can be determined in advance, except those of the
 // network.
-func (b *Builder) addChanges(ctx context.Context, document *Document, p *Plan, diff bool) error {
-	in := b.Accounts(p)
-	if b.otherHost != nil {
+func (t *target) addChanges(ctx context.Context, document *Document, p *plan.Plan, diff bool) error {
+	run, records := t.session.Run, t.session.Host.Ledger
+	in := t.session.Accounts(p)
+	if t.otherHost != nil {
 		in.HomesUnknown = true
 		for _, user := range in.UsersWithKeys() {
-			if _, exists := b.otherHost.Users[user]; exists {
+			if _, exists := t.otherHost.Users[user]; exists {
 				document.NotPlanned = append(document.NotPlanned,
 					"SSH keys of user "+user+": the facts do not contain home directories")
 			}
@@ -147,15 +180,15 @@ func (b *Builder) addChanges(ctx context.Context, document *Document, p *Plan, d
 	if err != nil {
 		return err
 	}
-	requested := p.requested(people)
-	pending, err := b.Host.Ledger.Diff(ctx, requested)
+	requested := p.Requested(people)
+	pending, err := records.Diff(ctx, requested)
 	if err != nil {
 		return err
 	}
 	runtime := crio.Changes(p.Runtime)
 	document.Changes = make([]PlannedChange, 0, len(pending))
 	for _, one := range pending {
-		if b.otherHost != nil && isImpliedParent(one, requested) {
+		if t.otherHost != nil && isImpliedParent(one, requested) {
 			continue
 		}
 		change := plannedChange(one, slices.ContainsFunc(runtime, func(c ledger.Change) bool { return c.Key() == one.Key() }))
@@ -165,15 +198,15 @@ func (b *Builder) addChanges(ctx context.Context, document *Document, p *Plan, d
 		document.Changes = append(document.Changes, change)
 	}
 	document.Unchanged = countUnchanged(requested, pending)
-	obsolete := obsoleteItems(b.Host.Ledger.Items(), requested)
+	obsolete := plan.ObsoleteItems(records.Items(), requested)
 	for _, item := range obsolete {
 		document.Obsolete = append(document.Obsolete, ObsoleteObject{Kind: item.Kind, Target: item.Target})
 	}
 	switch {
-	case b.Upgrading:
-		document.Effects = collectEffects(pending, obsolete, nil)
-	case b.Run.State.Phase() == joinstate.PhaseJoined:
-		document.Effects = collectEffects(pending, nil, nil).InJoin()
+	case run.Upgrading:
+		document.Effects = plan.CollectEffects(pending, obsolete, nil)
+	case run.State.Phase() == joinstate.PhaseJoined:
+		document.Effects = plan.CollectEffects(pending, nil, nil).InJoin()
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plan
+package preview
 
 import (
 	"context"
@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -22,11 +24,11 @@ const connectionTimeout = 10 * time.Second
 // addConnections checks the servers to which the node connects, and adds the findings to a result. The
 // ignition server and the package repositories have checks of their own. A host that has joined is not
 // checked: doctor gets the state of its connections from the Node, the pods and CRI-O.
-func (b *Builder) addConnections(ctx context.Context, result *preflight.Result) {
-	if !b.Run.State.Finished.IsZero() {
+func addConnections(ctx context.Context, s *plan.Session, payload *ignition.Payload, result *preflight.Result) {
+	if !s.Run.State.Finished.IsZero() {
 		return
 	}
-	connections := b.checkConnections(ctx)
+	connections := checkConnections(ctx, connectionTargets(s, payload))
 	checked := preflight.Run([]preflight.Check[[]preflight.Connection]{preflight.ConnectionCheck()}, connections)
 	if preflight.AnyChecked(connections) {
 		result.Checked++
@@ -35,10 +37,9 @@ func (b *Builder) addConnections(ctx context.Context, result *preflight.Result) 
 }
 
 // checkConnections checks all servers at once.
-func (b *Builder) checkConnections(ctx context.Context) []preflight.Connection {
+func checkConnections(ctx context.Context, targets []connectionTarget) []preflight.Connection {
 	ctx, cancel := context.WithTimeout(ctx, connectionTimeout)
 	defer cancel()
-	targets := b.connectionTargets()
 	connections := make([]preflight.Connection, len(targets))
 	var connecting sync.WaitGroup
 	for i, target := range targets {
@@ -59,21 +60,21 @@ type connectionTarget struct {
 
 // connectionTargets returns the API server and the registries of the payload, the peers of --verify-reach, and the
 // konnectivity server of a hosted cluster. The addresses of the first two are in the payload, and that of the
-// last only in the cluster.
-func (b *Builder) connectionTargets() []connectionTarget {
+// last only in the cluster. The payload is nil if it was not loaded.
+func connectionTargets(s *plan.Session, payload *ignition.Payload) []connectionTarget {
 	var targets []connectionTarget
 	switch {
-	case b.Payload != nil:
-		targets = append(targets, b.apiServerTarget()...)
-		targets = append(targets, b.registryTargets()...)
-	case b.Run.Inputs.UserData != nil:
+	case payload != nil:
+		targets = append(targets, apiServerTarget(payload)...)
+		targets = append(targets, registryTargets(s, payload)...)
+	case s.Run.Inputs.UserData != nil:
 		targets = append(targets, connectionTarget{Connection: preflight.Connection{
 			Name:      "the API server and the registries",
 			Unchecked: "their addresses are in the payload, which preflight does not get",
 			Remedy:    "# plan gets the payload and checks them, with the same user data: hcp-node-agent plan",
 		}})
 	}
-	for _, address := range b.Run.Config.RequiredEndpoints {
+	for _, address := range s.Run.Config.RequiredEndpoints {
 		host, _, _ := net.SplitHostPort(address) // was validated before
 		targets = append(targets, connectionTarget{preflight.Connection{
 			Name:        address,
@@ -86,7 +87,7 @@ func (b *Builder) connectionTargets() []connectionTarget {
 			return nil
 		}})
 	}
-	if b.IsHosted() && len(b.Run.Config.RequiredEndpoints) == 0 {
+	if s.Run.State.Hosted && len(s.Run.Config.RequiredEndpoints) == 0 {
 		targets = append(targets, connectionTarget{Connection: preflight.Connection{
 			Name: "the konnectivity server",
 			Unchecked: "neither the user data nor the payload contains its address; if it is unreachable, the Node is Ready, " +
@@ -99,8 +100,8 @@ func (b *Builder) connectionTargets() []connectionTarget {
 }
 
 // apiServerTarget returns the API server of the payload, none if the payload has no bootstrap kubeconfig any more.
-func (b *Builder) apiServerTarget() []connectionTarget {
-	kubeconfig := b.BootstrapKubeconfig()
+func apiServerTarget(payload *ignition.Payload) []connectionTarget {
+	kubeconfig := payload.BootstrapKubeconfig()
 	if kubeconfig == nil {
 		return nil
 	}
@@ -116,9 +117,9 @@ func (b *Builder) apiServerTarget() []connectionTarget {
 
 // registryTargets returns one target for each registry of the OS image and the pause image, from which all images
 // of the release come. Their manifests are read with the mirrors, the proxy and the pull secret of CRI-O.
-func (b *Builder) registryTargets() []connectionTarget {
-	images := []string{b.Payload.MachineConfig().OSImageURL}
-	if runtime, err := desiredRuntime(b.Payload, b.Run.Config.PauseImage); err == nil { // else the plan reports it
+func registryTargets(s *plan.Session, payload *ignition.Payload) []connectionTarget {
+	images := []string{payload.MachineConfig().OSImageURL}
+	if runtime, err := plan.DesiredRuntime(payload, s.Run.Config.PauseImage); err == nil { // else the plan reports it
 		images = append(images, runtime.PauseImage)
 	}
 	var targets []connectionTarget
@@ -129,7 +130,7 @@ func (b *Builder) registryTargets() []connectionTarget {
 			continue
 		}
 		seen[registry] = true
-		client := b.registryClient(report.Log{})
+		client := plan.NewSoftware(s, payload).RegistryClient(report.Log{})
 		targets = append(targets, connectionTarget{preflight.Connection{
 			Name:   "registry " + registry,
 			Needed: "CRI-O could not pull the images of the node",
