@@ -14,7 +14,7 @@ import (
 // changes the host.
 func runValidation(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	var err error
-	if j.Validation, err = j.Software.Validate(ctx, j.Uplink, j.Plan, log); err != nil {
+	if j.Validation, err = j.Session.Validate(ctx, j.Uplink, j.Software, j.Plan, log); err != nil {
 		return steps.Outcome{}, err
 	}
 	result := preflight.Run(preflight.PayloadChecks(), j.Validation.Facts).ForClass(j.Host.Facts.Class())

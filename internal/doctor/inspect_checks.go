@@ -76,18 +76,18 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 	s := d.session()
 	// The section host checks the uplink.
 	s.Run.Config.Skip = append(slices.Clone(s.Run.Config.Skip), steps.Network)
-	uplink, known := plan.NewUplink(s), plan.NewSoftware(s, loaded.Payload)
-	known.LoadStored() // otherwise the release is unknown: doctor downloads no image
+	uplink, sw := plan.NewUplink(s), plan.NewSoftware(s, loaded.Payload)
+	sw.LoadStored() // otherwise the release is unknown: doctor downloads no image
 	built, err := s.Build(ctx, uplink, loaded.Payload)
 	if err != nil {
 		return refusalFinding(err)
 	}
 	built.RecordIn(&s.Run.State)
-	validation, err := known.Validate(ctx, uplink, built, report.Log{})
+	validation, err := s.Validate(ctx, uplink, sw, built, report.Log{})
 	if err != nil {
 		return nil, err
 	}
-	undecided := undecidedSoftware(loaded.Payload, known.Contents, &validation.Facts)
+	undecided := undecidedSoftware(loaded.Payload, sw.Contents, &validation.Facts)
 	findings := append(resultFindings(preflight.Run(preflight.PayloadChecks(), validation.Facts)), undecided...)
 	if d.phase() != joinstate.PhaseJoined || !s.RunsPayloadImage() {
 		return findings, nil
@@ -99,9 +99,9 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 // undecidedSoftware returns a note if the OS image of the payload may contain the binaries that are not installed, and
 // removes them and their units from the facts: doctor downloads no image.
 func undecidedSoftware(
-	of *ignition.Payload, known *software.Contents, facts *preflight.PayloadFacts,
+	payload *ignition.Payload, known *software.Contents, facts *preflight.PayloadFacts,
 ) []report.Finding {
-	if known != nil || of.MachineConfig().OSImageURL == "" || len(facts.MissingPrograms) == 0 {
+	if known != nil || payload.MachineConfig().OSImageURL == "" || len(facts.MissingPrograms) == 0 {
 		return nil
 	}
 	names := lists.Map(facts.MissingPrograms, func(p preflight.Program) string { return p.Name })

@@ -92,7 +92,7 @@ func TestExtensionsOfRHCOS(t *testing.T) {
 			}
 			p.Image, p.Extensions = test.image, test.extensions
 			facts := preflight.PayloadFacts{Host: test.host}
-			if err := NewSoftware(s, payload).addExtensionFacts(t.Context(), p, &facts); err != nil {
+			if err := s.addExtensionFacts(t.Context(), payload, p, &facts); err != nil {
 				t.Fatal(err)
 			}
 			result := preflight.Run(preflight.PayloadChecks(), facts).ForClass(test.host.Class())

@@ -4,7 +4,6 @@ package plan
 
 import (
 	"context"
-	"path"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -95,26 +94,4 @@ func unitStates(ctx context.Context, manager systemd.Reader) func(name string) s
 		units[name] = state
 		return state
 	}
-}
-
-// readFile reads a file of the host and follows links. /etc/os-release is a link, and so are some drop-ins.
-// A link to /dev/null reads as empty.
-func readFile(tree hostfs.Reader, p string) ([]byte, bool) {
-	for range 10 { // more links indicate a loop
-		info, err := tree.Lstat(p)
-		switch {
-		case err != nil:
-			return nil, false
-		case info.Type != hostfs.Symlink:
-			content, _, err := tree.ReadFile(p)
-			return content, err == nil
-		case info.Link == "/dev/null":
-			return nil, true
-		case path.IsAbs(info.Link):
-			p = info.Link
-		default:
-			p = path.Join(path.Dir(p), info.Link)
-		}
-	}
-	return nil, false
 }

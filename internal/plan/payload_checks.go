@@ -42,42 +42,44 @@ func (v Validation) ReplacedSoftware() []string {
 
 // Validate gathers the facts for the checks that need the payload. The state must contain
 // the node name and the cluster.
-func (s *Software) Validate(ctx context.Context, uplink *Uplink, p *Plan, log report.Log) (Validation, error) {
+func (s *Session) Validate(
+	ctx context.Context, uplink *Uplink, sw *Software, p *Plan, log report.Log,
+) (Validation, error) {
 	var v Validation
-	run, host := s.session.Run, s.session.Host
-	machineConfig := s.payload.MachineConfig()
+	payload := sw.payload
+	machineConfig := payload.MachineConfig()
 	links, err := hostnet.Links()
 	if err != nil {
 		return v, err
 	}
-	swapRefused, err := s.payload.RefusesSwap()
+	swapRefused, err := payload.RefusesSwap()
 	if err != nil {
 		return v, err
 	}
 	var api error
-	v.ServerVersion, api = serverVersion(ctx, s.payload, log) // first: its version limits that of the packages
-	decision, err := s.Decide(ctx, p, v.ServerVersion)
+	v.ServerVersion, api = serverVersion(ctx, payload, log) // first: its version limits that of the packages
+	decision, err := sw.Decide(ctx, p, v.ServerVersion)
 	if err != nil {
 		return v, err
 	}
 	v.Software = &decision
-	missing, err := s.MissingBinaries(p)
+	missing, err := sw.MissingBinaries(p)
 	if err != nil {
 		return v, err
 	}
 	facts := preflight.PayloadFacts{
-		Host: host.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
+		Host: s.Host.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: missing, FailSwapOn: swapRefused,
-		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(s.payload.File), API: api,
-		NodeName: s.checkIdentity(ctx, log, p), Logins: s.session.CheckLogins(ctx, uplink, p),
+		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(payload.File), API: api,
+		NodeName: s.checkIdentity(ctx, payload, p, log), Logins: s.CheckLogins(ctx, uplink, p),
 	}
-	if err := s.addExtensionFacts(ctx, p, &facts); err != nil {
+	if err := s.addExtensionFacts(ctx, payload, p, &facts); err != nil {
 		return v, err
 	}
-	if s.Contents != nil {
-		facts.Arch = s.Contents.Arch
+	if sw.Contents != nil {
+		facts.Arch = sw.Contents.Arch
 	}
-	config, err := s.payload.KubeletConfig()
+	config, err := payload.KubeletConfig()
 	if err != nil {
 		return v, err
 	}
@@ -85,29 +87,29 @@ func (s *Software) Validate(ctx context.Context, uplink *Uplink, p *Plan, log re
 	if uplink.facts != nil {
 		facts.NodeAddresses = uplink.facts.NodeAddresses().All()
 	}
-	if run.Config.AppliesHostSettings() {
+	if s.Run.Config.AppliesHostSettings() {
 		facts.KernelArguments = nil // the join sets them
 	}
-	if conf, found := s.effectiveFile("/etc/containers/storage.conf"); found {
+	if conf, found := sw.effectiveFile("/etc/containers/storage.conf"); found {
 		facts.OverlaySize = crio.OverlaySize(conf)
 	}
-	storage, err := host.Files.RealPath(crio.StorageDir + "/storage")
+	storage, err := s.Host.Files.RealPath(crio.StorageDir + "/storage")
 	if err != nil {
 		return v, err
 	}
 	if facts.Storage, err = preflight.FindFileSystem(storage); err != nil {
 		return v, err
 	}
-	if host.Facts.Capabilities().HasImage && p.Image == nil {
+	if s.Host.Facts.Capabilities().HasImage && p.Image == nil {
 		facts.ReadOnlyDirectories = readOnlyDirectories(p)
 	}
-	if err := s.addKubeletFacts(p, &facts); err != nil {
+	if err := s.addKubeletFacts(payload, p, &facts); err != nil {
 		return v, err
 	}
 	facts.Packages, facts.Release = report.Refusal(decision.Findings), decision.Mismatches
 	if p.Image != nil {
 		facts.KernelArguments = nil // the join sets them with the image
-		if facts.Image, err = s.checkImage(ctx, p, log); err != nil {
+		if facts.Image, err = sw.checkImage(ctx, p, log); err != nil {
 			return v, err
 		}
 	}
@@ -132,12 +134,14 @@ func readOnlyDirectories(p *Plan) []string {
 // addExtensionFacts adds facts about the extensions and the kernel type of the payload. On RHEL CoreOS, the
 // machine-config-daemon layers them onto the image at the first boot. On platform None, no controller layers them onto
 // a later image (machine-config-operator, pkg/daemon/update.go, applyLayeredOSChanges).
-func (s *Software) addExtensionFacts(ctx context.Context, p *Plan, facts *preflight.PayloadFacts) error {
-	isFirstBoot, err := s.session.Host.Files.Exists(ignition.MachineConfigPath)
-	if err != nil || s.session.Run.RollsBackImage(p) || (isFirstBoot && s.session.Host.Facts.Capabilities().HasFirstBoot) {
+func (s *Session) addExtensionFacts(
+	ctx context.Context, payload *ignition.Payload, p *Plan, facts *preflight.PayloadFacts,
+) error {
+	isFirstBoot, err := s.Host.Files.Exists(ignition.MachineConfigPath)
+	if err != nil || s.Run.RollsBackImage(p) || (isFirstBoot && s.Host.Facts.Capabilities().HasFirstBoot) {
 		return err // the previous deployment has its packages, and the first boot will install them
 	}
-	facts.KernelType, facts.KernelPackages = s.payload.MachineConfig().KernelType, p.KernelPackages
+	facts.KernelType, facts.KernelPackages = payload.MachineConfig().KernelType, p.KernelPackages
 	facts.BootsImage = p.Image != nil
 	if facts.BootsImage {
 		facts.MissingExtensions = compareExtensions(p.Extensions, nil)
@@ -146,7 +150,7 @@ func (s *Software) addExtensionFacts(ctx context.Context, p *Plan, facts *prefli
 	if len(p.Extensions) == 0 || !dnf.HasRPM() {
 		return nil
 	}
-	installed, err := s.session.PackageHost.Installed(ctx)
+	installed, err := s.PackageHost.Installed(ctx)
 	facts.MissingExtensions = compareExtensions(p.Extensions, installed)
 	return err
 }
@@ -173,15 +177,15 @@ func isOVSIPsec(name string) bool {
 }
 
 // addKubeletFacts adds facts from the configuration and the unit of kubelet.
-func (s *Software) addKubeletFacts(p *Plan, facts *preflight.PayloadFacts) error {
-	conf, _ := s.effectiveFile(ignition.KubeletConfigPath)
-	sizing, _ := s.effectiveFile(preflight.NodeSizingPath)
+func (s *Session) addKubeletFacts(payload *ignition.Payload, p *Plan, facts *preflight.PayloadFacts) error {
+	conf, _ := effectiveFile(payload, s.Host.Files, ignition.KubeletConfigPath)
+	sizing, _ := effectiveFile(payload, s.Host.Files, preflight.NodeSizingPath)
 	var err error
-	if facts.Reserved, err = preflight.ReadReservation(conf, sizing, s.session.Host.Facts); err != nil {
+	if facts.Reserved, err = preflight.ReadReservation(conf, sizing, s.Host.Facts); err != nil {
 		return report.Fail(report.Usage, "# correct the KubeletConfig in spec.config of the NodePool", "%w", err)
 	}
-	if s.session.Run.State.Finished.IsZero() { // else the Node is initialized already
-		launch := kubeletLaunch(s.session.Host.Files, p, true)
+	if s.Run.State.Finished.IsZero() { // else the Node is initialized already
+		launch := kubeletLaunch(s.Host.Files, p, true)
 		facts.CloudProvider.Name, facts.CloudProvider.ProviderID, err = launch.CloudFlags()
 	}
 	return err
@@ -200,8 +204,8 @@ func serverVersion(ctx context.Context, payload *ignition.Payload, log report.Lo
 }
 
 // checkIdentity fails if kubelet's identity belongs to another node or cluster.
-func (s *Software) checkIdentity(ctx context.Context, log report.Log, p *Plan) error {
-	_, err := s.session.Identity(s.payload, log, p.Registration).CheckWithCluster(ctx)
+func (s *Session) checkIdentity(ctx context.Context, payload *ignition.Payload, p *Plan, log report.Log) error {
+	_, err := s.Identity(payload, log, p.Registration).CheckWithCluster(ctx)
 	return err
 }
 

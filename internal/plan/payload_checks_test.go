@@ -60,7 +60,7 @@ func TestKubeletFacts(t *testing.T) {
 				test.join(s)
 			}
 			var facts preflight.PayloadFacts
-			if err := NewSoftware(s, payload).addKubeletFacts(p, &facts); err != nil {
+			if err := s.addKubeletFacts(payload, p, &facts); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, facts); diff != "" {

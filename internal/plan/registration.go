@@ -96,7 +96,7 @@ func plannedFile(files hostfs.Reader, p *Plan, name string) ([]byte, bool) {
 			return change.Desired.Content, change.Desired.Present
 		}
 	}
-	return readFile(files, name)
+	return hostfs.ReadFollowing(files, name)
 }
 
 // plannedNames returns the names in a directory after the plan is applied. The

@@ -186,7 +186,7 @@ func TestRegistrationIsRemoved(t *testing.T) {
 	if err != nil || len(made) != 1 || made[0].Target != registrationPath {
 		t.Errorf("Apply() = %+v, %v; want the drop-in removed", made, err)
 	}
-	if _, found := readFile(s.Host.Files, registrationPath); found {
+	if _, found := hostfs.ReadFollowing(s.Host.Files, registrationPath); found {
 		t.Error("the drop-in is still there")
 	}
 }

@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 )
 
 // softwareOf returns the software of a payload with files, on a host with the other
@@ -105,5 +108,13 @@ func TestCommandsContainTheDefaultRuntime(t *testing.T) {
 	}, nil)
 	if commands := s.commands(&Plan{Plan: &adapt.Plan{}}); !commands["runc"] {
 		t.Errorf("commands %v", commands)
+	}
+}
+
+// The repair of CAs restarts kubelet without a payload.
+func TestDiagnosticsNeedNoPayload(t *testing.T) {
+	s := &Session{Run: &Run{}}
+	if got, want := s.DiagnosticsHost(nil), node.JoinedHost(nil, crio.NetworkDirectory); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

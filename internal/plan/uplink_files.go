@@ -5,10 +5,9 @@ package plan
 import (
 	"fmt"
 	"path"
-	"slices"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -41,9 +40,9 @@ func checkUplinkFiles(p *Plan, network *ovs.Facts) []report.Finding {
 // checkManagement refuses a configuration of NetworkManager that excludes links.
 func checkManagement(file ledger.Change, links ...hostnet.Link) []report.Finding {
 	var findings []report.Finding
-	settings := parseKeyfile(string(file.Desired.Content))
+	settings := networkmanager.ParseKeyfile(string(file.Desired.Content))
 	for _, link := range links {
-		if settings.unmanages(link) {
+		if settings.Unmanages(link) {
 			findings = append(findings, report.RefusingFinding(report.Fail(report.Refused, exclude(file),
 				"with %s of the payload, NetworkManager would not manage %s from its next start on, and the host would have no "+
 					"network", file.Target, link.Name)))
@@ -54,10 +53,10 @@ func checkManagement(file ledger.Change, links ...hostnet.Link) []report.Finding
 
 // checkProfile warns of a profile that NetworkManager can activate on the uplink.
 func checkProfile(file ledger.Change, uplink hostnet.Link) []report.Finding {
-	profile := parseKeyfile(string(file.Desired.Content))
-	isOfUplink := profile.value("connection", "interface-name") == uplink.Name ||
-		isMAC(profile.value("ethernet", "mac-address"), uplink)
-	if !isOfUplink || profile.value("connection", "autoconnect") == "false" {
+	profile := networkmanager.ParseKeyfile(string(file.Desired.Content))
+	isOfUplink := profile.Value("connection", "interface-name") == uplink.Name ||
+		uplink.HasMAC(profile.Value("ethernet", "mac-address"))
+	if !isOfUplink || profile.Value("connection", "autoconnect") == "false" {
 		return nil
 	}
 	return []report.Finding{{
@@ -70,89 +69,4 @@ func checkProfile(file ledger.Change, uplink hostnet.Link) []report.Finding {
 // exclude returns the command that joins without a file of the payload.
 func exclude(file ledger.Change) report.Remedy {
 	return report.Remedyf("hcp-node-agent join --payload-drop=%s", report.ShellWord(file.Target))
-}
-
-// keyfile has the settings of a configuration file of NetworkManager in their order.
-type keyfile []keyfileSetting
-
-type keyfileSetting struct{ section, key, value string }
-
-func parseKeyfile(content string) keyfile {
-	var settings keyfile
-	section := ""
-	for line := range strings.Lines(content) {
-		line = strings.TrimSpace(line)
-		key, value, isSetting := strings.Cut(line, "=")
-		switch {
-		case strings.HasPrefix(line, "#"):
-		case strings.HasPrefix(line, "["):
-			section = strings.Trim(line, "[]")
-		case isSetting:
-			key = strings.TrimRight(strings.TrimSpace(key), "+")
-			settings = append(settings, keyfileSetting{section, key, strings.TrimSpace(value)})
-		}
-	}
-	return settings
-}
-
-func (k keyfile) value(section, key string) string {
-	for _, s := range slices.Backward(k) {
-		if s.section == section && s.key == key {
-			return s.value
-		}
-	}
-	return ""
-}
-
-// unmanages reports whether the settings exclude a link from NetworkManager, with unmanaged-devices or with a section
-// [device-NAME] that matches it.
-func (k keyfile) unmanages(link hostnet.Link) bool {
-	for _, s := range k {
-		isDevice := strings.HasPrefix(s.section, "device")
-		switch {
-		case s.section == "keyfile" && s.key == "unmanaged-devices" && matchesDevice(s.value, link):
-			return true
-		case isDevice && s.key == "managed" && slices.Contains([]string{"0", "false", "no", "off"}, strings.ToLower(s.value)):
-			if devices := k.value(s.section, "match-device"); devices == "" || matchesDevice(devices, link) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// matchesDevice reports whether a list of devices, in the format of NetworkManager.conf(5), contains a link. The
-// driver of a link is unknown here: such an entry does not match.
-func matchesDevice(list string, link hostnet.Link) bool {
-	matches, hasOnlyExceptions := false, true
-	for _, spec := range strings.FieldsFunc(list, func(r rune) bool { return r == ';' || r == ',' || r == ' ' }) {
-		spec, isException := strings.CutPrefix(spec, "except:")
-		kind, value, hasKind := strings.Cut(spec, ":")
-		found := spec == "*" || spec == link.Name || isMAC(spec, link)
-		if hasKind {
-			switch kind {
-			case "interface-name":
-				exact, isExact := strings.CutPrefix(value, "=")
-				isLike, err := path.Match(strings.TrimPrefix(value, "~"), link.Name)
-				found = (isExact && exact == link.Name) || (err == nil && isLike)
-			case "mac":
-				found = isMAC(value, link)
-			case "type":
-				found = value == link.Kind || (value == "ethernet" && link.Kind == "device")
-			}
-		}
-		if isException {
-			if found {
-				return false
-			}
-			continue
-		}
-		hasOnlyExceptions = false
-		matches = matches || found
-	}
-	return matches || (hasOnlyExceptions && list != "")
-}
-
-func isMAC(value string, link hostnet.Link) bool {
-	return value != "" && (strings.EqualFold(value, link.MAC) || strings.EqualFold(value, link.PermanentMAC))
 }

@@ -94,9 +94,9 @@ func (t *target) fill(ctx context.Context, options inputs.Options, document *Doc
 		return err
 	}
 	s.Run.Upgrading = !loaded.IsSaved() && s.Run.State.Hosted && s.Run.State.Phase() == joinstate.PhaseJoined
-	of := plan.NewSoftware(s, loaded.Payload)
+	sw := plan.NewSoftware(s, loaded.Payload)
 	if t.payloadFile == nil { // of a payload from a file, the image is not read
-		if _, err := of.Load(ctx, log); err != nil {
+		if _, err := sw.Load(ctx, log); err != nil {
 			return err
 		}
 	}
@@ -106,9 +106,9 @@ func (t *target) fill(ctx context.Context, options inputs.Options, document *Doc
 	}
 	document.NodeName, document.NodePool = p.NodeName, p.NodePool
 	document.Payload, document.Facts = payloadOrigin(loaded, options), t.factsOrigin(options)
-	document.Software = of.Contents
-	if of.Err != nil {
-		document.SoftwareError = of.Err.Error()
+	document.Software = sw.Contents
+	if sw.Err != nil {
+		document.SoftwareError = sw.Err.Error()
 	}
 	document.Notes, document.MissingUnits = p.Notes, p.MissingUnits
 	if t.otherHost == nil {
@@ -127,7 +127,7 @@ func (t *target) fill(ctx context.Context, options inputs.Options, document *Doc
 	if err := t.addChanges(ctx, document, p, options.Diff); err != nil {
 		return err
 	}
-	if err := t.addSoftware(ctx, document, of, p, log); err != nil {
+	if err := t.addSoftware(ctx, document, sw, p, log); err != nil {
 		return err
 	}
 	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0 && document.Unpacked == nil

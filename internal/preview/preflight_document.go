@@ -69,8 +69,8 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 }
 
 // packageFindings returns the problems and warnings about packages for the preflight command.
-func packageFindings(ctx context.Context, of *plan.Software) []report.Finding {
-	decision, err := of.Decide(ctx, nil, kube.Version{})
+func packageFindings(ctx context.Context, sw *plan.Software) []report.Finding {
+	decision, err := sw.Decide(ctx, nil, kube.Version{})
 	found := slices.Concat(decision.Findings, decision.Mismatches)
 	if err != nil {
 		refused := report.RefusingFinding(err)

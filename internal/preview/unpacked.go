@@ -20,12 +20,12 @@ type Unpacked struct {
 // addSoftware adds the packages that are unpacked from the OS image, and the effects of the software
 // that an upgrade replaces. It does not query the API server.
 func (t *target) addSoftware(
-	ctx context.Context, document *Document, of *plan.Software, p *plan.Plan, log report.Log,
+	ctx context.Context, document *Document, sw *plan.Software, p *plan.Plan, log report.Log,
 ) error {
-	if of.Contents == nil || t.otherHost != nil {
+	if sw.Contents == nil || t.otherHost != nil {
 		return nil
 	}
-	decision, err := of.Decide(ctx, p, kube.Version{})
+	decision, err := sw.Decide(ctx, p, kube.Version{})
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (t *target) addSoftware(
 	if len(decision.Unpack) == 0 {
 		return nil
 	}
-	image, err := of.OpenOSImage(ctx, log)
+	image, err := sw.OpenOSImage(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -43,6 +43,6 @@ func (t *target) addSoftware(
 	if err != nil {
 		return err
 	}
-	document.Unpacked = &Unpacked{Packages: of.Contents.Versions(decision.Unpack), Download: layer.Size}
+	document.Unpacked = &Unpacked{Packages: sw.Contents.Versions(decision.Unpack), Download: layer.Size}
 	return nil
 }

@@ -50,6 +50,11 @@ func (l Link) Stable() []netip.Prefix {
 	})
 }
 
+// HasMAC reports whether the link has a MAC, now or as that of the hardware.
+func (l Link) HasMAC(mac string) bool {
+	return mac != "" && (strings.EqualFold(mac, l.MAC) || strings.EqualFold(mac, l.PermanentMAC))
+}
+
 // SharesParent reports whether the link receives the frames of its parent directly. The parent cannot be in a bridge
 // then: an interface has one handler of received frames (netdev_rx_handler_register in the kernel).
 func (l Link) SharesParent() bool {
