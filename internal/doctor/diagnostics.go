@@ -65,7 +65,7 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 			"some checks require root and are limited: the state of the join, Open vSwitch, certificates, journals"))
 	}
 	for i := range findings {
-		findings[i].Check = "host"
+		findings[i].Check = hostSection
 	}
 	return d, findings
 }

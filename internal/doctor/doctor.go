@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // Report contains all findings, the most severe first, each followed by its effects.
@@ -47,12 +48,30 @@ func Run(ctx context.Context, options inputs.Options) (Report, error) {
 			findings[i].Remedy = findings[i].Remedy.ForImageMode()
 		}
 	}
+	if document.Phase == joinstate.PhaseJoined {
+		findings = changesFirst(findings)
+	}
 	document.Findings = groupByCause(sortFindings(withoutUsualErrors(findings)))
 	document.CommandResult = report.ResultOf(document.Err())
 	if err := ctx.Err(); err != nil {
 		return document, report.ExplainInterruption(ctx, err)
 	}
 	return document, nil
+}
+
+// changesFirst returns the findings with the warnings of the checks of a join last. On a node, what has changed since the
+// join is of more interest than what was accepted with it.
+func changesFirst(findings []report.Finding) []report.Finding {
+	ofJoin := []string{hostSection, steps.Validate}
+	var changes, accepted []report.Finding
+	for _, one := range findings {
+		if one.Severity == report.SeverityWarning && slices.Contains(ofJoin, one.Check) {
+			accepted = append(accepted, one)
+		} else {
+			changes = append(changes, one)
+		}
+	}
+	return slices.Concat(changes, accepted)
 }
 
 // withoutUsualErrors returns the findings without the last errors in journals, if there is neither a problem nor a

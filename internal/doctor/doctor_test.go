@@ -123,6 +123,16 @@ func TestDoctorReportsChecksAndExitCodes(t *testing.T) {
 
 // Findings are sorted by severity, duplicates are removed, and texts of other
 // programs are escaped.
+// A node has the drift before the warnings with which it has joined.
+func TestChangesFirst(t *testing.T) {
+	distribution, drift, stopped := warning("", "distribution"), warning("", "drift"), problem("", "NetworkManager")
+	distribution.Check, drift.Check, stopped.Check = hostSection, "drift", hostSection
+	got := formatFindings(sortFindings(changesFirst([]report.Finding{distribution, drift, stopped})))
+	if diff := cmp.Diff([]string{"problem: NetworkManager", "warning: drift", "warning: distribution"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // The last error in a journal matters only beside a problem or a warning.
 func TestUsualErrorsOfHealthyNode(t *testing.T) {
 	logged := note("journalctl -b -u kubelet", "the last error of kubelet")

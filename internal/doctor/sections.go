@@ -27,6 +27,9 @@ type section struct {
 	check     func(ctx context.Context, d *diagnostics) ([]report.Finding, error)
 }
 
+// hostSection is the name of the section with the checks of preflight, and of findings about the diagnostics.
+const hostSection = "host"
+
 // silentLimit is the time limit of sections that send requests beside other checks. The diagnostics end within 30 s
 // although no server responds.
 const silentLimit = 28 * time.Second
@@ -36,7 +39,7 @@ func sections() []section {
 	return []section{
 		{name: "join", timeout: 10 * time.Second, check: inspectJoin},
 		{name: apiServerSection, timeout: 15 * time.Second, needsJoin: true, needsRoot: true, check: inspectAPIServer},
-		{name: "host", timeout: silentLimit, check: inspectHost},
+		{name: hostSection, timeout: silentLimit, check: inspectHost},
 		{name: steps.Validate, timeout: silentLimit, check: inspectValidation},
 		{name: "units", timeout: 20 * time.Second, check: inspectUnits},
 		// Open vSwitch responds only to root, and would seem not to run.
