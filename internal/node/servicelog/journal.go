@@ -63,14 +63,19 @@ func LastErrors(ctx context.Context, unit string, count int, more ...string) []s
 }
 
 // errorLines returns the last distinct errors: lines of klog (E or F and the
-// date), of logrus, and of systemd about the process.
+// date), of logrus, and of systemd about the process. Errors before the last start of the unit that has failed are not
+// included: they can have another cause, which was removed.
 func errorLines(text string, count int) []string {
 	klog := regexp.MustCompile(`^[EF]\d{4} [\d:.]+ +\d+ [^]]+\] `)
 	other := regexp.MustCompile(`level=(error|fatal)|^Error: |Main process exited|Failed to schedule restart ` +
 		`job|^panic: `)
+	started := regexp.MustCompile(`^Start(ing|ed) `) // by systemd; the lines of kubelet and CRI-O begin with the time
 	var found []string
 	for _, line := range slices.Backward(strings.Split(text, "\n")) {
 		line = strings.TrimSpace(line)
+		if len(found) > 0 && started.MatchString(line) {
+			break
+		}
 		prefix := klog.FindString(line)
 		if prefix == "" && !other.MatchString(line) {
 			continue

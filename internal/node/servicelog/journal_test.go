@@ -36,6 +36,28 @@ kubelet.service: Main process exited, code=exited, status=1/FAILURE
 	}
 }
 
+// Only the errors of the last start that failed are returned, also while the unit is started again.
+func TestErrorLinesOfTheLastStart(t *testing.T) {
+	const journal = `Starting kubelet.service - Kubernetes Kubelet...
+E1121 05:27:06.123456    1234 run.go:72] "command failed" err="failed to load kubelet config file"
+kubelet.service: Main process exited, code=exited, status=1/FAILURE
+kubelet.service: Scheduled restart job, restart counter is at 7.
+Starting kubelet.service - Kubernetes Kubelet...
+E1121 05:37:06.123456    1235 run.go:72] "command failed" err="failed to parse kubelet flag: unknown flag: --x"
+kubelet.service: Main process exited, code=exited, status=1/FAILURE
+kubelet.service: Scheduled restart job, restart counter is at 8.
+`
+	want := []string{
+		`"command failed" err="failed to parse kubelet flag: unknown flag: --x"`,
+		"kubelet.service: Main process exited, code=exited, status=1/FAILURE",
+	}
+	for _, text := range []string{journal, journal + "Starting kubelet.service - Kubernetes Kubelet...\n"} {
+		if diff := cmp.Diff(want, errorLines(text, 9)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
 func TestFormatLogLine(t *testing.T) {
 	for line, want := range map[string]string{
 		`"command failed" err="failed to load kubelet config file, error: \"x\""`: `command failed: failed to load ` +
