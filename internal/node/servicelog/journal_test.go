@@ -3,6 +3,8 @@
 package servicelog
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,6 +57,29 @@ kubelet.service: Scheduled restart job, restart counter is at 8.
 		if diff := cmp.Diff(want, errorLines(text, 9)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+	}
+}
+
+// fakeJournalctl prints the oldest of three lines, or with --reverse the newest two, as systemd 252 does with --since
+// and a limit.
+const fakeJournalctl = `#!/bin/sh
+case "$*" in
+*--reverse*) printf 'E1121 05:37:07.1    1 run.go:72] "newest"\nE1121 05:37:06.1    1 run.go:72] "older"\n' ;;
+*) printf 'E1121 05:37:05.1    1 run.go:72] "oldest"\n' ;;
+esac
+`
+
+// The last errors are those at the end of the journal, also if it has more lines than are read.
+func TestLastErrors(t *testing.T) {
+	dir := t.TempDir()
+	err := os.WriteFile(filepath.Join(dir, "journalctl"), []byte(fakeJournalctl), 0o700) //nolint:gosec // a program
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	got := LastErrors(t.Context(), "kubelet.service", 9, "--since=-6min")
+	if diff := cmp.Diff([]string{`"older"`, `"newest"`}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
