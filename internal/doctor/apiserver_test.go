@@ -52,8 +52,8 @@ func TestAPIServerFindings(t *testing.T) {
 	}
 }
 
-// Without the API server, its finding is the first problem, and the sections that need it are not run. The others run at
-// the same time: each waits until all have started.
+// Without the API server, its finding is the first problem, and the sections that need it are not run. The others run
+// at the same time: each waits until all have started.
 func TestSectionsWithoutAPIServer(t *testing.T) {
 	for _, severity := range []report.Severity{report.SeverityProblem, report.SeverityOK} {
 		var ran []string

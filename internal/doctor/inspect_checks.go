@@ -99,9 +99,9 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 // undecidedSoftware returns a note if the OS image of the payload may contain the binaries that are not installed, and
 // removes them and their units from the facts: doctor downloads no image.
 func undecidedSoftware(
-	payload *ignition.Payload, known *software.Contents, facts *preflight.PayloadFacts,
+	p *ignition.Payload, known *software.Contents, facts *preflight.PayloadFacts,
 ) []report.Finding {
-	if known != nil || payload.MachineConfig().OSImageURL == "" || len(facts.MissingPrograms) == 0 {
+	if known != nil || p.MachineConfig().OSImageURL == "" || len(facts.MissingPrograms) == 0 {
 		return nil
 	}
 	names := lists.Map(facts.MissingPrograms, func(p preflight.Program) string { return p.Name })

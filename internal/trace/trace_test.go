@@ -4,7 +4,6 @@ package trace
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -71,7 +70,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-func TestStartWithoutRecorder(t *testing.T) { Start(context.Background(), Step, "network")() }
+func TestStartWithoutRecorder(t *testing.T) { Start(t.Context(), Step, "network")() }
 
 // A request is recorded without its query and its user.
 func TestTransport(t *testing.T) {

@@ -54,8 +54,9 @@ func parseLastError(journal string) *Error {
 // LastErrors returns a unit's last errors since boot, the newest last. Without --reverse, the journalctl of RHEL 9
 // (systemd 252) prints the first lines after --since, not the last ones. kubelet logs 300 lines when it starts.
 func LastErrors(ctx context.Context, unit string, count int, more ...string) []string {
-	arguments := append([]string{"--unit=" + unit, "--boot", "--reverse", "--lines=400", "--output=cat", "--no-pager",
-		"--quiet"}, more...)
+	arguments := append([]string{
+		"--unit=" + unit, "--boot", "--reverse", "--lines=400", "--output=cat", "--no-pager", "--quiet",
+	}, more...)
 	text, err := command.Run(ctx, "journalctl", arguments...)
 	if err != nil {
 		return nil // no journal, no errors
