@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
@@ -37,7 +39,9 @@ func (j *Flow) UsePayload(loaded payload.Loaded) {
 // fetchPayload gets the payload from the ignition server, or the payload that an earlier
 // run of the same join saved. A restart never needs the token again.
 func fetchPayload(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	if err := j.LoadPayload(ctx, log, j.Run.SavedPayload(), j.Run.PayloadServer()); err != nil {
+	saved := j.Run.SavedPayload()
+	saved.NeedsCredential = !hasClientCertificate(time.Now())
+	if err := j.LoadPayload(ctx, log, saved, j.Run.PayloadServer()); err != nil {
 		return steps.Outcome{}, j.discardFailedUserData(err)
 	}
 	if !j.Loaded.IsSaved() && j.before.Hosted && j.before.Phase() == joinstate.PhaseJoined {
@@ -70,6 +74,12 @@ func fetchPayload(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 		return steps.Unchanged("%s from %s, unchanged", j.Loaded.Summary(), j.Loaded.Payload.Server)
 	}
 	return steps.Changed("%s from %s", j.Loaded.Summary(), j.Loaded.Payload.Server)
+}
+
+// hasClientCertificate reports whether the node has a client certificate that is valid at a time.
+func hasClientCertificate(at time.Time) bool {
+	certificate, err := identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
+	return err == nil && certificate != nil && at.Before(certificate.NotAfter)
 }
 
 // renewable are the entries of a payload that a join renews on a host that has joined.

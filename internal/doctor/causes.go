@@ -10,10 +10,10 @@ import (
 
 // Reasons that only the diagnostics use, in addition to those of the service.
 const (
-	noDefaultRoute     report.Reason = "NoDefaultRoute"
-	certificateExpired report.Reason = "CertificateExpired"
-	otherIdentity      report.Reason = "OtherIdentity"
-	driftOfServices    report.Reason = "DriftOfServices" // of kubelet, CRI-O or what they require
+	noDefaultRoute      report.Reason = "NoDefaultRoute"
+	certificateUnusable report.Reason = "CertificateUnusable"
+	otherIdentity       report.Reason = "OtherIdentity"
+	driftOfServices     report.Reason = "DriftOfServices" // of kubelet, CRI-O or what they require
 )
 
 // reasonsOfChecks are the reasons of problems that the checks of a join find.
@@ -39,14 +39,14 @@ func explanations() []explanation {
 	stopped := slices.Concat(silent, []report.Reason{report.KubeletNotRunning, report.CRIONotRunning})
 	return []explanation{
 		{report.ClockSkew, slices.Concat(disconnected, []report.Reason{
-			certificateExpired, report.CertificateExpiring, report.KubeletNotRunning,
+			certificateUnusable, report.CertificateExpiring, report.KubeletNotRunning,
 		})},
 		{report.HostRolledBack, slices.Concat(stopped, []report.Reason{driftOfServices, report.ReleaseMismatch})},
 		{report.HostNameChanged, slices.Concat(stopped, []report.Reason{otherIdentity})},
 		{noDefaultRoute, slices.Concat(disconnected, []report.Reason{report.NodeAddressMissing})},
 		{report.NodeAddressMissing, disconnected},
 		{report.APIServerUnreachable, disconnected},
-		{certificateExpired, slices.Concat(silent, []report.Reason{report.KubeletNotRunning, report.CheckFailed})},
+		{certificateUnusable, slices.Concat(silent, []report.Reason{report.KubeletNotRunning, report.CheckFailed})},
 		{report.DiskPressure, slices.Concat(silent, []report.Reason{report.ImagePullFailed})},
 		{report.MemoryPressure, silent},
 		{report.ReleaseMismatch, stopped},

@@ -31,7 +31,7 @@ func TestFirstRemedyIsThatOfTheCause(t *testing.T) {
 	image := because(report.ImagePullFailed, warning("crictl pull", "no image"))
 	pod := because(report.PodNotReady, warning("oc describe pod", "pod waits"))
 	clock := because(report.ClockSkew, problem("chronyc makestep", "clock"))
-	expired := because(certificateExpired, problem("hcp-node-agent join --user-data", "expired"))
+	expired := because(certificateUnusable, problem("hcp-node-agent join --user-data", "expired"))
 	route := because(noDefaultRoute, problem("ip route", "no route"))
 	failed := because(report.CheckFailed, warning("", "check failed"))
 	swap := warning("swapoff -a", "swap")

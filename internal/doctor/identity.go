@@ -55,12 +55,13 @@ func (f certificateFacts) evaluate() []report.Finding {
 	case f.Client != nil:
 		found := f.validityFinding("client", *f.Client, rejoin)
 		if f.Now.After(f.Client.NotAfter) {
-			found.Reason = certificateExpired
+			found.Reason = certificateUnusable
 		}
 		findings = append(findings, found)
 	case f.RequiresClient && f.clientErr == nil:
-		findings = append(findings,
-			problem(rejoin, "kubelet has no client certificate and cannot connect to the API server"))
+		missing := problem(rejoin, "kubelet has no client certificate and cannot connect to the API server")
+		missing.Reason = certificateUnusable
+		findings = append(findings, missing)
 	}
 	if f.Serving != nil {
 		findings = append(findings, f.validityFinding("serving", *f.Serving, approve))

@@ -121,7 +121,7 @@ func (s section) run(ctx context.Context, d *diagnostics) []report.Finding {
 	}
 	for i := range findings {
 		findings[i].Check = s.name
-		if s.needsAPI && findings[i].Severity == report.SeverityWarning {
+		if (s.needsAPI || s.name == apiServerSection) && findings[i].Severity == report.SeverityWarning {
 			findings[i].Reason = cmp.Or(findings[i].Reason, report.CheckFailed)
 		}
 	}

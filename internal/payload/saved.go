@@ -17,7 +17,7 @@ import (
 // pull secret and CAs, but not their contents. While a join is unfinished, an equal hash is sufficient,
 // because the token may have expired. If a host that has joined is given user data with another token, the
 // payload is fetched again. The host then gets the current contents and the bootstrap credential that was
-// removed.
+// removed. With the same user data, this happens only if the node needs this credential.
 //
 // The user data of a standalone cluster does not identify a configuration, and its server requires no token.
 // A join with that user data, and a later join, therefore get the current configuration. The cluster's own
@@ -26,6 +26,9 @@ type Saved struct {
 	Dir    string // of the agent's records
 	State  joinstate.State
 	Inputs inputs.Inputs
+	// NeedsCredential means that the node has no valid client certificate, and thus needs the bootstrap credential. A
+	// finished join has removed it from the saved payload.
+	NeedsCredential bool
 }
 
 // Kind returns KindSaved.
@@ -44,6 +47,9 @@ func (s Saved) Get(context.Context, report.Log) (*ignition.Payload, error) {
 	payload, err := ignition.LoadPayload(raw)
 	if err != nil {
 		return nil, nil //nolint:nilnil,nilerr // damaged: it is fetched again
+	}
+	if s.NeedsCredential && s.Inputs.UserData != nil && payload.BootstrapKubeconfig() == nil {
+		return nil, nil //nolint:nilnil // the ignition server has it
 	}
 	return payload, nil
 }

@@ -49,36 +49,41 @@ func TestSaved(t *testing.T) {
 		in    inputs.Inputs
 		state joinstate.State
 		kept  bool
+		needs bool // the bootstrap credential
 	}{
-		"no user data": {inputs.Inputs{}, joinstate.State{PayloadConfigHash: "11"}, true},
+		"no user data": {inputs.Inputs{}, joinstate.State{PayloadConfigHash: "11"}, true, false},
 		"hosted, the same configuration": {
 			inputs.Inputs{UserData: userData("a.example.com", "clusters/a", "11"), NewUserData: true},
 			joinstate.State{PayloadConfigHash: "11"},
-			true,
+			true, false,
 		},
 		"hosted, another configuration": {
 			inputs.Inputs{UserData: userData("a.example.com", "clusters/a", "12"), NewUserData: true},
 			joinstate.State{PayloadConfigHash: "11"},
-			false,
+			false, false,
 		},
-		"hosted, joined with it": {inputs.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, true},
+		"hosted, joined with it": {inputs.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, true, false},
+		"hosted, joined with it, and the certificate is lost": {
+			inputs.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, false, true,
+		},
+		"joined, no user data, and the certificate is lost": {inputs.Inputs{NewUserData: true}, ended, true, true},
 		"hosted, joined, another token": {
-			inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, ended, false,
+			inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, ended, false, false,
 		},
-		"the same, after an interrupt": {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false},
-		"joined, no user data":         {inputs.Inputs{NewUserData: true}, ended, true},
+		"the same, after an interrupt": {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false, false},
+		"joined, no user data":         {inputs.Inputs{NewUserData: true}, ended, true, false},
 		"unfinished, another token": {
 			inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true},
 			joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by},
-			true,
+			true, false,
 		},
-		"standalone, resumed": {inputs.Inputs{UserData: userData(workers, "", "")}, joinstate.State{}, true},
+		"standalone, resumed": {inputs.Inputs{UserData: userData(workers, "", "")}, joinstate.State{}, true, false},
 		"standalone, given again": {
-			inputs.Inputs{UserData: userData(workers, "", ""), NewUserData: true}, joinstate.State{}, false,
+			inputs.Inputs{UserData: userData(workers, "", ""), NewUserData: true}, joinstate.State{}, false, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			saved := Saved{Dir: t.TempDir(), Inputs: test.in, State: test.state}
+			saved := Saved{Dir: t.TempDir(), Inputs: test.in, State: test.state, NeedsCredential: test.needs}
 			if err := joinstate.SaveFile(saved.Dir, joinstate.PayloadFile,
 				[]byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
 				t.Fatal(err)
