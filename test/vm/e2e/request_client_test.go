@@ -59,7 +59,7 @@ func (c *requestClient) add(err error) {
 	}
 }
 
-// isInterrupted reports whether two requests in a row failed. A single one was reset in two
+// isInterrupted reports whether two requests in a row failed. A single one was reset in three
 // earlier runs, for an unknown reason.
 func (r requests) isInterrupted() bool { return r.longest > 1 }
 
