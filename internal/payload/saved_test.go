@@ -70,7 +70,9 @@ func TestSaved(t *testing.T) {
 		"hosted, joined, another token": {
 			inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, ended, false, false,
 		},
-		"the same, after an interrupt": {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false, false},
+		"the same, after an interrupt": {
+			inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false, false,
+		},
 		"joined, no user data":         {inputs.Inputs{NewUserData: true}, ended, true, false},
 		"unfinished, another token": {
 			inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true},
