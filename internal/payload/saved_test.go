@@ -73,7 +73,7 @@ func TestSaved(t *testing.T) {
 		"the same, after an interrupt": {
 			inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false, false,
 		},
-		"joined, no user data":         {inputs.Inputs{NewUserData: true}, ended, true, false},
+		"joined, no user data": {inputs.Inputs{NewUserData: true}, ended, true, false},
 		"unfinished, another token": {
 			inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true},
 			joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by},
