@@ -120,6 +120,12 @@ func TestUnitFindingsHaveTheCause(t *testing.T) {
 			"problem: kubelet.service is not running (failed, exit-code): it cannot use its configuration " +
 				"/etc/kubernetes/kubelet.conf: yaml: line 66 => hcp-node-agent status",
 		},
+		"failed for an unknown cause": {
+			systemd.UnitState{Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"},
+			cause{text: "; last error: toml: line 3"},
+			"problem: kubelet.service exits soon after each start (exit-code); last error: toml: line 3 => " +
+				"journalctl -b -u kubelet",
+		},
 		"unknown cause": {
 			systemd.UnitState{Load: "loaded", Active: "activating", Sub: "start"},
 			cause{text: "; last error: any"},

@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -87,9 +88,9 @@ func unitFindings(
 			if u.name == crio.Unit && required[kubelet.UnitName] && finding.Remedy == startRemedy("crio") {
 				finding.Remedy = startRemedy("crio kubelet") // kubelet stops with CRI-O, and does not start with it
 			}
-			if state.Load == "loaded" && why.remedy != "" { // also a healthy start logs errors
+			if state.Load == "loaded" && (why.remedy != "" || hasFailed(state)) { // also a healthy start logs errors
 				finding.Message += why.text
-				finding.Remedy = why.remedy
+				finding.Remedy = cmp.Or(why.remedy, finding.Remedy)
 			}
 			findings = append(findings, finding)
 		}
@@ -102,7 +103,7 @@ func unitFindings(
 
 // notRunningFinding returns a finding about a unit that does not run but must.
 func notRunningFinding(name string, state systemd.UnitState) report.Finding {
-	failing := state.Result != "" && state.Result != "success"
+	failing := hasFailed(state)
 	short := strings.TrimSuffix(name, ".service")
 	start := startRemedy(short)
 	switch {
@@ -119,6 +120,9 @@ func notRunningFinding(name string, state systemd.UnitState) report.Finding {
 	}
 	return problem(start, "%s is not running (%s)", name, state.Active)
 }
+
+// hasFailed reports whether the last start or run of a unit has failed.
+func hasFailed(state systemd.UnitState) bool { return state.Result != "" && state.Result != "success" }
 
 // startRemedy returns the command that starts units.
 func startRemedy(names string) report.Remedy {
