@@ -54,8 +54,9 @@ func (f HostFacts) nameFinding() []report.Finding {
 			"kubelet would start with the name %s (--hostname-override of its unit), but the Node is %s: kubelet keeps "+
 				"working only until its next restart", f.CurrentName, f.NodeName)
 	}
-	return problem(report.HostNameChanged, report.Remedyf("hostnamectl set-hostname %s # or, to use the new name: "+
-		"hcp-node-agent leave, then join again", f.NodeName),
+	// A kubelet that was started with the new name runs, and can neither report its Node nor renew its Lease.
+	return problem(report.HostNameChanged, report.Remedyf("hostnamectl set-hostname %s && systemctl restart kubelet "+
+		"# or, to use the new name: hcp-node-agent leave, then join again", f.NodeName),
 		"the host name changed to %s, but the Node is %s: kubelet keeps working only until its next restart, because "+
 			"its certificate contains the name of the Node", f.CurrentName, f.NodeName)
 }

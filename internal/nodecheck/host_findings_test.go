@@ -30,7 +30,7 @@ func TestFindings(t *testing.T) {
 		"host name": {
 			func(f *HostFacts) { f.CurrentName, f.Hostname = "renamed", "Renamed" },
 			[]report.Reason{report.HostNameChanged},
-			"hostnamectl set-hostname worker-0",
+			"hostnamectl set-hostname worker-0 && systemctl restart kubelet",
 		},
 		"kubelet's unit": {
 			func(f *HostFacts) { f.CurrentName = "other" }, []report.Reason{report.HostNameChanged}, "hcp-node-agent join",

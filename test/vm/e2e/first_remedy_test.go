@@ -10,8 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 // nodeFault is something that happens to a node, and what an administrator reads first.
@@ -190,5 +194,24 @@ func testFault(ctx context.Context, t *testing.T, fault nodeFault) {
 	if fault.correct != "" {
 		mustOutput(ctx, t, fault.correct)
 	}
+	awaitNextReport(ctx, t)
 	await(ctx, t, "hcp-node-agent doctor")
+}
+
+// awaitNextReport waits until kubelet has renewed its Lease: the Node of a kubelet that has ended stays Ready for some
+// time.
+func awaitNextReport(ctx context.Context, t *testing.T) {
+	t.Helper()
+	var last *metav1.MicroTime
+	waittest.Until(t, "waiting for kubelet to renew its Lease", func() (any, bool) {
+		lease, err := environment.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).
+			Get(ctx, testenv.NodeName, metav1.GetOptions{})
+		if err != nil {
+			return err, false
+		}
+		if last == nil {
+			last = lease.Spec.RenewTime
+		}
+		return lease.Spec.RenewTime, !lease.Spec.RenewTime.Equal(last)
+	})
 }
