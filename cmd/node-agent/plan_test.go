@@ -94,7 +94,7 @@ func TestPrintPlan(t *testing.T) {
 		Connections: []report.Finding{
 			{Check: "connections", Severity: report.SeverityNote, Message: "the konnectivity server: not checked"},
 			{
-				Check: "connections", Severity: report.SeverityWarning, Remedy: "curl -sSI https://quay.io/v2/",
+				Check: "connections", Severity: report.SeverityWarning, Remedy: "curl -sSIm 20 https://quay.io/v2/",
 				Message: "registry quay.io: no route; images cannot be pulled",
 			},
 		},

@@ -42,7 +42,7 @@ func TestAPIServerFindings(t *testing.T) {
 			want := "ok: the API server " + server.URL + " responds"
 			if handler == nil {
 				want = "problem: the API server " + server.URL + " does not respond: " + server.Listener.Addr().String() +
-					" refused the connection: no service listens on the port, or a firewall rejects it => curl -kv " + server.URL +
+					" refused the connection: no service listens on the port, or a firewall rejects it => curl -kvm 20 " + server.URL +
 					"/version"
 			}
 			if got != want {

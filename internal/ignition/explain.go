@@ -41,7 +41,7 @@ var commonExplanations = map[transport.Kind]explanation{
 		e.Temporary = false // names of clusters are often unknown outside, which no retry changes
 	},
 	transport.Unreachable: func(_ *UserData, e *transport.Error) {
-		e.Remedy = report.Remedyf("# check the connection:\ncurl -vk https://%s/healthz", e.Address)
+		e.Remedy = report.Remedyf("# check the connection:\ncurl -vkm 20 https://%s/healthz", e.Address)
 	},
 	transport.NoTLS: func(userData *UserData, e *transport.Error) {
 		e.Remedy = "# check the host and port of the endpoint:\n" + userData.endpointRemedy()

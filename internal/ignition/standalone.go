@@ -118,6 +118,6 @@ func checkSpec(userData *UserData, raw []byte) *transport.Error {
 		Message: fmt.Sprintf("the server returns Ignition spec %s, although spec 3 was requested: "+
 			"a proxy removes the Accept header, or the cluster is older than OpenShift 4.6", config.Ignition.Version),
 		Remedy: report.Remedyf("# compare with the response on a machine in the network of the server:\n"+
-			"curl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion", fetch.Accept, userData.Source.Redacted()),
+			"curl -ksm 20 -H 'Accept: %s' %s | head -c 40\noc get clusterversion", fetch.Accept, userData.Source.Redacted()),
 	}
 }

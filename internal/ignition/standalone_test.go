@@ -67,7 +67,7 @@ func TestMachineConfigServerStatusIsExplained(t *testing.T) {
 	}{
 		"spec 2": {
 			respond(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage,
-			"the server returns Ignition spec 2.2.0, although spec 3 was requested", "curl -ks -H 'Accept: " + fetch.Accept,
+			"the server returns Ignition spec 2.2.0, although spec 3 was requested", "curl -ksm 20 -H 'Accept: " + fetch.Accept,
 		},
 		"no spec at all": {
 			respond(http.StatusOK, "application/json", `{}`), report.Usage, "ignition.version is missing",

@@ -36,7 +36,7 @@ func TestExplainProxy(t *testing.T) {
 	}{
 		"nothing listens": {
 			proxy: closedPort(t),
-			want:  "is unreachable: connection refused", remedy: "curl -kv --proxy",
+			want:  "is unreachable: connection refused", remedy: "curl -kvm 20 --proxy",
 		},
 		"no such name": {
 			proxy: "proxy.invalid:3128", want: "the proxy http://proxy.invalid:3128 is unreachable: ",

@@ -41,7 +41,7 @@ func TestKonnectivityOf(t *testing.T) {
 	if proxy, err := k.proxy.ProxyFunc()(k.server); err != nil || proxy == nil || proxy.Host != "proxy.example.com:3128" {
 		t.Errorf("the proxy is %v, %v", proxy, err)
 	}
-	found := konnectivityFindings(k, &transport.Error{Message: "connecting timed out", Remedy: "curl -kv https://host"})
+	found := konnectivityFindings(k, &transport.Error{Message: "connecting timed out", Remedy: "curl https://host"})
 	if len(found) != 1 || !strings.Contains(found[0].Message, "connecting timed out; oc logs") {
 		t.Errorf("konnectivityFindings() = %v", found)
 	}

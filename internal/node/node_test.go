@@ -25,7 +25,8 @@ func TestFindingsWithoutAPIServer(t *testing.T) {
 	got, err := node.Findings(t.Context())
 	const want = "getting Node worker-1: 127.0.0.1:1 refused the connection: no service listens on the port, or a " +
 		"firewall rejects it"
-	if err != nil || len(got) != 1 || got[0].Message != want || got[0].Remedy != "curl -kv https://127.0.0.1:1/version" {
+	const remedy = "curl -kvm 20 https://127.0.0.1:1/version"
+	if err != nil || len(got) != 1 || got[0].Message != want || got[0].Remedy != remedy {
 		t.Errorf("Findings() = %+v, %v", got, err)
 	}
 	if !got[0].Incomplete {

@@ -11,7 +11,7 @@ import (
 )
 
 func TestCheckConnections(t *testing.T) {
-	refused := report.Fail(report.Failed, "curl -kv https://host", "host:443 refused the connection")
+	refused := report.Fail(report.Failed, "curl -kvm 20 https://host", "host:443 refused the connection")
 	connections := []Connection{
 		{Name: "the API server", RefusesJoin: true, Err: refused, Needed: "the join fails"},
 		{Name: "registry quay.io", Err: refused, Needed: "images cannot be pulled"},
@@ -20,11 +20,11 @@ func TestCheckConnections(t *testing.T) {
 	}
 	want := []report.Finding{
 		{
-			Severity: report.SeverityProblem, RefusesJoin: true, Code: report.Failed, Remedy: "curl -kv https://host",
+			Severity: report.SeverityProblem, RefusesJoin: true, Code: report.Failed, Remedy: "curl -kvm 20 https://host",
 			Message: "the API server: host:443 refused the connection; the join fails",
 		},
 		{
-			Severity: report.SeverityWarning, Remedy: "curl -kv https://host",
+			Severity: report.SeverityWarning, Remedy: "curl -kvm 20 https://host",
 			Message: "registry quay.io: host:443 refused the connection; images cannot be pulled",
 		},
 		{

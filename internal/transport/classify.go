@@ -111,7 +111,7 @@ func (e *Error) classifyConnection(server *url.URL, err error) {
 	}
 	var network net.Error
 	timeout := errors.As(err, &network) && network.Timeout()
-	e.Kind, e.Remedy = Unreachable, report.Remedy("curl -kv "+RedactURL(server))
+	e.Kind, e.Remedy = Unreachable, report.Remedy("curl -kvm 20 "+RedactURL(server))
 	switch {
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		e.Kind, e.Message = NoRoute, "no route to "+to

@@ -51,10 +51,10 @@ func TestClassify(t *testing.T) {
 		return wrap(&tls.CertificateVerificationError{UnverifiedCertificates: []*x509.Certificate{leaf}, Err: err})
 	}
 	const (
-		curl    = "curl -kv https://host/path"
+		curl    = "curl -kvm 20 https://host/path"
 		dns     = "getent ahosts host"
 		openssl = "openssl s_client -connect host:443 -servername host -showcerts </dev/null"
-		proxied = "curl -kv --proxy http://proxy:3128 https://host/path"
+		proxied = "curl -kvm 20 --proxy http://proxy:3128 https://host/path"
 	)
 	for name, test := range map[string]struct {
 		err    error

@@ -68,6 +68,6 @@ func (e *Error) classifyProxy(server, proxy *url.URL, err error) bool {
 	default:
 		return false
 	}
-	e.Remedy = report.Remedyf("curl -kv --proxy %s %s", address, RedactURL(server))
+	e.Remedy = report.Remedyf("curl -kvm 20 --proxy %s %s", address, RedactURL(server))
 	return true
 }

@@ -50,7 +50,7 @@ func (f *Facts) evaluateEndpoint(err error) report.Finding {
 		return report.Finding{
 			Severity: report.SeverityWarning,
 			Message:  "not checked from this machine: " + failed.Message + "; hosts must reach the endpoint",
-			Remedy:   report.Remedyf("curl -vk https://%s/healthz # on a host, or a machine in its network", endpoint),
+			Remedy:   report.Remedyf("curl -vkm 20 https://%s/healthz # on a host, or a machine in its network", endpoint),
 		}
 	case slices.Contains(tlsKinds, failed.Kind):
 		finding.Remedy = report.Remedyf("# the certificate must be of the ignition server, with the name in spec.services:\n"+

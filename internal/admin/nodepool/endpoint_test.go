@@ -74,12 +74,12 @@ func TestCheckEndpoint(t *testing.T) {
 		"no server": {
 			values: func(v *ignition.Values) { v.Endpoint = "https://127.0.0.1:1" }, severity: report.SeverityWarning,
 			message: "not checked from this machine: 127.0.0.1:1 refused the connection",
-			remedy:  "curl -vk https://127.0.0.1:1/healthz",
+			remedy:  "curl -vkm 20 https://127.0.0.1:1/healthz",
 		},
 		"unknown name": {
 			values: func(v *ignition.Values) { v.Endpoint = "https://ignition.invalid" }, severity: report.SeverityWarning,
 			message: "not checked from this machine: the name ignition.invalid",
-			remedy:  "curl -vk https://ignition.invalid/healthz",
+			remedy:  "curl -vkm 20 https://ignition.invalid/healthz",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

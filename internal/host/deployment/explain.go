@@ -40,7 +40,7 @@ var failures = []failure{
 		texts:  []string{"x509: "},
 		cause:  "the certificate of the registry is not valid for this host",
 		code:   report.Failed,
-		remedy: "curl -sSI https://REGISTRY/v2/ # add its CA to the additional trust bundle of the cluster",
+		remedy: "curl -sSIm 20 https://REGISTRY/v2/ # add its CA to the additional trust bundle of the cluster",
 	},
 	{
 		texts: []string{
@@ -59,7 +59,7 @@ var failures = []failure{
 		},
 		cause:  "the registry is unreachable",
 		code:   report.Failed,
-		remedy: "curl -sSI https://REGISTRY/v2/",
+		remedy: "curl -sSIm 20 https://REGISTRY/v2/",
 	},
 	{
 		texts: []string{

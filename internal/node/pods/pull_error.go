@@ -132,11 +132,11 @@ func pullPatterns() []servicelog.Pattern {
 			"# configure TLS for the registry. If others cannot change the traffic to it, permit HTTP instead: set "+
 				"insecure = true for it in /etc/containers/registries.conf"),
 		servicelog.NewPattern(`connection refused`,
-			"no service listens at REGISTRY (connection refused)", "curl -kv https://REGISTRY/v2/"),
+			"no service listens at REGISTRY (connection refused)", "curl -kvm 20 https://REGISTRY/v2/"),
 		servicelog.NewPattern(`no route to host|network is unreachable`, "this host has no route to REGISTRY",
-			"curl -kv https://REGISTRY/v2/; ip route"),
+			"curl -kvm 20 https://REGISTRY/v2/; ip route"),
 		servicelog.NewPattern(`(?i)i/o timeout|deadline exceeded|TLS handshake timeout|Client\.Timeout`,
-			"REGISTRY did not respond in time", "curl -kv https://REGISTRY/v2/"),
+			"REGISTRY did not respond in time", "curl -kvm 20 https://REGISTRY/v2/"),
 		servicelog.NewPattern(`(?i)toomanyrequests|\b429\b`, "REGISTRY limits the number of requests from this host",
 			"# retry later, or use a credential or a mirror"),
 		servicelog.NewPattern(`(?i)SignatureValidationFailed|Source image rejected|signature`,
@@ -153,7 +153,7 @@ func pullPatterns() []servicelog.Pattern {
 		servicelog.NewPattern(`(?i)manifest unknown|name unknown|not found|repository name not known|\b404\b`,
 			"REGISTRY does not have it", "PULL"),
 		servicelog.NewPattern(`(?i)unexpected (?:http )?status(?: code)?:? ?.*?\b(5\d\d)\b|\b(50[0234])\b`,
-			"REGISTRY failed (HTTP $1$2)", "curl -kv https://REGISTRY/v2/"),
+			"REGISTRY failed (HTTP $1$2)", "curl -kvm 20 https://REGISTRY/v2/"),
 	}
 }
 

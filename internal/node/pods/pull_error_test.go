@@ -48,7 +48,7 @@ func TestExplainPullError(t *testing.T) {
 				`registry mirror.example.com:5000: Get "https://mirror.example.com:5000/v2/": dial tcp ` +
 				`192.0.2.5:5000: connect: connection refused])`,
 			want:   "no service listens at mirror.example.com:5000 (connection refused)",
-			remedy: "curl -kv https://mirror.example.com:5000/v2/",
+			remedy: "curl -kvm 20 https://mirror.example.com:5000/v2/",
 		},
 		"DNS": {
 			message: reading + `pinging container registry quay.io: Get "https://quay.io/v2/": dial tcp: lookup ` +
@@ -65,7 +65,7 @@ func TestExplainPullError(t *testing.T) {
 		"timeout": {
 			message: reading + `pinging container registry quay.io: Get "https://quay.io/v2/": dial tcp ` +
 				`198.51.100.1:443: i/o timeout`, want: "quay.io did not respond in time",
-			remedy: "curl -kv https://quay.io/v2/",
+			remedy: "curl -kvm 20 https://quay.io/v2/",
 		},
 		"unknown CA": {
 			message: reading + `Get "https://quay.io/v2/": tls: failed to verify certificate: x509: certificate ` +

@@ -184,7 +184,7 @@ func HostCauses() []Pattern {
 				"ip address show lo; systemctl status apiserver-ip"),
 		NewPattern(`dial tcp (\S+?): (?:connect: )?(connection refused|i/o timeout|no route to host|network is `+
 			`unreachable)`,
-			"it cannot reach $1 ($2)", "curl -kv https://$1/version"),
+			"it cannot reach $1 ($2)", "curl -kvm 20 https://$1/version"),
 	}
 }
 

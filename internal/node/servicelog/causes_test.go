@@ -147,7 +147,7 @@ func TestFindCause(t *testing.T) {
 		"no way": {
 			line: `"Failed to ensure lease exists, will retry" err="Get \"https://192.0.2.9:6443/x\": dial tcp ` +
 				`192.0.2.9:6443: i/o timeout"`,
-			want: "it cannot reach 192.0.2.9:6443 (i/o timeout)", remedy: "curl -kv https://192.0.2.9:6443/version",
+			want: "it cannot reach 192.0.2.9:6443 (i/o timeout)", remedy: "curl -kvm 20 https://192.0.2.9:6443/version",
 		},
 		"other CA": {
 			line: `"Failed to ensure lease exists, will retry" err="Get ` +

@@ -16,7 +16,7 @@ import (
 // explain returns the failure of a request to a source: the cause, and a command that shows it.
 func (c *Client) explain(s source, err error) error {
 	server := &url.URL{Scheme: "https", Host: s.host()}
-	check := report.Remedyf("curl -sSI https://%s/v2/", s.host())
+	check := report.Remedyf("curl -sSIm 20 https://%s/v2/", s.host())
 	var limit limitError
 	if errors.As(err, &limit) {
 		return report.Fail(report.Failed, check, "%s: %w", s.Reference.Name(), limit)
