@@ -9,15 +9,14 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// section is one section of the diagnostics. It has its own time limit, and its failure does not affect other sections.
-// Sections run at the same time.
+// section is one section of the diagnostics. It has its own time limit, and its
+// failure does not affect other sections.
 type section struct {
 	name      string
 	timeout   time.Duration
@@ -30,17 +29,13 @@ type section struct {
 // hostSection is the name of the section with the checks of preflight, and of findings about the diagnostics.
 const hostSection = "host"
 
-// silentLimit is the time limit of sections that send requests beside other checks. The diagnostics end within 30 s
-// although no server responds.
-const silentLimit = 28 * time.Second
-
 // sections returns the sections in the order of a join.
 func sections() []section {
 	return []section{
 		{name: "join", timeout: 10 * time.Second, check: inspectJoin},
 		{name: apiServerSection, timeout: 15 * time.Second, needsJoin: true, needsRoot: true, check: inspectAPIServer},
-		{name: hostSection, timeout: silentLimit, check: inspectHost},
-		{name: steps.Validate, timeout: silentLimit, check: inspectValidation},
+		{name: hostSection, timeout: 45 * time.Second, check: inspectHost},
+		{name: steps.Validate, timeout: 30 * time.Second, check: inspectValidation},
 		{name: "units", timeout: 20 * time.Second, check: inspectUnits},
 		// Open vSwitch responds only to root, and would seem not to run.
 		{name: steps.Network, timeout: 30 * time.Second, needsRoot: true, check: inspectBridge},
@@ -59,40 +54,26 @@ func sections() []section {
 			needsJoin: true, needsRoot: true, needsAPI: true, check: inspectKonnectivity,
 		},
 		{
-			name: "node", timeout: 20 * time.Second,
+			name: "node", timeout: 30 * time.Second,
 			needsJoin: true, needsRoot: true, needsAPI: true, check: inspectNode,
 		},
 	}
 }
 
-// runSections runs all sections at the same time, and returns their findings in the order of the sections. If the API
-// server does not respond, those that need it are not run: each would report an effect only, after its own time limit.
+// runSections returns the findings of sections. If the API server does not respond, those that need it are not run:
+// each would report an effect only, after its own time limit.
 func runSections(all []section, run func(section) []report.Finding) []report.Finding {
-	found := make([][]report.Finding, len(all))
-	isSkipped := make([]bool, len(all))
-	apiServer := sync.OnceValue(func() []report.Finding {
-		return run(all[slices.IndexFunc(all, func(part section) bool { return part.name == apiServerSection })])
-	})
-	var running sync.WaitGroup
-	for i, part := range all {
-		running.Go(func() {
-			switch {
-			case part.name == apiServerSection:
-				found[i] = apiServer()
-			case part.needsAPI && slices.ContainsFunc(apiServer(), isProblem):
-				isSkipped[i] = true
-			default:
-				found[i] = run(part)
-			}
-		})
-	}
-	running.Wait()
-	findings := slices.Concat(found...)
+	var findings []report.Finding
 	var skipped []string
-	for i, part := range all {
-		if isSkipped[i] {
+	isUnreachable := false
+	for _, part := range all {
+		if part.needsAPI && isUnreachable {
 			skipped = append(skipped, part.name)
+			continue
 		}
+		found := run(part)
+		findings = append(findings, found...)
+		isUnreachable = isUnreachable || part.name == apiServerSection && slices.ContainsFunc(found, isProblem)
 	}
 	if len(skipped) > 0 {
 		skippedNote := note("", "not checked, because the API server does not respond: %s", strings.Join(skipped, ", "))
