@@ -45,7 +45,7 @@ func TestTrace(t *testing.T) {
 
 func TestTraceReplacesNoFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "join.json")
-	if err := os.WriteFile(name, []byte("of somebody"), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte("of another program"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	err := Trace(t.Context(), name, inputs.Options{}, func(context.Context, inputs.Options) error {
@@ -53,7 +53,7 @@ func TestTraceReplacesNoFile(t *testing.T) {
 		return nil
 	})
 	content, _ := os.ReadFile(name)
-	if report.CodeOf(err) != report.Usage || string(content) != "of somebody" {
+	if report.CodeOf(err) != report.Usage || string(content) != "of another program" {
 		t.Errorf("%v; %s", err, content)
 	}
 }
