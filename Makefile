@@ -64,6 +64,10 @@ demo: deps build bed ## from nothing to a Ready node with a running pod, on this
 demo-svg: deps build bed ## the same, and record the join in docs/demo.svg
 	go run ./test/demo -record docs/demo.svg
 
+.PHONY: watch-svg
+watch-svg: deps build bed-control ## record an upgrade of simulated nodes, as an administrator watches it, in docs/nodes-watch.svg
+	go run ./test/fleet -record docs/nodes-watch.svg bin/hcp-node-admin
+
 .PHONY: test
 test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the seeds of the fuzz targets, the real Ignition, a real control plane; prints what was skipped
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)

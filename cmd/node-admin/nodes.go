@@ -212,7 +212,10 @@ func (o *nodesOptions) printNotes(ctx context.Context, p *cli.Printer, client fl
 func (o *nodesOptions) printer(w io.Writer) func(*fleet.Nodes) error {
 	if !o.isForPrograms() {
 		table := printers.NewTablePrinter(printers.PrintOptions{Wide: *o.output == "wide"})
-		return func(nodes *fleet.Nodes) error { return table.PrintObj(nodes.Table, w) }
+		aligned := printers.GetNewTabWriter(w) // it remembers the widths of the columns
+		return func(nodes *fleet.Nodes) error {
+			return errors.Join(table.PrintObj(nodes.Table, aligned), aligned.Flush())
+		}
 	}
 	objects := objectPrinter(*o.output)
 	// As kubectl does, one object that was requested by name is no list, and those of a watch are not either.

@@ -272,6 +272,12 @@ func (h *hostedCluster) checkWatch(t *testing.T) {
 	if strings.Count(out.text(), "NAME") != 1 || strings.Count(out.text(), "worker-2") != 1 {
 		t.Errorf("printed:\n%s", out.text())
 	}
+	header, _, _ := strings.Cut(out.text(), "\n")
+	for line := range strings.Lines(out.text()) {
+		if at := strings.Index(line, "change-"); at >= 0 && at != strings.Index(header, "REASON") {
+			t.Errorf("a later line is not aligned:\n%s", out.text())
+		}
+	}
 	h.patchStatus(t, "worker-1", v1alpha1.NodeEnrollmentStatus{Phase: v1alpha1.PhasePending})
 }
 

@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/recording"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
@@ -76,17 +77,17 @@ func demo(ctx context.Context, keep bool, record string) (err error) {
 	}
 	printStep("in the machine: %s\n", environment+join)
 	output, command := io.Writer(os.Stdout), environment+join
-	var r *recorder
+	var r *recording.Recorder
 	if record != "" {
 		file, err := os.Create(filepath.Join(dir, "join.cast"))
 		if err != nil {
 			return fmt.Errorf("creating the recording: %w", err)
 		}
 		defer file.Close()
-		if r, err = newRecorder(file); err != nil {
+		if r, err = recording.NewRecorder(file); err != nil {
 			return fmt.Errorf("writing the recording: %w", err)
 		}
-		output, command = io.MultiWriter(r, os.Stdout), onTerminal(environment+join)
+		output, command = io.MultiWriter(r, os.Stdout), recording.OnTerminal(environment+join)
 		fmt.Fprintf(r, "# %s\r\n", join)
 	}
 	approval, err := joinAndApprove(ctx, s, command, output)
@@ -114,12 +115,6 @@ const join = "hcp-node-agent join --user-data user-data.ign"
 // environment sets the timeout of the tests. The recording shows the command without it, as the quick start does.
 const environment = "HCP_NODE_AGENT_NETWORK_TIMEOUT=" + testenv.NetworkTimeout + " "
 
-// onTerminal returns a command that runs a command on a terminal.
-func onTerminal(command string) string {
-	return fmt.Sprintf("script -qec 'stty cols %d rows %d; TERM=xterm-256color LC_ALL=C.UTF-8 %s' /dev/null", columns,
-		rows, command)
-}
-
 // joinAndApprove runs the join in the machine, and approves its CSRs on this host. It returns the command and the
 // output of the approval.
 func joinAndApprove(ctx context.Context, s *testenv.Environment, join string, output io.Writer) (string, error) {
@@ -140,21 +135,24 @@ func joinAndApprove(ctx context.Context, s *testenv.Environment, join string, ou
 	return approval, errors.Join(<-joined, err)
 }
 
-// draw draws a recording.
-func draw(recording, svg string) error {
-	content, err := os.ReadFile(recording)
-	if err != nil {
-		return fmt.Errorf("reading the recording: %w", err)
+// draw draws the recording of a join.
+func draw(from, svg string) error {
+	return recording.Draw(from, svg, "hcp-node-agent join", omitted())
+}
+
+// omitted returns a function that selects the lines that the picture omits: the preflight of the test machine, and
+// those between the result of the join and the approval.
+func omitted() func(line string) bool {
+	isOmitted := false
+	return func(line string) bool {
+		switch {
+		case strings.HasPrefix(line, "  ✓ preflight"), strings.HasPrefix(line, "Actions for you"):
+			isOmitted = true
+		case strings.HasPrefix(line, "  ✓ fetch"), strings.HasPrefix(line, approvalHeading):
+			isOmitted = false
+		}
+		return isOmitted
 	}
-	events, err := parseRecording(string(content))
-	if err != nil {
-		return err
-	}
-	if len(events) == 0 {
-		return fmt.Errorf("%s contains no output", recording)
-	}
-	content = []byte(picture("hcp-node-agent join", events))
-	return os.WriteFile(svg, content, 0o644) //nolint:gosec // a file of the repository
 }
 
 // printResult prints the node and the pod as reported by the API server.

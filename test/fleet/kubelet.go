@@ -92,6 +92,13 @@ func (k *kubelet) renewLease(ctx context.Context) {
 	}
 }
 
+// reasons are those of kubelet and, if it is silent, of the controller for the lifecycle of nodes.
+var reasons = map[corev1.ConditionStatus]struct{ reason, message string }{
+	corev1.ConditionTrue:    {"KubeletReady", "kubelet is posting ready status"},
+	corev1.ConditionFalse:   {"KubeletNotReady", "container runtime is down"},
+	corev1.ConditionUnknown: {"NodeStatusUnknown", "Kubelet stopped posting node status."},
+}
+
 // setReady reports the status of the node.
 func (k *kubelet) setReady(ctx context.Context, ready corev1.ConditionStatus) error {
 	now := metav1.Now()
@@ -100,7 +107,7 @@ func (k *kubelet) setReady(ctx context.Context, ready corev1.ConditionStatus) er
 			{Type: corev1.NodeInternalIP, Address: k.address.String()}, {Type: corev1.NodeHostName, Address: k.name},
 		},
 		"conditions": []corev1.NodeCondition{{
-			Type: corev1.NodeReady, Status: ready, Reason: "KubeletReady", Message: "kubelet is posting ready status",
+			Type: corev1.NodeReady, Status: ready, Reason: reasons[ready].reason, Message: reasons[ready].message,
 			LastHeartbeatTime: now, LastTransitionTime: now,
 		}},
 		"nodeInfo": map[string]string{"machineID": fmt.Sprintf("%032x", k.address.As4())},

@@ -8,7 +8,9 @@
 //
 // Afterwards it measures how long many agents need that fetch the payload from one ignition server at the same time.
 //
-// Usage: fleet [-sizes 100,300,1000] [-fetchers 500] PROGRAM, in the root of the repository, as root
+// With -record, it only records the upgrade of a few nodes as an administrator sees it, and draws it.
+//
+// Usage: fleet [-sizes 100,300,1000] [-fetchers 500] [-record FILE.svg] PROGRAM, in the root of the repository, as root
 package main
 
 import (
@@ -34,6 +36,7 @@ type settings struct {
 	fetchers int
 	interval time.Duration
 	upgrade  time.Duration
+	record   string
 }
 
 func main() {
@@ -43,6 +46,7 @@ func main() {
 	flag.DurationVar(&s.interval, "interval", 4*time.Second, "time between two checks of an agent for a slot; "+
 		"real agents check every minute")
 	flag.DurationVar(&s.upgrade, "upgrade", 2*time.Second, "time for which a node is not Ready in its upgrade")
+	flag.StringVar(&s.record, "record", "", "record hcp-node-admin nodes --watch during an upgrade, and draw it in this file")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		fmt.Fprintln(os.Stderr, "fleet: the path of hcp-node-admin is missing: fleet [-sizes 100,300,1000] PROGRAM")
@@ -51,7 +55,12 @@ func main() {
 	s.program = flag.Arg(0)
 	klog.SetLogger(logr.Discard()) // clients of clusters that have ended log that
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := errors.Join(measureFleets(ctx, s), measureFetches(ctx, s.fetchers))
+	var err error
+	if s.record != "" {
+		err = recordWatch(ctx, s)
+	} else {
+		err = errors.Join(measureFleets(ctx, s), measureFetches(ctx, s.fetchers))
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fleet:", err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package recording
 
 import (
 	"fmt"
@@ -40,8 +40,8 @@ type shownLine struct {
 
 // picture draws a recording as SVG. A line that changes later is shown for its time; a line of the
 // final screen is hidden until its time. Without animations, the picture is the final screen without the omitted lines.
-func picture(title string, events []event) string {
-	rowOf := pictureRows(events)
+func picture(title string, events []event, isOmitted func(line string) bool) string {
+	rowOf := pictureRows(events, isOmitted)
 	var screen screen
 	shown := make([]shownLine, rows)
 	var body strings.Builder
@@ -84,27 +84,20 @@ func picture(title string, events []event) string {
 `, width, height, width, title, style, body.String())
 }
 
-// pictureRows returns the row in the picture of each line of the screen, -1 for an omitted line: the preflight of the
-// test machine, and what follows the result of the join.
-func pictureRows(events []event) []int {
+// pictureRows returns the row in the picture of each line of the screen, -1 for an omitted line.
+func pictureRows(events []event, isOmitted func(line string) bool) []int {
 	var final screen
 	for _, event := range events {
 		final.write(event.text)
 	}
-	next, omit, of := 0, false, make([]int, rows)
+	next, of := 0, make([]int, rows)
 	for y := range of {
 		line := ""
 		for _, c := range final.lines[y] {
 			line += string(max(' ', c.char))
 		}
-		switch {
-		case strings.HasPrefix(line, "  ✓ preflight"), strings.HasPrefix(line, "Actions for you"):
-			omit = true
-		case strings.HasPrefix(line, "  ✓ fetch"), strings.HasPrefix(line, approvalHeading):
-			omit = false
-		}
 		of[y] = -1
-		if !omit {
+		if !isOmitted(line) {
 			of[y] = next
 			next++
 		}
