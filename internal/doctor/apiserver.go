@@ -15,8 +15,8 @@ import (
 
 const apiServerSection = "api-server"
 
-// apiServerTimeout limits the connection to the API server.
-const apiServerTimeout = 10 * time.Second
+// serverTimeout limits the attempts to reach each server.
+const serverTimeout = 10 * time.Second
 
 // inspectAPIServer connects to the API server as kubelet does.
 func inspectAPIServer(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
@@ -30,7 +30,7 @@ func inspectAPIServer(ctx context.Context, d *diagnostics) ([]report.Finding, er
 // apiServerFindings returns a problem if the API server does not respond at all. Any response is sufficient: what it
 // means is reported by the checks that need it.
 func apiServerFindings(ctx context.Context, conn *kube.Conn) []report.Finding {
-	ctx, cancel := context.WithTimeout(ctx, apiServerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	_, err := kube.Send(ctx, conn.Client.RESTClient().Get().AbsPath("/version"))
 	var status apierrors.APIStatus

@@ -34,7 +34,7 @@ func (d *diagnostics) session() *plan.Session {
 
 // openDiagnostics opens the parts of the host that can be opened.
 func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics, []report.Finding) {
-	d := &diagnostics{run: plan.Run{Dir: options.StateDir}, now: time.Now()}
+	d := &diagnostics{run: plan.Run{Dir: options.StateDir, ServerTimeout: serverTimeout}, now: time.Now()}
 	d.run.State, d.stateErr = joinstate.Read(d.run.Dir)
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
 	options.Offline = true

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -63,9 +62,7 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 		return nil, err
 	}
 	if loaded.Payload == nil && d.run.Inputs.UserData != nil {
-		server := d.run.PayloadServer()
-		server.Fetcher.RetryTimeout = 10 * time.Second // fits into the time limit of the section
-		if loaded, err = payload.Get(ctx, d.run.Inputs, report.Log{}, server); err != nil {
+		if loaded, err = payload.Get(ctx, d.run.Inputs, report.Log{}, d.run.PayloadServer()); err != nil {
 			return refusalFinding(err)
 		}
 	}

@@ -97,7 +97,7 @@ func (f Fetcher) Probe(ctx context.Context, userData *UserData) (Probe, error) {
 	if err := f.check(userData); err != nil {
 		return Probe{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, cmp.Or(f.RetryTimeout, probeTimeout)))
 	defer cancel()
 	got, failed := f.client(userData).Try(ctx, userData.probeRequest())
 	switch {

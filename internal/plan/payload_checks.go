@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -22,7 +23,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
-// apiTimeout is the maximum time to reach the API server.
+// apiTimeout is the maximum time to reach the API server in a join.
 const apiTimeout = 90 * time.Second
 
 // Validation is the result of gathering the facts for the checks that need the payload.
@@ -57,7 +58,7 @@ func (s *Session) Validate(
 		return v, err
 	}
 	var api error
-	v.ServerVersion, api = serverVersion(ctx, payload, log) // first: its version limits that of the packages
+	v.ServerVersion, api = s.serverVersion(ctx, payload, log) // first: its version limits that of the packages
 	decision, err := sw.Decide(ctx, p, v.ServerVersion)
 	if err != nil {
 		return v, err
@@ -193,12 +194,12 @@ func (s *Session) addKubeletFacts(payload *ignition.Payload, p *Plan, facts *pre
 
 // serverVersion returns the version of the API server, zero if it was not queried, and an error if
 // the server cannot be used. It verifies the server certificate with the payload's CA.
-func serverVersion(ctx context.Context, payload *ignition.Payload, log report.Log) (kube.Version, error) {
+func (s *Session) serverVersion(ctx context.Context, payload *ignition.Payload, log report.Log) (kube.Version, error) {
 	kubeconfig := payload.BootstrapKubeconfig()
 	if kubeconfig == nil {
 		return kube.Version{}, nil // removed after an earlier join; the client-certificate step uses the node's own
 	}
-	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.Run.ServerTimeout, apiTimeout))
 	defer cancel()
 	return kube.ServerVersion(ctx, kubeconfig, nil, log)
 }

@@ -27,7 +27,7 @@ const attendedTokenTimeout = 3 * time.Minute
 
 // Fetcher returns the client of the ignition server.
 func (r *Run) Fetcher(log report.Log) ignition.Fetcher {
-	fetcher := ignition.Fetcher{ConnectTo: r.Config.ConnectTo, Log: log}
+	fetcher := ignition.Fetcher{ConnectTo: r.Config.ConnectTo, RetryTimeout: r.ServerTimeout, Log: log}
 	if r.Attended {
 		fetcher.TokenRetryTimeout = attendedTokenTimeout
 	}

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"context"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
@@ -23,6 +24,8 @@ type Run struct {
 	Sink     report.Sink
 	State    joinstate.State
 	Inputs   inputs.Inputs
+	// ServerTimeout limits the attempts to reach each server; 0: the limits of a join.
+	ServerTimeout time.Duration
 	// Upgrading means that the payload replaces that of a join: software of another release is replaced.
 	Upgrading bool
 }

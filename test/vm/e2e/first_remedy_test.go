@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -172,8 +173,10 @@ func testFault(ctx context.Context, t *testing.T, fault nodeFault) {
 			Remedy   struct{ Command, Note string }
 		}
 	}
+	began := time.Now()
 	read, err := environment.Machine.Run(ctx, "hcp-node-agent doctor --output json")
 	must(t, err)
+	t.Logf("doctor took %.0f s", time.Since(began).Seconds())
 	must(t, json.Unmarshal([]byte(read.Stdout), &document))
 	for i, one := range document.Findings {
 		if one.Severity == report.SeverityOK {
