@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/hostrules"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
@@ -41,7 +42,7 @@ type Facts struct {
 	Resolver    hostnet.Resolver     `json:"resolver"`
 
 	// HostRules is nil if GatherHostRules was not called, or if there is no uplink to attach.
-	HostRules *HostRules `json:"hostRules,omitempty"`
+	HostRules *hostrules.Rules `json:"hostRules,omitempty"`
 }
 
 // OpenVSwitch is the state of Open vSwitch.

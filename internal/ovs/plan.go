@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/hostrules"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -36,7 +37,7 @@ type Migration struct {
 	// Notes describe what will differ from the state before.
 	Notes []string `json:"notes,omitempty"`
 	// Warnings are about configuration of the host outside NetworkManager.
-	Warnings []Warning `json:"warnings,omitempty"`
+	Warnings []hostrules.Warning `json:"warnings,omitempty"`
 	// Access lists connections that the packet filter must accept on br-ex, as it does on the uplink.
 	Access []packetfilter.Connection `json:"access,omitempty"`
 }
@@ -86,7 +87,8 @@ func planMigration(facts Facts, choice uplinkChoice, options Options) (Migration
 	if err != nil {
 		return Migration{}, err
 	}
-	access, err := keptAccess(facts, choice.name, p.original, options)
+	uplink := hostrules.Uplink{Link: p.link, Profile: p.original}
+	access, err := keptAccess(facts, uplink, options)
 	if err != nil {
 		return Migration{}, err
 	}
@@ -107,7 +109,7 @@ func planMigration(facts Facts, choice uplinkChoice, options Options) (Migration
 		Staged:       newStagedProfiles(profiles.BridgeIP, p.now, hasCompetingRoute(facts, choice.name)),
 		AddressState: state,
 		Notes:        notes,
-		Warnings:     hostWarnings(facts, p.link, p.original),
+		Warnings:     facts.HostRules.Warnings(uplink, bridgeSysctls),
 		Access:       access,
 		Backup: Backup{
 			Uplink:       choice.name,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/hostrules"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -84,7 +85,7 @@ func presentIP(facts Facts, link hostnet.Link, family networkmanager.Family) ([]
 
 // presentRules returns the routing policy rules, in the form of NetworkManager, that select a table of the routes by
 // addresses or marks. Rules with other conditions are omitted.
-func presentRules(host *HostRules, family networkmanager.Family, routes []presentRoute) []string {
+func presentRules(host *hostrules.Rules, family networkmanager.Family, routes []presentRoute) []string {
 	if host == nil {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/hostrules"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -55,14 +56,16 @@ func outside(change func(*Facts)) Facts {
 		Resolver: hostnet.Resolver{
 			Nameservers: []netip.Addr{address("192.0.2.1"), address("2001:db8:1::53")}, Search: []string{"lab.example", "corp"},
 		},
-		HostRules: &HostRules{Uplink: "eth0", Filter: &packetfilter.Ruleset{}, TableRules: slices.Concat(
-			parsePolicyRules("-4", "0:\tfrom all lookup 255\n7:\tfrom all lookup 254 suppress_prefixlength 0\n"+
-				"90:\tfrom all to 10.98.0.0/16 fwmark 0x1 lookup 100 proto static\n"+
-				"91:\tnot from 198.51.100.5 lookup 100\n91:\tfrom 198.51.100.5 ipproto tcp lookup 100\n"+
-				"92:\tfrom 203.0.113.5 lookup 101\n"+
-				"100:\tfrom 198.51.100.5 lookup 100\n"),
-			parsePolicyRules("-6", "100:\tfrom 2001:db8:1::50 lookup 100\n"),
-		)},
+		HostRules: &hostrules.Rules{Uplink: "eth0", Filter: &packetfilter.Ruleset{}, TableRules: []hostrules.PolicyRule{
+			{Family: "-4", Priority: "0", Text: "from all lookup 255"},
+			{Family: "-4", Priority: "7", Text: "from all lookup 254 suppress_prefixlength 0"},
+			{Family: "-4", Priority: "90", Text: "from all to 10.98.0.0/16 fwmark 0x1 lookup 100 proto static"},
+			{Family: "-4", Priority: "91", Text: "not from 198.51.100.5 lookup 100"},
+			{Family: "-4", Priority: "91", Text: "from 198.51.100.5 ipproto tcp lookup 100"},
+			{Family: "-4", Priority: "92", Text: "from 203.0.113.5 lookup 101"},
+			{Family: "-4", Priority: "100", Text: "from 198.51.100.5 lookup 100"},
+			{Family: "-6", Priority: "100", Text: "from 2001:db8:1::50 lookup 100"},
+		}},
 	}
 	f.TableRoutes[2].Source = address("198.51.100.5")
 	f.TableRoutes[3].IsOnLink = true

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ovs
+package hostrules
 
 import (
 	"net/netip"
@@ -9,11 +9,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/godbus/dbus/v5"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
 )
+
+// newUplink returns eth0 with a profile that sets nothing.
+func newUplink() Uplink {
+	settings := networkmanager.Settings{}
+	settings.Set("connection", "uuid", "UUID")
+	return Uplink{Link: hostnet.Link{Name: "eth0"}, Profile: networkmanager.Profile{Settings: settings}}
+}
 
 func TestScriptsOfTheUplink(t *testing.T) {
 	dir := t.TempDir()
@@ -33,17 +42,12 @@ func TestScriptsOfTheUplink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := facts(t, "dhcp")
-	f.HostRules = &HostRules{
+	rules := Rules{
 		Uplink: "eth0", Filter: &packetfilter.Ruleset{},
 		Scripts: readScripts("eth0", dir+"/ifcfg-System_eth0", dir+"/[0-9]*", dir+"/*/*"),
 	}
-	migration, err := Plan(f, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var got []string
-	for _, warning := range migration.Warnings {
+	for _, warning := range rules.Warnings(newUplink(), nil) {
 		got = append(got, strings.ReplaceAll(warning.Message, dir+"/", ""))
 	}
 	const what = " applies to eth0 and not to br-ex, which has its addresses"
@@ -52,42 +56,45 @@ func TestScriptsOfTheUplink(t *testing.T) {
 	}
 }
 
-// A file in /etc masks the file of the same name in other directories, and the order is by name.
-func TestFilesOfSysctls(t *testing.T) {
-	root := t.TempDir()
-	for _, name := range []string{"etc/20-a.conf", "lib/10-b.conf", "lib/20-a.conf", "lib/30-c.conf"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(root, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+func TestPolicyRulesOfTheUplink(t *testing.T) {
+	const output = "0:\tfrom all lookup local\n90:\tfrom all iif eth0 lookup 90\n" +
+		"100:\tfrom 10.0.0.0/8 iif eth0 [detached] lookup 100 proto static\n" +
+		"101:\tfrom all oif eth01 lookup 101\n" +
+		"102:\tfrom all oif eth0 lookup main suppress_prefixlength 0\n"
+	rules := Rules{
+		Uplink: "eth0", Filter: &packetfilter.Ruleset{}, PolicyRules: rulesOfLink(parsePolicyRules("-4", output), "eth0"),
 	}
-	want := []string{root + "/lib/10-b.conf", root + "/etc/20-a.conf", root + "/lib/30-c.conf"}
-	if diff := cmp.Diff(want, namedFiles(root+"/etc/*.conf", root+"/lib/*.conf")); diff != "" {
+	uplink := newUplink()
+	own := map[string]dbus.Variant{"priority": dbus.MakeVariant(uint32(90))}
+	uplink.Profile.Settings.Set("ipv4", "routing-rules", []map[string]dbus.Variant{own})
+	warnings := rules.Warnings(uplink, nil)
+	if len(warnings) != 1 {
+		t.Fatalf("warnings %v", warnings)
+	}
+	want := "ip -4 rule add priority 100 from 10.0.0.0/8 iif br-ex lookup 100 proto static\n" +
+		"ip -4 rule add priority 102 from all oif br-ex lookup main suppress_prefixlength 0"
+	if diff := cmp.Diff(want, warnings[0].Remedy.Command()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestRoutesOfScripts(t *testing.T) {
-	f := facts(t, "dhcp")
-	f.HostRules = &HostRules{Uplink: "eth0", Filter: &packetfilter.Ruleset{}}
+	rules := Rules{Uplink: "eth0", Filter: &packetfilter.Ruleset{}}
 	for _, text := range []string{
 		"10.20.0.0/16 via 192.0.2.254 metric 50 linkdown", "10.21.0.7 via 192.0.2.254 src 192.0.2.50 linkdown mtu 1400",
 		"default via 198.51.100.1 table 100 onlink", "10.22.0.0/16 scope link", "10.90.0.0/16 via 192.0.2.9",
 	} {
-		f.HostRules.Routes = append(f.HostRules.Routes, ScriptRoute{Family: networkmanager.IPv4, Text: text})
+		rules.Routes = append(rules.Routes, ScriptRoute{Family: networkmanager.IPv4, Text: text})
 	}
-	f.HostRules.Routes = append(f.HostRules.Routes,
+	rules.Routes = append(rules.Routes,
 		ScriptRoute{Family: networkmanager.IPv6, Text: "2001:db8:9::/48 via 2001:db8::1 metric 1024 pref medium"})
-	for i := range f.Profiles {
-		f.Profiles[i].Settings.SetIP(networkmanager.IPv4, networkmanager.IP{
-			Routes: []networkmanager.Route{{Destination: netip.MustParsePrefix("10.90.0.0/16")}},
-		})
-	}
-	migration, err := Plan(f, Options{})
-	if err != nil || len(migration.Warnings) != 1 {
-		t.Fatalf("%v, warnings %v", err, migration.Warnings)
+	uplink := newUplink()
+	uplink.Profile.Settings.SetIP(networkmanager.IPv4, networkmanager.IP{
+		Routes: []networkmanager.Route{{Destination: netip.MustParsePrefix("10.90.0.0/16")}},
+	})
+	warnings := rules.Warnings(uplink, nil)
+	if len(warnings) != 1 {
+		t.Fatalf("warnings %v", warnings)
 	}
 	const modify = "nmcli connection modify uuid UUID +"
 	want := modify + "ipv4.routes '10.20.0.0/16 192.0.2.254 50'\n" +
@@ -95,8 +102,7 @@ func TestRoutesOfScripts(t *testing.T) {
 		modify + "ipv4.routes '0.0.0.0/0 198.51.100.1 table=100 onlink=true'\n" +
 		modify + "ipv4.routes '10.22.0.0/16'\n" +
 		modify + "ipv6.routes '2001:db8:9::/48 2001:db8::1 1024'"
-	got := strings.ReplaceAll(string(migration.Warnings[0].Remedy), migration.Backup.UUID, "UUID")
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, string(warnings[0].Remedy)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
