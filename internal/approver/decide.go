@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/netip"
-	"strings"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -220,12 +219,7 @@ func WithApproval(csr *kube.CSR, message string) *kube.CSR {
 	return csr
 }
 
-func truncate(text string) string { return truncateTo(80, text) }
+// maxQuoted is the number of bytes of a text of a CSR that a message quotes.
+const maxQuoted = 80
 
-// truncateTo returns at most most bytes of text, with an ellipsis if text is longer.
-func truncateTo(most int, text string) string {
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
-}
+func truncate(text string) string { return report.Shorten(text, maxQuoted) }

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 const nodePrefix = "system:node:"
@@ -129,7 +130,7 @@ func DisplayName(name string) string {
 	if plainName.MatchString(name) {
 		return name
 	}
-	return strconv.Quote(truncateTo(maxNodeNameLength, name))
+	return strconv.Quote(report.Shorten(name, maxNodeNameLength))
 }
 
 // CommandFor returns a command for a CSR, or "" if the CSR's name must not be pasted into a

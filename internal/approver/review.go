@@ -47,7 +47,7 @@ func NewReview(csr *kube.CSR, node string, enrolled EnrollmentFacts, facts Facts
 	request := ParseCSR(csr)
 	add := func(check string, severity report.Severity, remedy report.Remedy, message string) {
 		r.Findings = append(r.Findings, report.Finding{
-			Check: check, Severity: severity, Message: truncateTo(maxReasonLength, message), Remedy: remedy,
+			Check: check, Severity: severity, Message: report.Shorten(message, maxReasonLength), Remedy: remedy,
 		})
 	}
 	expected := ExpectedNode{NodeName: node, PublicKey: request.PublicKey}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // ExpectedNode describes the node whose CSRs may be approved.
@@ -46,7 +47,7 @@ func (r *Refusal) Error() string {
 // refuse returns a Refusal. It truncates found, which the requestor chooses and which is kept
 // while the CSR is pending.
 func refuse(rule string, found, due any) error {
-	return &Refusal{Rule: rule, Found: truncateTo(300, fmt.Sprintf("%v", found)), Expected: fmt.Sprintf("%v", due)}
+	return &Refusal{Rule: rule, Found: report.Shorten(fmt.Sprintf("%v", found), 300), Expected: fmt.Sprintf("%v", due)}
 }
 
 // nodeBootstrapper is the identity of the bootstrap kubeconfig in a payload (HyperShift

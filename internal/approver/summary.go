@@ -9,6 +9,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
@@ -54,8 +55,8 @@ const (
 func Summarize(csr *kube.CSR) CSRSummary {
 	request := ParseCSR(csr)
 	summary := CSRSummary{
-		Name: truncateTo(maxNodeNameLength, csr.Name), Signer: csr.Spec.SignerName,
-		Requestor: truncateTo(maxNodeNameLength, csr.Spec.Username),
+		Name: report.Shorten(csr.Name, maxNodeNameLength), Signer: csr.Spec.SignerName,
+		Requestor: report.Shorten(csr.Spec.Username, maxNodeNameLength),
 		State:     CSRPending, Created: csr.CreationTimestamp.UTC(), Key: request.Fingerprint,
 	}
 	const maxAddresses = 64

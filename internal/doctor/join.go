@@ -62,21 +62,21 @@ func (d *diagnostics) phaseFinding(maintenance *joinstate.Maintenance) report.Fi
 		unfinished = report.SeverityNote
 	}
 	afterJoin := func(run string, started time.Time, step string, remedy report.Remedy) report.Finding {
-		return finding(unfinished, remedy, "%s of %s started at %s and has not finished: the last completed step is %q",
+		return report.Findingf(unfinished, remedy, "%s of %s started at %s and has not finished: the last completed step is %q",
 			run, state.NodeName, report.Timestamp(started), cmp.Or(step, "none"))
 	}
 	switch state.Phase() {
 	case joinstate.PhaseNone:
 		return note("hcp-node-agent join --user-data USER_DATA", "this host has not joined a cluster with hcp-node-agent")
 	case joinstate.PhaseLeaving:
-		return finding(unfinished, "hcp-node-agent leave # resumes the leave",
+		return report.Findingf(unfinished, "hcp-node-agent leave # resumes the leave",
 			"a leave of %s started at %s and has not finished", pool, report.Timestamp(state.Leaving))
 	case joinstate.PhaseJoining:
 		text := "no step has completed"
 		if last := state.LastStep; last != "" {
 			text = fmt.Sprintf("the last completed step is %q, the next is %q", last, cmp.Or(state.NextStep, last))
 		}
-		return finding(unfinished, "hcp-node-agent join # resumes the join",
+		return report.Findingf(unfinished, "hcp-node-agent join # resumes the join",
 			"the join of %s, started at %s, has not finished: %s", pool, report.Timestamp(state.Started), text)
 	case joinstate.PhaseUpgrading:
 		return afterJoin("an upgrade", state.Upgrade.Started, state.Upgrade.Step, joinstate.ResumeUpgrade)

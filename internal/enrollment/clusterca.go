@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Hash is the SHA-256 digest of public data: "SHA256:" and 64 hexadecimal digits.
@@ -110,9 +112,4 @@ func SamePublicKey(a, b crypto.PublicKey) bool {
 	return isComparable && key.Equal(b)
 }
 
-func shorten(text string) string {
-	if len(text) > 80 {
-		return strings.ToValidUTF8(text[:80], "") + "…"
-	}
-	return text
-}
+func shorten(text string) string { return report.Shorten(text, 80) }

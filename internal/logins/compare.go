@@ -108,11 +108,11 @@ func (in Input) compare(users []User, before, after map[string]settings) []repor
 
 // refuse returns a finding that refuses a join because of entries of the payload.
 func refuse(entries []string, format string, args ...any) report.Finding {
-	return report.RefusingFinding(report.Fail(report.Refused, exclusion(entries), format, args...))
+	return report.Refusalf(exclusion(entries), format, args...)
 }
 
 func warn(remedy report.Remedy, format string, args ...any) report.Finding {
-	return report.Finding{Severity: report.SeverityWarning, Message: fmt.Sprintf(format, args...), Remedy: remedy}
+	return report.Findingf(report.SeverityWarning, remedy, format, args...)
 }
 
 // exclusion returns the command that excludes entries of the payload.

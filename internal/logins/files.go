@@ -135,7 +135,7 @@ func (in Input) checkSudoers(ctx context.Context) []report.Finding {
 		}
 		_, err := command.RunInput(ctx, content, "visudo", "--check", "--file=-")
 		if failed := (*command.Error)(nil); errors.As(err, &failed) {
-			findings = append(findings, refuse([]string{file}, "sudo cannot read %s of the payload: %w", file, err))
+			findings = append(findings, refuse([]string{file}, "sudo cannot read %s of the payload: %s", file, err))
 		}
 	}
 	return findings

@@ -3,7 +3,6 @@
 package plan
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,11 +23,10 @@ type uplinkSetting struct {
 
 // finding returns a refusal of a join that applies the setting, else a warning.
 func (s uplinkSetting) finding(isFatal bool, format string, args ...any) report.Finding {
-	message := fmt.Sprintf(format, args...)
 	if s.applied && isFatal {
-		return report.RefusingFinding(report.Fail(report.Refused, s.remedy, "%s", message))
+		return report.Refusalf(s.remedy, format, args...)
 	}
-	return report.Finding{Severity: report.SeverityWarning, Message: message, Remedy: s.remedy}
+	return report.Findingf(report.SeverityWarning, s.remedy, format, args...)
 }
 
 // argument returns the kernel argument of the payload that is one of the words, unless the host was booted with all of

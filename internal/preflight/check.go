@@ -63,9 +63,7 @@ func (r Result) WithoutRefusal() Result {
 }
 
 func errorFinding(remedy report.Remedy, format string, args ...any) []report.Finding {
-	return []report.Finding{{
-		Severity: report.SeverityProblem, Message: fmt.Sprintf(format, args...), Remedy: remedy, RefusesJoin: true,
-	}}
+	return []report.Finding{report.Refusalf(remedy, format, args...)}
 }
 
 // errorIf returns errorFinding if the condition holds.
@@ -77,7 +75,7 @@ func errorIf(condition bool, remedy report.Remedy, format string, args ...any) [
 }
 
 func warningFinding(remedy report.Remedy, format string, args ...any) []report.Finding {
-	return []report.Finding{{Severity: report.SeverityWarning, Message: fmt.Sprintf(format, args...), Remedy: remedy}}
+	return []report.Finding{report.Findingf(report.SeverityWarning, remedy, format, args...)}
 }
 
 // findingFromError returns a finding for an error that already has a code and a remedy.

@@ -37,6 +37,18 @@ type Finding struct {
 	Temporary bool `json:"-"`
 }
 
+// Findingf returns a finding with a formatted message.
+func Findingf(severity Severity, remedy Remedy, format string, args ...any) Finding {
+	return Finding{Severity: severity, Remedy: remedy, Message: fmt.Sprintf(format, args...)}
+}
+
+// Refusalf returns a problem with a formatted message because of which a join is refused.
+func Refusalf(remedy Remedy, format string, args ...any) Finding {
+	finding := Findingf(SeverityProblem, remedy, format, args...)
+	finding.RefusesJoin = true
+	return finding
+}
+
 // RefusingFinding returns a finding with the message, remedy and exit code of an error that refuses
 // a join.
 func RefusingFinding(err error) Finding {

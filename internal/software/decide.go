@@ -3,7 +3,6 @@
 package software
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -108,12 +107,9 @@ type decision struct {
 }
 
 func (d *decision) addFinding(severity report.Severity, remedy report.Remedy, format string, args ...any) {
-	d.Findings = append(d.Findings, report.Finding{
-		Severity:    severity,
-		Message:     fmt.Sprintf(format, args...),
-		Remedy:      remedy,
-		RefusesJoin: severity == report.SeverityProblem,
-	})
+	finding := report.Findingf(severity, remedy, format, args...)
+	finding.RefusesJoin = severity == report.SeverityProblem
+	d.Findings = append(d.Findings, finding)
 }
 
 // choose determines the outcome of a required package. A binary of an unknown package is not replaced,

@@ -4,7 +4,6 @@ package deployment
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -28,12 +27,12 @@ func CheckStageable(s Status, digest string) []report.Finding {
 func CheckVolatile(s Status) []report.Finding {
 	var found []report.Finding
 	if s.TransientEtc {
-		found = append(found, refusal("# remove transient=true of section [etc] from "+
+		found = append(found, report.Refusalf("# remove transient=true of section [etc] from "+
 			"/usr/lib/ostree/prepare-root.conf of the image, and update the host to it",
 			"the image makes /etc temporary: the next boot would discard the files of the node"))
 	}
 	if s.Unlocked {
-		found = append(found, refusal("# the next boot discards the changes of /usr: systemctl reboot",
+		found = append(found, report.Refusalf("# the next boot discards the changes of /usr: systemctl reboot",
 			"/usr is unlocked (bootc usr-overlay): the node would run software that the next boot discards"))
 	}
 	return found
@@ -46,7 +45,7 @@ func CheckLayered(d Deployment) []report.Finding {
 	if !d.Modified {
 		return nil
 	}
-	return []report.Finding{refusal(layeredRemedy,
+	return []report.Finding{report.Refusalf(layeredRemedy,
 		"packages are layered onto the image (%s): an update of the image would fail or lose them",
 		cmp.Or(strings.Join(d.Packages, ", "), "unknown"))}
 }
@@ -56,19 +55,13 @@ func CheckLayered(d Deployment) []report.Finding {
 func checkNext(s Status, digest string) []report.Finding {
 	switch {
 	case s.RollbackQueued && s.Rollback != nil:
-		return []report.Finding{refusal(
+		return []report.Finding{report.Refusalf(
 			"rpm-ostree status # then reboot the host, or revert the rollback: rpm-ostree rollback",
 			"a rollback is queued, so that the next boot runs %s", s.Rollback.Describe(s.Booted))}
 	case s.Staged != nil && !s.Staged.HasDigest(digest):
-		return []report.Finding{refusal(
+		return []report.Finding{report.Refusalf(
 			"rpm-ostree status # then reboot the host, or remove the staged deployment: rpm-ostree cleanup -p",
 			"another deployment is staged, which the agent does not replace: %s", s.Staged.Describe(s.Booted))}
 	}
 	return nil
-}
-
-func refusal(remedy report.Remedy, format string, args ...any) report.Finding {
-	return report.Finding{
-		Severity: report.SeverityProblem, Message: fmt.Sprintf(format, args...), Remedy: remedy, RefusesJoin: true,
-	}
 }

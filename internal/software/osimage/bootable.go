@@ -31,13 +31,13 @@ func CheckBootable(image *Image, arch string, storage deployment.Storage) ([]rep
 func checkFormat(pullSpec string, config *v1.ConfigFile, arch string) []report.Finding {
 	var found []report.Finding
 	if config.Architecture != arch {
-		found = append(found, refusal(report.Remedyf("# use the user data of a NodePool whose spec.arch is %s", arch),
+		found = append(found, report.Refusalf(report.Remedyf("# use the user data of a NodePool whose spec.arch is %s", arch),
 			"image %s is for architecture %s, but this host is %s", pullSpec, config.Architecture, arch))
 	}
 	_, isBootc := config.Config.Labels["containers.bootc"]
 	_, isOSTree := config.Config.Labels["ostree.bootable"]
 	if !isBootc && !isOSTree {
-		found = append(found, refusal(deployment.BootableRemedy,
+		found = append(found, report.Refusalf(deployment.BootableRemedy,
 			"image %s contains no operating system that can boot: it has neither the label containers.bootc nor "+
 				"ostree.bootable", pullSpec))
 	}
@@ -59,21 +59,14 @@ func checkStorage(pullSpec string, manifest *v1.Manifest, storage deployment.Sto
 		}
 	}
 	if required := missing * storedFactor; required > storage.Usable() {
-		found = append(found, refusal(deployment.SpaceRemedy,
+		found = append(found, report.Refusalf(deployment.SpaceRemedy,
 			"image %s requires up to %d MB on the file system of /sysroot, which has %d MB free for it",
 			pullSpec, required/1e6, storage.Usable()/1e6))
 	}
 	if required, available := storage.NextKernel(), storage.BootFree+storage.OtherKernels; required > available {
-		found = append(found, refusal(deployment.SpaceRemedy,
+		found = append(found, report.Refusalf(deployment.SpaceRemedy,
 			"the kernel of the image requires about %d MB on the file system of /boot, which has %d MB free for it",
 			required/1e6, available/1e6))
 	}
 	return found
-}
-
-// refusal returns a finding that refuses an image.
-func refusal(remedy report.Remedy, format string, args ...any) report.Finding {
-	return report.Finding{
-		Severity: report.SeverityProblem, Message: fmt.Sprintf(format, args...), Remedy: remedy, RefusesJoin: true,
-	}
 }
