@@ -72,11 +72,12 @@ func (j *Flow) bootUnits(ctx context.Context, log report.Log) error {
 	if !j.Host.Facts.Capabilities().HasFirstBoot || j.Run.State.Registered || !j.isBootObsolete() {
 		return nil
 	}
+	command := j.Run.CommandName()
 	if j.Run.Config.HostSettings == config.HostSettingsReboot {
-		return j.Host.Reboot(ctx, log, j.commandName(), "with the units of the payload")
+		return j.Host.Reboot(ctx, log, command, "with the units of the payload")
 	}
-	return j.rebootNeeded(ctx,
-		"the files and units of the payload are written; the host must be rebooted before the %s continues", j.commandName())
+	return j.Host.RebootNeeded(ctx, command,
+		"the files and units of the payload are written; the host must be rebooted before the %s continues", command)
 }
 
 // awaitDependencies waits, as the step network on RHEL CoreOS, until the units of the payload have prepared the host

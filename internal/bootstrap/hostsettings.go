@@ -155,27 +155,14 @@ func (j *Flow) reboot(ctx context.Context, log report.Log, action rebootAction) 
 		return report.Fail(report.Failed, "cat /proc/cmdline # compare it with the configuration of the boot loader",
 			"the host was rebooted, but not with %s", what)
 	case awaitReboot:
-		return j.rebootNeeded(ctx,
-			"%s are set; the host must be rebooted before the %s continues", what, j.commandName())
+		command := j.Run.CommandName()
+		return j.Host.RebootNeeded(ctx, command,
+			"%s are set; the host must be rebooted before the %s continues", what, command)
 	case rebootNow:
-		return j.Host.Reboot(ctx, log, j.commandName(), "with "+what)
+		return j.Host.Reboot(ctx, log, j.Run.CommandName(), "with "+what)
 	case noReboot:
 	}
 	return nil
-}
-
-// rebootNeeded returns the failure that ends a run until the administrator has rebooted the host.
-func (j *Flow) rebootNeeded(ctx context.Context, format string, args ...any) error {
-	remedy := report.RebootRemedy + "; " + j.Host.DescribeResume(ctx, j.commandName())
-	return report.Fail(report.RebootNeeded, report.Remedy(remedy), format, args...)
-}
-
-// commandName returns the command that runs: join or upgrade.
-func (j *Flow) commandName() string {
-	if j.Run.Upgrading {
-		return "upgrade"
-	}
-	return "join"
 }
 
 // trackConfigs records that services have loaded the current configuration, before the files step

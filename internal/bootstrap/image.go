@@ -100,10 +100,10 @@ func (j *Flow) bootImage(ctx context.Context, log report.Log) error {
 	if err := j.keepAgent(ctx); err != nil {
 		return err
 	}
-	what := "into the image " + update.Digest
+	command, what := j.Run.CommandName(), "into the image "+update.Digest
 	if j.Run.State.Upgrade == nil && j.Run.Config.HostSettings != config.HostSettingsReboot {
-		return j.rebootNeeded(ctx,
-			"the image of the payload is staged; the host must be rebooted %s before the %s continues", what, j.commandName())
+		return j.Host.RebootNeeded(ctx, command,
+			"the image of the payload is staged; the host must be rebooted %s before the %s continues", what, command)
 	}
 	images, err := joinstate.LoadImages(j.Run.Dir)
 	if err != nil {
@@ -127,7 +127,7 @@ func (j *Flow) bootImage(ctx context.Context, log report.Log) error {
 	if err := joinstate.HoldKubelet(j.Run.Dir); err != nil {
 		return err
 	}
-	return j.Host.Reboot(ctx, log, j.commandName(), what)
+	return j.Host.Reboot(ctx, log, command, what)
 }
 
 // keepAgent installs the agent and its unit outside of the image if they are in the image that the host leaves.

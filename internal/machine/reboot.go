@@ -21,6 +21,13 @@ func (m *Machine) Reboot(ctx context.Context, log report.Log, name, reason strin
 	return report.Fail(report.RebootNeeded, report.Remedy("# "+resume), "the host is rebooting %s", reason)
 }
 
+// RebootNeeded returns the failure that ends a run of a command of the agent until the administrator has rebooted the
+// host.
+func (m *Machine) RebootNeeded(ctx context.Context, name, format string, args ...any) error {
+	remedy := report.RebootRemedy + "; " + m.DescribeResume(ctx, name)
+	return report.Fail(report.RebootNeeded, report.Remedy(remedy), format, args...)
+}
+
 // finalizeUnit writes the boot entry of a staged deployment when it stops, at shutdown. Without a staged deployment,
 // its condition is not met.
 const finalizeUnit = "ostree-finalize-staged.service"

@@ -30,6 +30,14 @@ type Run struct {
 	Upgrading bool
 }
 
+// CommandName returns the command that runs: join or upgrade.
+func (r *Run) CommandName() string {
+	if r.Upgrading {
+		return "upgrade"
+	}
+	return "join"
+}
+
 // Session is a run of a command on a host. It cannot change the host.
 type Session struct {
 	Run         *Run
