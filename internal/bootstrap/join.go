@@ -165,22 +165,7 @@ func prepareJoin(ctx context.Context, options inputs.Options) (*Flow, error) {
 		return nil, err
 	}
 	j.Run.Config = inputs.MergeJoinToken(j.Run.Config, j.Run.Inputs.JoinToken)
-	return j, j.CheckNodePool()
-}
-
-// CheckNodePool fails if the user data belongs to a NodePool other than the one
-// this host has joined.
-func (j *Flow) CheckNodePool() error {
-	userData, state := j.Run.Inputs.UserData, j.Run.State
-	if userData == nil || !state.Exists() || state.NodePool == "" || userData.NodePool() == "" ||
-		userData.NodePool() == state.NodePool {
-		return nil
-	}
-	return report.Fail(report.Refused,
-		report.Remedyf("hcp-node-agent leave # prints how to delete the Node\nhcp-node-agent join --user-data %s",
-			j.UserDataFile()),
-		"this host belongs to NodePool %s (join of %s); the user data is for NodePool %s",
-		state.NodePool, state.Started.Format(time.DateOnly), userData.NodePool())
+	return j, j.Run.CheckNodePool()
 }
 
 // recordStart saves the state and the inputs of the join, so that the unit can

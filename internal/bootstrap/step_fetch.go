@@ -106,20 +106,11 @@ func (j *Flow) checkSamePayload() error {
 	if len(changed) == 0 {
 		return nil
 	}
-	source := j.UserDataFile()
+	source := j.Run.UserDataArgument()
 	return report.Fail(report.Refused,
 		report.Remedyf("hcp-node-agent plan --user-data %s # prints the changes\nhcp-node-agent upgrade --user-data %s",
 			source, source),
 		"join does not change the payload of a node, and this one differs in %s", report.AbbreviateList(changed))
-}
-
-// UserDataFile returns the user data of this run as a word of a shell command: the file, or USER_DATA if it was not
-// read from a file.
-func (j *Flow) UserDataFile() string {
-	if j.Run.Config.UserData == "" || j.Run.Config.UserData == "-" {
-		return "USER_DATA"
-	}
-	return report.ShellWord(j.Run.Config.UserData)
 }
 
 // discardFailedUserData removes user data that failed to fetch a payload from a

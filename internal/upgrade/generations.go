@@ -73,7 +73,7 @@ func prepare(ctx context.Context, m *machine.Machine, options Options) (*run, er
 				"hcp-node-agent upgrade --user-data USER_DATA # with the current user data of the NodePool",
 				"no user data was given")
 	}
-	if err := r.node.CheckNodePool(); err != nil {
+	if err := r.node.Run.CheckNodePool(); err != nil {
 		return nil, err
 	}
 	r.state().Config = r.node.Run.Config

@@ -158,7 +158,7 @@ func (r *run) runSteps(ctx context.Context) (bool, error) {
 	if r.options.Stage {
 		report.Log{Sink: r.node.Run.Sink}.Headline("the upgrade of " +
 			r.state().NodeName + describeReleases("", releaseOf(r.node.Software.Contents)) + " is staged; " +
-			"start it with: hcp-node-agent upgrade --user-data " + r.node.UserDataFile())
+			"start it with: hcp-node-agent upgrade --user-data " + r.node.Run.UserDataArgument())
 		return staged, nil
 	}
 	if _, err := steps.Run(ctx, runner, drain, r); err != nil {
