@@ -103,7 +103,7 @@ func (j *Flow) revertKernelArguments(ctx context.Context, log report.Log) (bool,
 	if err := j.recordReboot(true); err != nil {
 		return false, err
 	}
-	_, err := j.revert(ctx, log, isObsolete)
+	_, err := j.Host.Ledger.RevertAndWarn(ctx, log, isObsolete)
 	return true, err
 }
 
@@ -116,7 +116,7 @@ func (j *Flow) isBootObsolete() bool {
 // that it has. It returns the changes.
 func (j *Flow) setHostSettings(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
 	setsMore := func(item ledger.Item) bool { return plan.SetsMore(item, j.Plan.HostSettings) }
-	if _, err := j.revert(ctx, log, setsMore); err != nil {
+	if _, err := j.Host.Ledger.RevertAndWarn(ctx, log, setsMore); err != nil {
 		return nil, err
 	}
 	return j.Host.Ledger.Apply(ctx, steps.System, j.Plan.HostSettings)

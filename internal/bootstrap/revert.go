@@ -23,14 +23,5 @@ func (j *Flow) revertObsolete(ctx context.Context, log report.Log) (int, error) 
 	for _, item := range items {
 		obsolete[item.Key()] = true
 	}
-	return j.revert(ctx, log, func(item ledger.Item) bool { return obsolete[item.Key()] })
-}
-
-// revert restores the selected objects and returns their number.
-func (j *Flow) revert(ctx context.Context, log report.Log, selected func(ledger.Item) bool) (int, error) {
-	result, err := j.Host.Ledger.Revert(ctx, selected)
-	for _, kept := range result.Kept {
-		log.Warn(kept.KeptMessage(), "")
-	}
-	return len(result.Restored), err
+	return j.Host.Ledger.RevertAndWarn(ctx, log, func(item ledger.Item) bool { return obsolete[item.Key()] })
 }

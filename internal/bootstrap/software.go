@@ -134,6 +134,6 @@ func (j *Flow) removeObsoleteSoftware(ctx context.Context, log report.Log, dir s
 	if err != nil {
 		return err
 	}
-	_, err = j.revert(ctx, log, isObsolete)
+	_, err = j.Host.Ledger.RevertAndWarn(ctx, log, isObsolete)
 	return err
 }

@@ -59,10 +59,9 @@ func (j *Flow) RemoveUnusedSoftware(ctx context.Context) error {
 	if len(remove) == 0 {
 		return nil
 	}
-	_, err := j.revert(ctx, report.Log{Sink: j.Run.Sink, Step: steps.Packages}, func(item ledger.Item) bool {
-		return item.Kind == osimage.Kind && slices.Contains(remove, item.Target)
-	})
-	if err != nil {
+	log := report.Log{Sink: j.Run.Sink, Step: steps.Packages}
+	isUnused := func(item ledger.Item) bool { return item.Kind == osimage.Kind && slices.Contains(remove, item.Target) }
+	if _, err := j.Host.Ledger.RevertAndWarn(ctx, log, isUnused); err != nil {
 		return fmt.Errorf("removing %s: %w", strings.Join(remove, ", "), err)
 	}
 	return nil

@@ -70,6 +70,16 @@ func (l *Ledger) Revert(ctx context.Context, selected func(Item) bool) (Outcome,
 	return u.finish(nil)
 }
 
+// RevertAndWarn restores the selected objects, as Revert does, and warns of each object that it keeps. It returns the
+// number of restored objects.
+func (l *Ledger) RevertAndWarn(ctx context.Context, log report.Log, selected func(Item) bool) (int, error) {
+	result, err := l.Revert(ctx, selected)
+	for _, kept := range result.Kept {
+		log.Warn(kept.KeptMessage(), "")
+	}
+	return len(result.Restored), err
+}
+
 // undoRun is the state of a running Undo.
 type undoRun struct {
 	l       *Ledger
