@@ -18,6 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/provision"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -55,6 +56,26 @@ func NewFlow(run plan.Run, m *machine.Machine) *Flow {
 
 // useHost makes m the host that the steps read and change.
 func (j *Flow) useHost(m *machine.Machine) { j.Host, j.Session.Host = m, m.Reader() }
+
+// Packages returns the packages of the payload on this host.
+func (j *Flow) Packages() provision.Packages {
+	return provision.Packages{
+		Run:      j.Run,
+		Host:     j.Host,
+		Software: j.Software,
+		DNF:      j.Session.DNF(j.Loaded.Payload),
+	}
+}
+
+// HostImage returns the image of this host, which the present plan updates.
+func (j *Flow) HostImage() provision.HostImage {
+	return provision.HostImage{
+		Run:     j.Run,
+		Host:    j.Host,
+		Plan:    j.Plan,
+		Payload: j.Loaded.Payload,
+	}
+}
 
 // Join makes this host a worker node. It reports whether anything changed.
 func Join(ctx context.Context, options inputs.Options) (bool, error) {
@@ -106,7 +127,7 @@ func (j *Flow) runJoin(ctx context.Context, options inputs.Options, all []Step) 
 	began := time.Now()
 	changed, err := steps.Run(ctx, j.runner(), all, j)
 	if err == nil {
-		err = errors.Join(j.RemoveUnusedSoftware(ctx), j.FinishImage())
+		err = errors.Join(j.Packages().RemoveUnused(ctx), provision.FinishImage(j.Run.Dir))
 	}
 	if err == nil {
 		return changed, j.finish(changed, time.Since(began))

@@ -4,12 +4,12 @@ package bootstrap
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/provision"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -19,23 +19,24 @@ import (
 // host without rpm and dnf, or that is not RHEL-like, dnf installs nothing: other checks cover the binaries.
 func ensurePackages(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	if j.Session.RunsPayloadImage() {
-		return ensureImage(ctx, j, log)
+		return ensureImage(ctx, j.HostImage(), log)
 	}
-	decision, err := j.SoftwareDecision(ctx)
+	decision, err := j.Software.Decision(ctx, j.Plan, j.Validation)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	logPackageFindings(decision, log)
-	unpacked, err := j.unpackSoftware(ctx, log, decision.Unpack)
+	packages := j.Packages()
+	unpacked, err := packages.Unpack(ctx, log, decision.Unpack)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	specs := decision.Specs()
 	if len(specs) > 0 {
-		if err := j.KeepVersions(decision.With(software.ToReplace)); err != nil {
+		if err := packages.KeepVersions(decision.With(software.ToReplace)); err != nil {
 			return steps.Outcome{}, err
 		}
-		if err := j.InstallPackages(ctx, log, specs); err != nil {
+		if err := packages.Install(ctx, log, specs); err != nil {
 			return steps.Outcome{}, err
 		}
 	}
@@ -50,6 +51,17 @@ func ensurePackages(ctx context.Context, j *Flow, log report.Log) (steps.Outcome
 		}
 	}
 	return summarizePackages(unpacked, specs, decision), nil
+}
+
+// ensureImage boots the image of the plan, as the step packages of a host whose image contains the packages.
+func ensureImage(ctx context.Context, image provision.HostImage, log report.Log) (steps.Outcome, error) {
+	if image.Plan.Image != nil {
+		return steps.Outcome{}, image.Boot(ctx, log)
+	}
+	if _, err := image.Stage(ctx, log); err != nil {
+		return steps.Outcome{}, err
+	}
+	return steps.Unchanged("the image of this host is that of the payload")
 }
 
 // summarizePackages returns the outcome of the step: the packages that were unpacked from the OS image,
@@ -73,31 +85,10 @@ func summarizePackages(unpacked string, specs []string, decision software.Decisi
 	return steps.Outcome{Summary: strings.Join(summary, "; "), Changed: isChanged}
 }
 
-// InstallPackages installs packages with dnf and records the transaction in the
-// ledger.
-func (j *Flow) InstallPackages(ctx context.Context, log report.Log, specs []string) error {
-	on := j.Session.DNF(j.Loaded.Payload)
-	change, err := (&software.Transactions{Host: on}).Change(ctx, specs)
-	if err != nil {
-		return err
-	}
-	done, err := j.Host.Ledger.TrackExternal(ctx, steps.Packages, change)
-	if err != nil {
-		return err
-	}
-	if err := software.Install(ctx, on, log, specs...); err != nil { // an upgrade has downloaded them before
-		if ctx.Err() == nil {
-			err = errors.Join(err, done())
-		}
-		return err
-	}
-	return done()
-}
-
 // afterInstall verifies the new software, and reloads systemd and NetworkManager so that running services
 // notice it. Then it plans the join again.
 func (j *Flow) afterInstall(ctx context.Context, log report.Log, byDNF bool) (software.Decision, error) {
-	decision, err := j.decideSoftwareAgain(ctx)
+	decision, err := j.Software.DecideAgain(ctx, j.Plan, j.Validation)
 	if err != nil {
 		return decision, err
 	}

@@ -79,6 +79,25 @@ func (s *Software) Decide(ctx context.Context, p *Plan, server kube.Version) (so
 	return decision, err
 }
 
+// Decision returns the decision of the validate step, or decides if that was skipped. It fails if the host cannot be a
+// node with these packages.
+func (s *Software) Decision(ctx context.Context, p *Plan, v Validation) (software.Decision, error) {
+	if v.Software != nil {
+		return *v.Software, v.Software.Err()
+	}
+	return s.DecideAgain(ctx, p, v)
+}
+
+// DecideAgain decides like Decide after packages were changed. Without the management of packages, only the validate
+// step refuses a host.
+func (s *Software) DecideAgain(ctx context.Context, p *Plan, v Validation) (software.Decision, error) {
+	decision, err := s.Decide(ctx, p, v.ServerVersion)
+	if err == nil && decision.Managed {
+		err = decision.Err()
+	}
+	return decision, err
+}
+
 // checkSoftwareSource refuses a source of software that a host in image mode does not have.
 func (s *Session) checkSoftwareSource() error {
 	if !s.Host.Facts.Capabilities().HasImage ||

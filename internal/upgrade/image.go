@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/provision"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -23,7 +23,7 @@ func (r *run) stageImage(ctx context.Context, log report.Log) (steps.Outcome, er
 	if err := r.checkImage(); err != nil {
 		return steps.Outcome{}, err
 	}
-	isNew, err := r.node.StageImage(ctx, log)
+	isNew, err := r.node.HostImage().Stage(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -81,7 +81,7 @@ func (r *run) readDeployment(ctx context.Context, m *machine.Machine) error {
 	if err != nil || deployments == nil {
 		return err
 	}
-	if r.imageBooted, err = bootstrap.RecordBootedImage(r.node.Run.Dir, deployments.Booted); err != nil {
+	if r.imageBooted, err = provision.RecordBootedImage(r.node.Run.Dir, deployments.Booted); err != nil {
 		return err
 	}
 	images, err := joinstate.LoadImages(r.node.Run.Dir)

@@ -77,7 +77,7 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	}
 
 	stageOn := func(r *run) ([]string, error) {
-		decision, err := r.node.SoftwareDecision(t.Context())
+		decision, err := r.node.Software.Decision(t.Context(), r.node.Plan, r.node.Validation)
 		if err != nil {
 			return nil, err
 		}
@@ -104,13 +104,13 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	later.useStagedPackages()
 	specs, err := stageOn(later)
 	flowtest.NoError(t, err)
-	flowtest.NoError(t, later.node.InstallPackages(t.Context(), report.Log{}, specs))
+	flowtest.NoError(t, later.node.Packages().Install(t.Context(), report.Log{}, specs))
 	if installed := installedVersions(t, b); !strings.Contains(installed, "openshift-kubelet-4.19.5 ") ||
 		!strings.Contains(installed, "cri-o-1.32.1 ") {
 		t.Errorf("installed: %s", installed)
 	}
-	if decision, err := later.node.SoftwareDecision(t.Context()); err != nil || decision.Err() != nil ||
-		len(decision.Replaced()) > 0 {
+	decision, err := later.node.Software.Decision(t.Context(), later.node.Plan, later.node.Validation)
+	if err != nil || decision.Err() != nil || len(decision.Replaced()) > 0 {
 		t.Errorf("after the installation: %v, %v, %v", err, decision.Err(), decision.Replaced())
 	}
 }
@@ -269,10 +269,10 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	if !r.node.Software.LoadStored() {
 		t.Fatal("the software of the staged payload is unknown without the registry")
 	}
-	if _, err := r.node.UnpackLayer(t.Context(), report.Log{}, r.node.Validation.Software.Unpack); err != nil {
+	if _, err := r.node.Packages().UnpackLayer(t.Context(), report.Log{}, r.node.Validation.Software.Unpack); err != nil {
 		t.Fatal(err)
 	}
-	flowtest.NoError(t, r.node.PlaceSoftware(t.Context(), osimage.DirectoryOf(pullSpec),
+	flowtest.NoError(t, r.node.Packages().Place(t.Context(), osimage.DirectoryOf(pullSpec),
 		r.node.Validation.Software.Unpack))
 	if target, err := os.Readlink(filepath.Join(root, "usr/bin/kubelet")); err != nil ||
 		!strings.HasPrefix(target, osimage.DirectoryOf(pullSpec)) {

@@ -36,11 +36,11 @@ func stage(ctx context.Context, r *run, log report.Log) (steps.Outcome, error) {
 		return r.stageImage(ctx, log)
 	}
 	var staged []string
-	decision, err := r.node.SoftwareDecision(ctx)
+	decision, err := r.node.Software.Decision(ctx, r.node.Plan, r.node.Validation)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	isUnpacked, err := r.node.UnpackLayer(ctx, log, decision.Unpack)
+	isUnpacked, err := r.node.Packages().UnpackLayer(ctx, log, decision.Unpack)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -77,7 +77,7 @@ func (r *run) removeOtherStaged(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.node.RemoveUnusedSoftware(ctx)
+	return r.node.Packages().RemoveUnused(ctx)
 }
 
 // recordStaged records what upgrade --stage has staged.

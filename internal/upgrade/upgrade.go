@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/provision"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -206,7 +207,7 @@ func (r *run) finish(ctx context.Context, changed bool) error {
 	if u.RollingBack == "" || !r.isStagedSoftwareUnpacked() {
 		r.state().Staged = nil
 	}
-	if err := errors.Join(r.node.RemoveUnusedSoftware(ctx), r.node.FinishImage()); err != nil {
+	if err := errors.Join(r.node.Packages().RemoveUnused(ctx), provision.FinishImage(r.node.Run.Dir)); err != nil {
 		return err
 	}
 	if err := joinstate.RemoveFiles(r.node.Run.Dir, joinstate.PackagesDir); err != nil {

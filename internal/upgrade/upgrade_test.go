@@ -127,7 +127,7 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	check(joinstate.PhaseUpgrading, "B", "payload B", "4.21")
 
 	// The installed packages are not those of the OS image. A rollback restores them.
-	flowtest.NoError(t, r.node.KeepVersions([]software.Choice{
+	flowtest.NoError(t, r.node.Packages().KeepVersions([]software.Choice{
 		{Package: packageOf(t, "crio"), Replaces: &dnf.Package{Name: "cri-o", Version: "1.33.2", Release: "1.el9"}},
 		{
 			Package:  packageOf(t, "ovs-vsctl"),

@@ -2,7 +2,7 @@
 
 //go:build rpm
 
-package bootstrap
+package provision
 
 import (
 	"slices"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
@@ -48,27 +50,26 @@ func TestUpgradeReplacesPackagesAndBack(t *testing.T) {
 			[]string{"cri-o-1.31.4", "openshift-kubelet-4.18.7"},
 		},
 	} {
-		j := joinOnBench(t, b, false)
-		j.Run.Upgrading, j.Run.Config.OpenShiftRelease = true, step.release
+		p := packagesOnBench(t, b, plan.Run{Config: config.Join{OpenShiftRelease: step.release}, Upgrading: true})
 		if step.image != nil {
-			j.Software.Contents = &software.Contents{
+			p.Software.Contents = &software.Contents{
 				Release:  software.Release{Major: 4, Minor: 18},
 				RHEL:     "9.4",
 				Packages: step.image,
 			}
 		}
-		decision, err := j.SoftwareDecision(t.Context())
+		decision, err := p.Software.Decision(t.Context(), nil, plan.Validation{})
 		flowtest.NoError(t, err)
-		flowtest.NoError(t, j.InstallPackages(t.Context(), report.Log{}, decision.Specs()))
+		flowtest.NoError(t, p.Install(t.Context(), report.Log{}, decision.Specs()))
 		installed, err := b.Root.Installed(t.Context())
 		flowtest.NoError(t, err)
 		var got []string
-		for _, p := range installed {
-			if slices.Contains([]string{"openshift-kubelet", "cri-o"}, p.Name) {
-				got = append(got, p.Name+"-"+p.Version)
+		for _, one := range installed {
+			if slices.Contains([]string{"openshift-kubelet", "cri-o"}, one.Name) {
+				got = append(got, one.Name+"-"+one.Version)
 			}
-			if p.Name == "conmon" && p.Version != "2" {
-				t.Errorf("conmon has version %s", p.Version)
+			if one.Name == "conmon" && one.Version != "2" {
+				t.Errorf("conmon has version %s", one.Version)
 			}
 		}
 		slices.Sort(got)

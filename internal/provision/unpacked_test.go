@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bootstrap
+package provision
 
 import (
 	"encoding/json"
@@ -15,7 +15,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -61,7 +60,7 @@ func unpacked(t *testing.T) string {
 }
 
 // Files of packages of the host must remain. Files without a package are replaced, and restored by leave.
-func TestPlaceSoftwareRefusesFilesOfPackages(t *testing.T) {
+func TestPlaceRefusesFilesOfPackages(t *testing.T) {
 	for _, test := range []struct {
 		existing string // file of the host
 		refused  bool
@@ -88,11 +87,11 @@ func TestPlaceSoftwareRefusesFilesOfPackages(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { book.Close() })
-		j := NewFlow(plan.Run{}, &machine.Machine{Tree: tree, Ledger: book})
-		err = j.PlaceSoftware(t.Context(), unpacked(t), []string{"openshift-kubelet", "cri-o"})
+		packages := Packages{Host: &machine.Machine{Tree: tree, Ledger: book}}
+		err = packages.Place(t.Context(), unpacked(t), []string{"openshift-kubelet", "cri-o"})
 		if !test.refused {
 			if err != nil || len(book.Items()) != 2 {
-				t.Errorf("%s: PlaceSoftware() = %v after %d changes", test.existing, err, len(book.Items()))
+				t.Errorf("%s: Place() = %v after %d changes", test.existing, err, len(book.Items()))
 			}
 			continue
 		}
@@ -101,7 +100,7 @@ func TestPlaceSoftwareRefusesFilesOfPackages(t *testing.T) {
 		) ||
 			!strings.Contains(string(report.RemedyOf(err)), "dnf remove runtime") {
 			t.Errorf(
-				"%s: PlaceSoftware() = %v (code %d), remedy %q", test.existing, err, report.CodeOf(err), report.RemedyOf(err),
+				"%s: Place() = %v (code %d), remedy %q", test.existing, err, report.CodeOf(err), report.RemedyOf(err),
 			)
 		}
 		entries, err := os.ReadDir(filepath.Join(root, "usr/bin"))

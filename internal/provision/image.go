@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bootstrap
+package provision
 
 import (
 	"context"
@@ -13,10 +13,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rhcos"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -30,108 +32,116 @@ import (
 //
 // A run that resumes after the boot finds no update in its plan, because the host runs the image.
 
-// StageImage stages the image of the plan, if it has one, and removes an image that an earlier run has staged for
+// HostImage updates the image of a host that contains its software.
+type HostImage struct {
+	Run     *plan.Run
+	Host    *machine.Machine
+	Plan    *plan.Plan
+	Payload *ignition.Payload
+}
+
+// Stage stages the image of the plan, if it has one, and removes an image that an earlier run has staged for
 // another payload. Pods keep running. It reports whether the host boots another image next.
-func (j *Flow) StageImage(ctx context.Context, log report.Log) (bool, error) {
-	images, err := joinstate.LoadImages(j.Run.Dir)
+func (i HostImage) Stage(ctx context.Context, log report.Log) (bool, error) {
+	images, err := joinstate.LoadImages(i.Run.Dir)
 	if err != nil {
 		return false, err
 	}
-	host := deployment.NewHost(j.Host.Facts.Class(), j.Host.Tree, func(line string) { log.Wait(line, "") })
-	update := j.Plan.Image
+	host := deployment.NewHost(i.Host.Facts.Class(), i.Host.Tree, func(line string) { log.Wait(line, "") })
+	update := i.Plan.Image
 	if images.Update != nil && (update == nil || images.Update.Digest != update.Digest) && images.Update.Booted.IsZero() {
 		if err := host.DropStaged(ctx, images.Update.Digest); err != nil {
 			return false, err
 		}
 		images.Update = nil
-		if err := images.Save(j.Run.Dir); err != nil {
+		if err := images.Save(i.Run.Dir); err != nil {
 			return false, err
 		}
 	}
 	switch {
 	case update == nil:
 		return false, nil
-	case j.Run.RollsBackImage(j.Plan):
+	case i.Run.RollsBackImage(i.Plan):
 		return true, nil // to a deployment that exists
-	case images.Update.HasRebooted(update.Digest, j.Host.Facts.BootID) && !j.Run.Attended: // else the person tries again
+	case images.Update.HasRebooted(update.Digest, i.Host.Facts.BootID) && !i.Run.Attended: // else the person tries again
 		return false, report.Fail(report.Failed, "journalctl -b -1 --no-pager -u ostree-finalize-staged.service # the "+
 			"cause; often /boot is full: df -h /boot",
 			"the host was rebooted, but not into the image %s; it runs %s", update.Digest, update.Booted)
 	}
 	if images.Update == nil || images.Update.Digest != update.Digest {
 		images.Update = &joinstate.ImageUpdate{Digest: update.Digest}
-		if err := images.Save(j.Run.Dir); err != nil {
+		if err := images.Save(i.Run.Dir); err != nil {
 			return false, err
 		}
 	}
-	if err := j.writePullFiles(ctx); err != nil {
+	if err := i.writePullFiles(ctx); err != nil {
 		return false, err
 	}
 	log.Wait("staging the image of the payload", "")
 	return true, host.Stage(ctx, deployment.Target{
 		Image: update.Image, AddArguments: update.KernelArguments.Add, RemoveArguments: update.KernelArguments.Remove,
-		PullSecret: pods.PullSecretPath, Environment: j.Run.ProxyVariables(j.Loaded.Payload),
+		PullSecret: pods.PullSecretPath, Environment: i.Run.ProxyVariables(i.Payload),
 	})
 }
 
 // writePullFiles writes the files with which a host that has not joined pulls the image. A node pulls with the files of
 // its present payload, because nothing of the next one is written to its /etc.
-func (j *Flow) writePullFiles(ctx context.Context) error {
-	if j.Run.State.Registered {
+func (i HostImage) writePullFiles(ctx context.Context) error {
+	if i.Run.State.Registered {
 		return nil
 	}
-	made, err := j.Host.Ledger.Apply(ctx, steps.Files, j.Plan.PullFiles())
+	made, err := i.Host.Ledger.Apply(ctx, steps.Files, i.Plan.PullFiles())
 	if err != nil || len(made) == 0 {
 		return err
 	}
-	if err := machine.UpdateTrustStoreIfNeeded(ctx, j.Plan.Files); err != nil {
+	if err := machine.UpdateTrustStoreIfNeeded(ctx, i.Plan.Files); err != nil {
 		return err
 	}
-	return j.Host.Systemd.Reload(ctx)
+	return i.Host.Systemd.Reload(ctx)
 }
 
-// bootImage reboots the host into the image of the plan. It returns the failure that ends the run. A join reboots only
+// Boot reboots the host into the image of the plan. It returns the failure that ends the run. A join reboots only
 // on request.
-func (j *Flow) bootImage(ctx context.Context, log report.Log) error {
-	update := j.Plan.Image
-	if _, err := j.StageImage(ctx, log); err != nil {
+func (i HostImage) Boot(ctx context.Context, log report.Log) error {
+	update := i.Plan.Image
+	if _, err := i.Stage(ctx, log); err != nil {
 		return err
 	}
-	if err := j.keepAgent(ctx); err != nil {
+	if err := keepAgent(ctx, i.Host.Ledger); err != nil {
 		return err
 	}
-	command, what := j.Run.CommandName(), "into the image "+update.Digest
-	if j.Run.State.Upgrade == nil && j.Run.Config.HostSettings != config.HostSettingsReboot {
-		return j.Host.RebootNeeded(ctx, command,
+	command, what := i.Run.CommandName(), "into the image "+update.Digest
+	if i.Run.State.Upgrade == nil && i.Run.Config.HostSettings != config.HostSettingsReboot {
+		return i.Host.RebootNeeded(ctx, command,
 			"the image of the payload is staged; the host must be rebooted %s before the %s continues", what, command)
 	}
-	images, err := joinstate.LoadImages(j.Run.Dir)
+	images, err := joinstate.LoadImages(i.Run.Dir)
 	if err != nil {
 		return err
 	}
 	if images.First == nil {
 		images.First = &joinstate.FirstImage{Image: update.Booted.PullSpec()}
 	}
-	images.Update = &joinstate.ImageUpdate{Digest: update.Digest, RebootedFrom: j.Host.Facts.BootID}
-	if j.Run.RollsBackImage(j.Plan) {
-		host := deployment.NewHost(j.Host.Facts.Class(), j.Host.Tree, nil)
+	images.Update = &joinstate.ImageUpdate{Digest: update.Digest, RebootedFrom: i.Host.Facts.BootID}
+	if i.Run.RollsBackImage(i.Plan) {
+		host := deployment.NewHost(i.Host.Facts.Class(), i.Host.Tree, nil)
 		if err := host.Rollback(ctx, update.Digest, ""); err != nil {
 			return err
 		}
 	} else {
-		images.Previous = &joinstate.LeftDeployment{ID: update.Booted.ID(), Position: j.Host.Ledger.Position()}
+		images.Previous = &joinstate.LeftDeployment{ID: update.Booted.ID(), Position: i.Host.Ledger.Position()}
 	}
-	if err := images.Save(j.Run.Dir); err != nil {
+	if err := images.Save(i.Run.Dir); err != nil {
 		return err
 	}
-	if err := joinstate.HoldKubelet(j.Run.Dir); err != nil {
+	if err := joinstate.HoldKubelet(i.Run.Dir); err != nil {
 		return err
 	}
-	return j.Host.Reboot(ctx, log, command, what)
+	return i.Host.Reboot(ctx, log, command, what)
 }
 
 // keepAgent installs the agent and its unit outside of the image if they are in the image that the host leaves.
-func (j *Flow) keepAgent(ctx context.Context) error {
+func keepAgent(ctx context.Context, l *ledger.Ledger) error {
 	program, err := os.Executable()
 	if err == nil {
 		program, err = filepath.EvalSymlinks(program)
@@ -147,7 +157,7 @@ func (j *Flow) keepAgent(ctx context.Context) error {
 		return fmt.Errorf("reading the program of the agent: %w", err)
 	}
 	const reason = "the next image does not contain the agent"
-	_, err = j.Host.Ledger.Apply(ctx, steps.Packages, []ledger.Change{
+	_, err = l.Apply(ctx, steps.Packages, []ledger.Change{
 		{
 			Kind: ledger.File, Target: rhcos.AgentTarget, Reason: reason,
 			Desired: ledger.FileState(content, 0o755),
@@ -176,23 +186,12 @@ func RecordBootedImage(dir string, booted deployment.Deployment) (time.Time, err
 	return images.Update.Booted, err
 }
 
-// FinishImage removes the record of the update of the image.
-func (j *Flow) FinishImage() error {
-	images, err := joinstate.LoadImages(j.Run.Dir)
+// FinishImage removes the record of the update of the image from the state directory.
+func FinishImage(dir string) error {
+	images, err := joinstate.LoadImages(dir)
 	if err != nil || images.Update == nil {
 		return err
 	}
 	images.Update = nil
-	return images.Save(j.Run.Dir)
-}
-
-// ensureImage boots the image of the plan, as the step packages of a host whose image contains the packages.
-func ensureImage(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	if j.Plan.Image != nil {
-		return steps.Outcome{}, j.bootImage(ctx, log)
-	}
-	if _, err := j.StageImage(ctx, log); err != nil {
-		return steps.Outcome{}, err
-	}
-	return steps.Unchanged("the image of this host is that of the payload")
+	return images.Save(dir)
 }
