@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/provision"
@@ -76,6 +77,14 @@ func (j *Flow) HostImage() provision.HostImage {
 		Payload: j.Loaded.Payload,
 	}
 }
+
+// bootSettings returns the settings of the present plan that take effect at a boot.
+func (j *Flow) bootSettings() bootSettings {
+	return bootSettings{run: j.Run, host: j.Host, plan: j.Plan}
+}
+
+// diagnostics returns the host on which the causes of failures are searched.
+func (j *Flow) diagnostics() node.Host { return j.Session.DiagnosticsHost(j.Loaded.Payload) }
 
 // Join makes this host a worker node. It reports whether anything changed.
 func Join(ctx context.Context, options inputs.Options) (bool, error) {

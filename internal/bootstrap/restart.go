@@ -51,7 +51,7 @@ func (j *Flow) restartUnits(ctx context.Context, log report.Log) (int, error) {
 		}
 		log.Wait("waiting for "+unit+" to restart", "")
 		if err := j.Host.Systemd.Restart(ctx, unit); err != nil {
-			return n, j.Session.DiagnosticsHost(j.Loaded.Payload).ExplainStartFailure(ctx, unit, err)
+			return n, j.diagnostics().ExplainStartFailure(ctx, unit, err)
 		}
 		n++
 	}

@@ -54,7 +54,7 @@ func TrustCAs(ctx context.Context, options inputs.Options, cas []byte) error {
 		return err
 	}
 	if err := j.Host.Systemd.Restart(ctx, kubelet.UnitName); err != nil {
-		return j.Session.DiagnosticsHost(j.Loaded.Payload).ExplainStartFailure(ctx, kubelet.UnitName, err)
+		return j.diagnostics().ExplainStartFailure(ctx, kubelet.UnitName, err)
 	}
 	return nil
 }

@@ -17,11 +17,11 @@ import (
 // links and unit files.
 func writeFiles(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	// First: a reboot must not start units of the payload before the uplink is attached to br-ex.
-	arguments, err := j.setKernelArguments(ctx, log)
+	arguments, err := j.bootSettings().setKernelArguments(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.trackConfigs(ctx); err != nil {
+	if err := trackConfigs(ctx, j.Host.Ledger, j.Plan.LoadedConfigs); err != nil {
 		return steps.Outcome{}, err
 	}
 	if err := machine.RecordClusterDirs(ctx, j.Host.Ledger, j.Host.Tree, j.Plan.Snapshots); err != nil {

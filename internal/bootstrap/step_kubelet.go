@@ -67,10 +67,10 @@ func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 		log.Wait("waiting for kubelet to start", "")
 		j.kubeletStarted = time.Now()
 		if err := j.beginKubelet(ctx, action); err != nil {
-			return steps.Outcome{}, j.Session.DiagnosticsHost(j.Loaded.Payload).ExplainStartFailure(ctx, kubelet.UnitName, err)
+			return steps.Outcome{}, j.diagnostics().ExplainStartFailure(ctx, kubelet.UnitName, err)
 		}
 	}
-	if err := node.WaitHealthy(ctx, node.HealthURL, j.Session.DiagnosticsHost(j.Loaded.Payload), log); err != nil {
+	if err := node.WaitHealthy(ctx, node.HealthURL, j.diagnostics(), log); err != nil {
 		return steps.Outcome{}, err
 	}
 	version, err := command.Run(ctx, "kubelet", "--version")

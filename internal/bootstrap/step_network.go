@@ -22,7 +22,7 @@ import (
 // the bridge.
 func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	if !j.Session.AttachesUplink() {
-		return j.awaitDependencies(ctx, log)
+		return awaitDependencies(ctx, j.Host.Systemd, j.diagnostics(), log)
 	}
 	j.Host.Bridge.RollbackTimeout = time.Duration(j.Run.Config.NetworkTimeout)
 	j.Host.Bridge.Log = log

@@ -15,7 +15,7 @@ func checkHost(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, err
 	// Roll back an unfinished migration of the uplink first, because the checks read
 	// the network configuration.
 	j.Host.Bridge.Log = log
-	if err := j.awaitFirstBoot(ctx, log); err != nil {
+	if err := awaitFirstBoot(ctx, j.Host, log); err != nil {
 		return steps.Outcome{}, err
 	}
 	if err := j.Host.Bridge.Recover(ctx); err != nil {

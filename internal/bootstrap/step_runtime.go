@@ -48,7 +48,7 @@ func startRuntime(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 		err = j.reloadRuntime(ctx)
 	}
 	if err != nil {
-		return steps.Outcome{}, j.Session.DiagnosticsHost(j.Loaded.Payload).ExplainStartFailure(ctx, crio.Unit, err)
+		return steps.Outcome{}, j.diagnostics().ExplainStartFailure(ctx, crio.Unit, err)
 	}
 	effective, err := crio.RunningConfig(ctx)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -16,6 +17,7 @@ import (
 // configureSystem applies kernel modules and sysctls, updates the trust store, and
 // enables and starts units. If requested, it also applies the settings of the host.
 func configureSystem(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
+	boot := j.bootSettings()
 	kernel, err := j.applyKernelSettings(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
@@ -26,21 +28,21 @@ func configureSystem(ctx context.Context, j *Flow, log report.Log) (steps.Outcom
 	if err := j.updateTrustStore(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.recordNewUnits(ctx); err != nil {
+	if err := boot.recordNewUnits(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
 	units, err := j.Host.Ledger.Apply(ctx, steps.System, j.Plan.Units)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.bootUnits(ctx, log); err != nil {
+	if err := boot.bootUnits(ctx, log); err != nil {
 		return steps.Outcome{}, err
 	}
-	settings, err := j.setHostSettings(ctx, log)
+	settings, err := setHostSettings(ctx, j.Host.Ledger, j.Plan.HostSettings, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	loaded, err := j.loadConfigs(ctx, log)
+	loaded, err := loadConfigs(ctx, j.Host, j.Plan.LoadedConfigs, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -107,4 +109,16 @@ func (j *Flow) acceptSysctls(ctx context.Context, log report.Log, made []ledger.
 		}
 	}
 	return nil
+}
+
+// setHostSettings reverts settings of an earlier plan that these do not contain, and makes the settings. It returns the
+// changes.
+func setHostSettings(
+	ctx context.Context, l *ledger.Ledger, settings []ledger.Change, log report.Log,
+) ([]ledger.PlannedChange, error) {
+	setsMore := func(item ledger.Item) bool { return plan.SetsMore(item, settings) }
+	if _, err := l.RevertAndWarn(ctx, log, setsMore); err != nil {
+		return nil, err
+	}
+	return l.Apply(ctx, steps.System, settings)
 }

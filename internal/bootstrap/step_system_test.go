@@ -4,6 +4,7 @@ package bootstrap
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -114,5 +115,37 @@ func TestAdjustedSysctlIsNoDrift(t *testing.T) {
 	}
 	if result, err := m.Ledger.Undo(t.Context()); err != nil || len(result.Kept) > 0 {
 		t.Errorf("undo: %+v, %v", result, err)
+	}
+}
+
+// Booleans and ports that a later plan does not have are reverted before its own are set.
+func TestBooleansFollowThePlan(t *testing.T) {
+	bin := t.TempDir()
+	record := filepath.Join(bin, "record")
+	script := "#!/bin/sh\necho \"$@\" >>" + record + `
+shift
+for setting; do case $setting in *=on) value=1 ;; *) value=0 ;; esac
+	echo "$value $value" >` + bin + `/${setting%=*}; done
+`
+	//nolint:gosec // must be executable
+	flowtest.NoError(t, os.WriteFile(filepath.Join(bin, "setsebool"), []byte(script), 0o700))
+	flowtest.WriteTree(t, bin, map[string]string{"kept": "0 0", "dropped": "0 0", "new": "0 0"})
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	m := machinetest.Open(t, t.TempDir())
+	drivers := m.Drivers()
+	drivers.Resources[resource.BooleansKind] = resource.Booleans{Dir: bin}
+	l, err := ledger.Open(t.TempDir(), drivers)
+	flowtest.NoError(t, err)
+	defer l.Close()
+	m.Ledger = l
+	for _, settings := range [][]string{{"kept=on", "dropped=on"}, {"kept=on", "new=on"}} {
+		change := resource.BooleanChange("test", settings...)
+		_, err := setHostSettings(t.Context(), m.Ledger, []ledger.Change{change}, report.Log{})
+		flowtest.NoError(t, err)
+	}
+	got, err := os.ReadFile(record)
+	flowtest.NoError(t, err)
+	if want := "-P kept=on dropped=on\n-P kept=off dropped=off\n-P kept=on new=on\n"; string(got) != want {
+		t.Errorf("setsebool was run as %q, want %q", got, want)
 	}
 }

@@ -19,26 +19,26 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest/machinetest"
 )
 
-func TestDecideReboot(t *testing.T) {
+func TestDecideArgumentReboot(t *testing.T) {
 	const apply, reboot = config.HostSettingsApply, config.HostSettingsReboot
 	for name, test := range map[string]struct {
-		facts rebootFacts
+		facts argumentFacts
 		want  rebootAction
 	}{
-		"booted with the arguments":             {rebootFacts{false, false, reboot, "b", "a", false}, noReboot},
-		"first run":                             {rebootFacts{true, false, apply, "a", "", false}, awaitReboot},
-		"first run that may reboot":             {rebootFacts{true, false, reboot, "a", "", false}, rebootNow},
-		"again before the reboot":               {rebootFacts{true, false, apply, "a", "a", false}, awaitReboot},
-		"killed before the reboot":              {rebootFacts{true, false, reboot, "a", "a", false}, rebootNow},
-		"rebooted with other arguments":         {rebootFacts{true, false, reboot, "b", "a", false}, rebootInVain},
-		"rebooted by hand with other arguments": {rebootFacts{true, false, apply, "b", "a", false}, rebootInVain},
-		"a node":                                {rebootFacts{true, true, reboot, "a", "", false}, warnOfReboot},
-		"rebooted, with others behind":          {rebootFacts{true, false, reboot, "b", "a", true}, warnOfOthers},
-		"others behind before the reboot":       {rebootFacts{true, false, reboot, "a", "a", true}, rebootNow},
-		"a node with others behind":             {rebootFacts{true, true, reboot, "b", "a", true}, warnOfOthers},
-		"a node that was rebooted":              {rebootFacts{true, true, reboot, "b", "a", false}, warnOfReboot},
+		"booted with the arguments":             {argumentFacts{false, false, reboot, "b", "a", false}, noReboot},
+		"first run":                             {argumentFacts{true, false, apply, "a", "", false}, awaitReboot},
+		"first run that may reboot":             {argumentFacts{true, false, reboot, "a", "", false}, rebootNow},
+		"again before the reboot":               {argumentFacts{true, false, apply, "a", "a", false}, awaitReboot},
+		"killed before the reboot":              {argumentFacts{true, false, reboot, "a", "a", false}, rebootNow},
+		"rebooted with other arguments":         {argumentFacts{true, false, reboot, "b", "a", false}, rebootInVain},
+		"rebooted by hand with other arguments": {argumentFacts{true, false, apply, "b", "a", false}, rebootInVain},
+		"a node":                                {argumentFacts{true, true, reboot, "a", "", false}, warnOfReboot},
+		"rebooted, with others behind":          {argumentFacts{true, false, reboot, "b", "a", true}, warnOfOthers},
+		"others behind before the reboot":       {argumentFacts{true, false, reboot, "a", "a", true}, rebootNow},
+		"a node with others behind":             {argumentFacts{true, true, reboot, "b", "a", true}, warnOfOthers},
+		"a node that was rebooted":              {argumentFacts{true, true, reboot, "b", "a", false}, warnOfReboot},
 	} {
-		if got := decideReboot(test.facts); got != test.want {
+		if got := decideArgumentReboot(test.facts); got != test.want {
 			t.Errorf("%s: %+v: %s, want %s", name, test.facts, got, test.want)
 		}
 	}
@@ -79,8 +79,10 @@ func TestKernelArgumentsFollowThePayload(t *testing.T) {
 	})
 	m := machinetest.Open(t, root)
 	var logged flowtest.Events
-	j := NewFlow(plan.Run{Dir: t.TempDir(), Config: config.Join{HostSettings: config.HostSettingsApply}}, m)
-	j.Run.State = joinstate.State{NodeName: "worker-0", Registered: true}
+	run := &plan.Run{
+		Dir: t.TempDir(), Config: config.Join{HostSettings: config.HostSettingsApply},
+		State: joinstate.State{NodeName: "worker-0", Registered: true},
+	}
 	for _, step := range []struct {
 		name, boot string
 		arguments  []string
@@ -94,15 +96,15 @@ func TestKernelArgumentsFollowThePayload(t *testing.T) {
 		{"rollback", "2", []string{"psi=0", "nosmt", "isolcpus=2-7"}, "ro quiet site=1 psi=0 nosmt isolcpus=2-7", true},
 		{"payload without arguments", "3", nil, "ro quiet site=1", true},
 	} {
-		j.Host.Facts.BootID = step.boot
-		j.Plan = &plan.Plan{Plan: &adapt.Plan{}}
+		m.Facts.BootID = step.boot
+		current := &plan.Plan{Plan: &adapt.Plan{}}
 		if step.arguments != nil {
 			change, err := resource.KernelArguments{}.Change("payload", resource.ArgumentChange{Add: step.arguments})
 			flowtest.NoError(t, err)
-			j.Plan.KernelArguments = []ledger.Change{change}
+			current.KernelArguments = []ledger.Change{change}
 		}
 		logged = nil
-		_, err := j.setKernelArguments(t.Context(), report.Log{Sink: &logged})
+		_, err := bootSettings{run: run, host: m, plan: current}.setKernelArguments(t.Context(), report.Log{Sink: &logged})
 		flowtest.NoError(t, err)
 		content, err := os.ReadFile(filepath.Join(root, "boot/grub/grub.cfg"))
 		flowtest.NoError(t, err)
@@ -111,38 +113,5 @@ func TestKernelArgumentsFollowThePayload(t *testing.T) {
 		if got != step.want || mustReboot != step.mustReboot {
 			t.Errorf("%s: arguments %q, want %q; reboot %t, want %t", step.name, got, step.want, mustReboot, step.mustReboot)
 		}
-	}
-}
-
-// Booleans and ports that a later plan does not have are reverted before its own are set.
-func TestBooleansFollowThePlan(t *testing.T) {
-	bin := t.TempDir()
-	record := filepath.Join(bin, "record")
-	script := "#!/bin/sh\necho \"$@\" >>" + record + `
-shift
-for setting; do case $setting in *=on) value=1 ;; *) value=0 ;; esac
-	echo "$value $value" >` + bin + `/${setting%=*}; done
-`
-	//nolint:gosec // must be executable
-	flowtest.NoError(t, os.WriteFile(filepath.Join(bin, "setsebool"), []byte(script), 0o700))
-	flowtest.WriteTree(t, bin, map[string]string{"kept": "0 0", "dropped": "0 0", "new": "0 0"})
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	m := machinetest.Open(t, t.TempDir())
-	drivers := m.Drivers()
-	drivers.Resources[resource.BooleansKind] = resource.Booleans{Dir: bin}
-	l, err := ledger.Open(t.TempDir(), drivers)
-	flowtest.NoError(t, err)
-	defer l.Close()
-	m.Ledger = l
-	j := NewFlow(plan.Run{}, m)
-	for _, settings := range [][]string{{"kept=on", "dropped=on"}, {"kept=on", "new=on"}} {
-		j.Plan = &plan.Plan{Plan: &adapt.Plan{HostSettings: []ledger.Change{resource.BooleanChange("test", settings...)}}}
-		_, err := j.setHostSettings(t.Context(), report.Log{})
-		flowtest.NoError(t, err)
-	}
-	got, err := os.ReadFile(record)
-	flowtest.NoError(t, err)
-	if want := "-P kept=on dropped=on\n-P kept=off dropped=off\n-P kept=on new=on\n"; string(got) != want {
-		t.Errorf("setsebool was run as %q, want %q", got, want)
 	}
 }
