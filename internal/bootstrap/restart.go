@@ -11,35 +11,46 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // updateTrustStore updates the trust store if the payload contains a CA for it, or did so before the
 // upgrade.
-func (j *Flow) updateTrustStore(ctx context.Context) error {
-	if u := j.Run.State.Upgrade; u != nil && slices.ContainsFunc(u.Effects,
+func updateTrustStore(ctx context.Context, files []ledger.Change, upgrade *joinstate.Upgrade) error {
+	if upgrade != nil && slices.ContainsFunc(upgrade.Effects,
 		func(e effects.Effect) bool { return hostfs.IsWithin(e.Target, crio.TrustAnchorsDir) }) {
 		return machine.UpdateTrustStore(ctx)
 	}
-	return machine.UpdateTrustStoreIfNeeded(ctx, j.Plan.Files)
+	return machine.UpdateTrustStoreIfNeeded(ctx, files)
+}
+
+// unitRestarts determines which units must restart because their files have changed, and restarts them.
+type unitRestarts struct {
+	host        *machine.Machine
+	diagnostics node.Host
+	files       []ledger.Change    // of the plan
+	upgrade     *joinstate.Upgrade // nil in a join
 }
 
 // restartUnits restarts the active units that were started before their files changed, and those of which
 // an upgrade has changed or removed files. It returns their number. Later steps restart CRI-O and kubelet.
-func (j *Flow) restartUnits(ctx context.Context, log report.Log) (int, error) {
+func (r unitRestarts) restartUnits(ctx context.Context, log report.Log) (int, error) {
 	n := 0
-	for unit, files := range j.unitsWithFiles() {
-		state, err := j.Host.Systemd.UnitState(ctx, unit)
+	for unit, files := range r.unitsWithFiles() {
+		state, err := r.host.Systemd.UnitState(ctx, unit)
 		if err != nil {
 			return n, err
 		}
-		newest, err := j.Host.Tree.NewestChange(files...)
+		newest, err := r.host.Tree.NewestChange(files...)
 		if err != nil {
 			return n, err
 		}
-		isRequired := j.Run.State.Upgrade.Requires(effects.Restart, unit)
+		isRequired := r.upgrade.Requires(effects.Restart, unit)
 		switch {
 		case state.Load != "loaded": // it was removed
 			continue
@@ -50,28 +61,28 @@ func (j *Flow) restartUnits(ctx context.Context, log report.Log) (int, error) {
 			continue
 		}
 		log.Wait("waiting for "+unit+" to restart", "")
-		if err := j.Host.Systemd.Restart(ctx, unit); err != nil {
-			return n, j.diagnostics().ExplainStartFailure(ctx, unit, err)
+		if err := r.host.Systemd.Restart(ctx, unit); err != nil {
+			return n, r.diagnostics.ExplainStartFailure(ctx, unit, err)
 		}
 		n++
 	}
-	if !j.Run.State.Upgrade.Requires(effects.Restart, systemd.NetworkManagerUnit) {
+	if !r.upgrade.Requires(effects.Restart, systemd.NetworkManagerUnit) {
 		return n, nil
 	}
-	return n + 1, j.restartNetworkManager(ctx, log)
+	return n + 1, restartNetworkManager(ctx, r.host.Systemd, log)
 }
 
 // unitsWithFiles returns the units that are restarted if a file of the plan or of the upgrade changes, with
 // the files of the plan. A join does not restart NetworkManager, which would interrupt pods that are not
 // drained: its configuration takes effect at the next boot.
-func (j *Flow) unitsWithFiles() map[string][]string {
+func (r unitRestarts) unitsWithFiles() map[string][]string {
 	units := map[string][]string{}
-	if u := j.Run.State.Upgrade; u != nil {
-		for _, unit := range u.Effects.UnitsToRestart() {
+	if r.upgrade != nil {
+		for _, unit := range r.upgrade.Effects.UnitsToRestart() {
 			units[unit] = nil
 		}
 	}
-	for _, file := range j.Plan.Files {
+	for _, file := range r.files {
 		if effect := kinds.EffectOf(file); effect.Action == effects.Restart {
 			units[effect.Unit] = append(units[effect.Unit], file.Target)
 		}
@@ -84,9 +95,9 @@ func (j *Flow) unitsWithFiles() map[string][]string {
 
 // restartNetworkManager restarts NetworkManager, which keeps addresses, and waits until it has taken over
 // the connections.
-func (j *Flow) restartNetworkManager(ctx context.Context, log report.Log) error {
+func restartNetworkManager(ctx context.Context, manager *systemd.Manager, log report.Log) error {
 	log.Wait("waiting for NetworkManager to restart", "")
-	if err := j.Host.Systemd.Restart(ctx, systemd.NetworkManagerUnit); err != nil {
+	if err := manager.Restart(ctx, systemd.NetworkManagerUnit); err != nil {
 		return err
 	}
 	// NetworkManager reports no uplink until it has taken over the connections again.

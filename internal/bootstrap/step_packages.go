@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/provision"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -98,7 +100,7 @@ func (j *Flow) afterInstall(ctx context.Context, log report.Log, byDNF bool) (so
 		}
 	}
 	if byDNF {
-		if err := j.loadOVSPlugin(ctx, log); err != nil {
+		if err := loadOVSPlugin(ctx, j.Host, j.Uplink, log); err != nil {
 			return decision, err
 		}
 	}
@@ -129,18 +131,18 @@ func (j *Flow) checkUplink(ctx context.Context) error {
 // loadOVSPlugin restarts NetworkManager if its Open vSwitch plugin is not loaded.
 // NetworkManager loads plugins only at startup. Addresses are kept during the
 // restart.
-func (j *Flow) loadOVSPlugin(ctx context.Context, log report.Log) error {
-	if j.Host.NM == nil || j.Host.Systemd == nil {
+func loadOVSPlugin(ctx context.Context, host *machine.Machine, uplink *plan.Uplink, log report.Log) error {
+	if host.NM == nil || host.Systemd == nil {
 		return nil
 	}
-	info, err := j.Host.NM.Info(ctx)
+	info, err := host.NM.Info(ctx)
 	if err == nil && !info.OVS {
-		err = j.restartNetworkManager(ctx, log)
+		err = restartNetworkManager(ctx, host.Systemd, log)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = j.Uplink.Refresh(ctx) // the packages can include Open vSwitch and the plugin
+	_, err = uplink.Refresh(ctx) // the packages can include Open vSwitch and the plugin
 	return err
 }
 

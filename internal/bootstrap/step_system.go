@@ -17,17 +17,17 @@ import (
 // configureSystem applies kernel modules and sysctls, updates the trust store, and
 // enables and starts units. If requested, it also applies the settings of the host.
 func configureSystem(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	boot := j.bootSettings()
-	kernel, err := j.applyKernelSettings(ctx, log)
+	kernel, err := applyKernelSettings(ctx, j.Host.Ledger, slices.Concat(j.Plan.Modules, j.Plan.Sysctls), log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if err := j.Host.Systemd.Reload(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.updateTrustStore(ctx); err != nil {
+	if err := updateTrustStore(ctx, j.Plan.Files, j.Run.State.Upgrade); err != nil {
 		return steps.Outcome{}, err
 	}
+	boot := j.bootSettings()
 	if err := boot.recordNewUnits(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
@@ -46,7 +46,13 @@ func configureSystem(ctx context.Context, j *Flow, log report.Log) (steps.Outcom
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	restarted, err := j.restartUnits(ctx, log)
+	restarts := unitRestarts{
+		host:        j.Host,
+		diagnostics: j.diagnostics(),
+		files:       j.Plan.Files,
+		upgrade:     j.Run.State.Upgrade,
+	}
+	restarted, err := restarts.restartUnits(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -67,14 +73,15 @@ var requiredSysctls = []string{
 
 // applyKernelSettings loads modules and sets sysctls. As systemd-sysctl and systemd-modules-load do at boot, it warns
 // about what the kernel refuses, and continues.
-func (j *Flow) applyKernelSettings(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
-	all := slices.Concat(j.Plan.Modules, j.Plan.Sysctls)
-	made, err := j.Host.Ledger.Apply(ctx, steps.System, all)
+func applyKernelSettings(
+	ctx context.Context, l *ledger.Ledger, settings []ledger.Change, log report.Log,
+) ([]ledger.PlannedChange, error) {
+	made, err := l.Apply(ctx, steps.System, settings)
 	if err == nil {
-		return made, j.acceptSysctls(ctx, log, made)
+		return made, acceptSysctls(ctx, l, made, log)
 	}
-	for _, change := range all {
-		one, err := j.Host.Ledger.Apply(ctx, steps.System, []ledger.Change{change})
+	for _, change := range settings {
+		one, err := l.Apply(ctx, steps.System, []ledger.Change{change})
 		switch {
 		case err == nil:
 			made = append(made, one...)
@@ -84,22 +91,22 @@ func (j *Flow) applyKernelSettings(ctx context.Context, log report.Log) ([]ledge
 			log.Warn(fmt.Sprintf("%v (in %s); the join continues, as a boot would", err, change.Reason), "")
 			// A setting that the kernel does not have is neither drift nor to be restored.
 			isRefused := func(item ledger.Item) bool { return item.Key() == change.Key() }
-			if _, err := j.Host.Ledger.Revert(ctx, isRefused); err != nil {
+			if _, err := l.Revert(ctx, isRefused); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return made, j.acceptSysctls(ctx, log, made)
+	return made, acceptSysctls(ctx, l, made, log)
 }
 
 // acceptSysctls records the values that the kernel has made of others: it limits some, and ignores what follows a
 // number.
-func (j *Flow) acceptSysctls(ctx context.Context, log report.Log, made []ledger.PlannedChange) error {
+func acceptSysctls(ctx context.Context, l *ledger.Ledger, made []ledger.PlannedChange, log report.Log) error {
 	for _, change := range made {
 		if change.Kind != ledger.Sysctl {
 			continue
 		}
-		value, err := j.Host.Ledger.AcceptSysctl(ctx, steps.System, change.Change)
+		value, err := l.AcceptSysctl(ctx, steps.System, change.Change)
 		if err != nil {
 			return err
 		}

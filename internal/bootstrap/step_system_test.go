@@ -8,10 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest/machinetest"
@@ -39,17 +37,14 @@ func TestRefusedKernelSettings(t *testing.T) {
 	m.Ledger, err = ledger.Open(t.TempDir(), drivers)
 	flowtest.NoError(t, err)
 	defer m.Ledger.Close()
-	j := NewFlow(plan.Run{}, m)
-	j.Plan = &plan.Plan{Plan: &adapt.Plan{
-		Modules: []ledger.Change{{Kind: ledger.Module, Target: "no-such-module", Desired: ledger.State{Present: true}}},
-		Sysctls: []ledger.Change{
-			sysctl("net.ipv4.tcp_congestion_control", "no_such_algorithm"), sysctl("no.such.sysctl", "1"),
-			sysctl("vm.swappiness", "1000"), sysctl(set, value),
-		},
-	}}
+	settings := []ledger.Change{
+		{Kind: ledger.Module, Target: "no-such-module", Desired: ledger.State{Present: true}},
+		sysctl("net.ipv4.tcp_congestion_control", "no_such_algorithm"), sysctl("no.such.sysctl", "1"),
+		sysctl("vm.swappiness", "1000"), sysctl(set, value),
+	}
 	for range 3 {
 		var logged flowtest.Events
-		_, err := j.applyKernelSettings(t.Context(), report.Log{Sink: &logged})
+		_, err := applyKernelSettings(t.Context(), m.Ledger, settings, report.Log{Sink: &logged})
 		flowtest.NoError(t, err)
 		text := strings.Join(logged, "\n")
 		for _, name := range []string{"no-such-module", "tcp_congestion_control", "no.such.sysctl", "vm.swappiness"} {
@@ -68,8 +63,8 @@ func TestRefusedKernelSettings(t *testing.T) {
 	if _, err := m.Ledger.Undo(t.Context()); err != nil {
 		t.Errorf("undo: %v", err)
 	}
-	j.Plan.Sysctls = []ledger.Change{sysctl("vm.panic_on_oom", "no number")}
-	if _, err := j.applyKernelSettings(t.Context(), report.Log{}); err == nil {
+	settings = []ledger.Change{settings[0], sysctl("vm.panic_on_oom", "no number")}
+	if _, err := applyKernelSettings(t.Context(), m.Ledger, settings, report.Log{}); err == nil {
 		t.Error("a value without which kubelet does not start was skipped")
 	}
 }
@@ -90,16 +85,15 @@ func TestAdjustedSysctlIsNoDrift(t *testing.T) {
 	m.Ledger, err = ledger.Open(t.TempDir(), drivers)
 	flowtest.NoError(t, err)
 	defer m.Ledger.Close()
-	j := NewFlow(plan.Run{}, m)
-	request := func(value string) {
-		j.Plan = &plan.Plan{Plan: &adapt.Plan{Sysctls: []ledger.Change{{
+	request := func(value string) []ledger.Change {
+		return []ledger.Change{{
 			Kind: ledger.Sysctl, Target: name, Desired: ledger.State{Present: true, Value: value},
-		}}}}
+		}}
 	}
-	request(value + " # for the console")
+	adjusted := request(value + " # for the console")
 	for run, want := range []int{1, 0, 0} {
 		var logged flowtest.Events
-		made, err := j.applyKernelSettings(t.Context(), report.Log{Sink: &logged})
+		made, err := applyKernelSettings(t.Context(), m.Ledger, adjusted, report.Log{Sink: &logged})
 		flowtest.NoError(t, err)
 		if len(made) != want || (len(logged) > 0) != (want > 0) {
 			t.Errorf("run %d: changes %v, messages %q", run, made, logged)
@@ -109,8 +103,7 @@ func TestAdjustedSysctlIsNoDrift(t *testing.T) {
 			t.Errorf("run %d: drift %v, %v", run, drift, err)
 		}
 	}
-	request("no number")
-	if pending, err := m.Ledger.Diff(t.Context(), j.Plan.Sysctls); err != nil || len(pending) != 1 {
+	if pending, err := m.Ledger.Diff(t.Context(), request("no number")); err != nil || len(pending) != 1 {
 		t.Errorf("another value is not planned: %v, %v", pending, err)
 	}
 	if result, err := m.Ledger.Undo(t.Context()); err != nil || len(result.Kept) > 0 {
