@@ -95,13 +95,14 @@ func TestNetworkIsGatheredTwiceInAJoin(t *testing.T) {
 				gathered++
 				return ovs.Gather(ctx, nm)
 			}
+			attachment := uplinkAttachment{run: j.Run, host: j.Host, uplink: j.Uplink}
 			flowtest.NoError(t, j.Uplink.Await(t.Context(), report.Log{})) // preflight
 			_, err := j.Uplink.Facts(t.Context())                          // plan
 			flowtest.NoError(t, err)
 			_, err = j.Uplink.Refresh(t.Context()) // packages
 			flowtest.NoError(t, err)
 			test.change()
-			request, err := j.currentMigration(t.Context(), report.Log{}) // network
+			request, err := attachment.currentMigration(t.Context(), report.Log{}) // network
 			if report.CodeOf(err) != report.Refused {
 				t.Errorf("currentMigration() = %v for a host without a default route", err)
 			}

@@ -10,10 +10,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -24,73 +26,94 @@ func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if !j.Session.AttachesUplink() {
 		return awaitDependencies(ctx, j.Host.Systemd, j.diagnostics(), log)
 	}
-	j.Host.Bridge.RollbackTimeout = time.Duration(j.Run.Config.NetworkTimeout)
-	j.Host.Bridge.Log = log
-	if err := j.Host.Bridge.RemoveTruncatedDatabase(ctx); err != nil {
+	attachment := uplinkAttachment{
+		run:       j.Run,
+		host:      j.Host,
+		uplink:    j.Uplink,
+		endpoints: j.Run.RequiredEndpoints(j.Loaded.Payload),
+		plan:      j.Plan,
+	}
+	return attachment.attach(ctx, log)
+}
+
+// uplinkAttachment attaches the uplink to br-ex and configures the services that use the bridge.
+type uplinkAttachment struct {
+	run       *plan.Run
+	host      *machine.Machine
+	uplink    *plan.Uplink
+	endpoints []migrate.Endpoint // must be reachable before and afterwards
+	plan      *plan.Plan         // nil if the step is run alone
+}
+
+// attach makes the changes and returns the outcome of the step.
+func (u uplinkAttachment) attach(ctx context.Context, log report.Log) (steps.Outcome, error) {
+	u.host.Bridge.RollbackTimeout = time.Duration(u.run.Config.NetworkTimeout)
+	u.host.Bridge.Log = log
+	if err := u.host.Bridge.RemoveTruncatedDatabase(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
 	// Recover before Open vSwitch is started, which would attach the NIC again.
-	if err := j.Host.Bridge.Recover(ctx); err != nil {
+	if err := u.host.Bridge.Recover(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.Uplink.CheckAccess(ctx); err != nil { // before anything is changed
+	if err := u.uplink.CheckAccess(ctx); err != nil { // before anything is changed
 		return steps.Outcome{}, err
 	}
-	if err := j.startOpenVSwitch(ctx); err != nil {
+	if err := u.startOpenVSwitch(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
 	// Record after Open vSwitch is started and before br-ex exists: leave then removes
 	// the plugin's state after br-ex and before it stops Open vSwitch.
-	if err := j.recordPlugin(ctx, steps.Network); err != nil {
+	if err := recordPlugin(ctx, u.host.Ledger, u.run.State, steps.Network); err != nil {
 		return steps.Outcome{}, err
 	}
-	request, err := j.currentMigration(ctx, log)
+	request, err := u.currentMigration(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	j.Host.Bridge.Request = &request
+	u.host.Bridge.Request = &request
 	requested := append(request.Migration.FilesBeforeMigration(), request.Change())
-	made, err := j.Host.Ledger.Apply(ctx, steps.Network, requested)
-	j.Host.Bridge.Request = nil // later steps change the network
+	made, err := u.host.Ledger.Apply(ctx, steps.Network, requested)
+	u.host.Bridge.Request = nil // later steps change the network
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if len(made) > 0 {
-		j.Uplink.Forget() // br-ex has taken over the uplink
+		u.uplink.Forget() // br-ex has taken over the uplink
 	}
-	facts, err := j.Uplink.Facts(ctx)
+	facts, err := u.uplink.Facts(ctx)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	changes, err := j.configureBridgeConsumers(ctx, facts)
+	changes, err := u.configureBridgeConsumers(ctx, facts)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	status := ovs.StatusOf(facts)
 	if len(made) > 0 {
-		if err := j.recordMigration(status); err != nil {
+		if err := u.recordMigration(status); err != nil {
 			return steps.Outcome{}, err
 		}
 	}
 	if len(made)+changes == 0 {
 		return steps.Unchanged("%s", status)
 	}
-	return steps.Changed("%s", j.Host.Bridge.Summary(status, request.Endpoints))
+	return steps.Changed("%s", u.host.Bridge.Summary(status, request.Endpoints))
 }
 
 // currentMigration plans the migration with the current facts, because a rollback must restore the current
 // addresses and leases, which can have changed while packages were installed. It reports what differs from the
 // plan of the join.
-func (j *Flow) currentMigration(ctx context.Context, log report.Log) (migrate.Request, error) {
-	if err := j.Uplink.Await(ctx, log); err != nil {
+func (u uplinkAttachment) currentMigration(ctx context.Context, log report.Log) (migrate.Request, error) {
+	if err := u.uplink.Await(ctx, log); err != nil {
 		return migrate.Request{}, err
 	}
-	migration, facts, err := j.Uplink.PlanMigration(ctx)
-	request := migrate.Request{Migration: migration, Endpoints: j.Run.RequiredEndpoints(j.Loaded.Payload), Facts: facts}
-	if err != nil || j.Plan == nil || j.Plan.Migration == nil {
+	migration, facts, err := u.uplink.PlanMigration(ctx)
+	request := migrate.Request{Migration: migration, Endpoints: u.endpoints, Facts: facts}
+	if err != nil || u.plan == nil || u.plan.Migration == nil {
 		return request, err
 	}
-	for _, difference := range migration.Differences(*j.Plan.Migration) {
+	for _, difference := range migration.Differences(*u.plan.Migration) {
 		log.Note("the host's network has changed since the plan: " + difference)
 	}
 	return request, nil
@@ -100,60 +123,60 @@ func (j *Flow) currentMigration(ctx context.Context, log report.Log) (migrate.Re
 // plugin changes it. If the plugin may have run already, the original state cannot
 // be determined and is not recorded. This is the case if an older agent, which did
 // not record that state, joined the host.
-func (j *Flow) recordPlugin(ctx context.Context, step string) error {
-	recorded := slices.ContainsFunc(j.Host.Ledger.Items(),
+func recordPlugin(ctx context.Context, l *ledger.Ledger, state joinstate.State, step string) error {
+	recorded := slices.ContainsFunc(l.Items(),
 		func(item ledger.Item) bool { return item.Kind == networkplugin.Kind })
-	if recorded || j.Run.State.HasCompleted(steps.Kubelet) {
+	if recorded || state.HasCompleted(steps.Kubelet) {
 		return nil
 	}
-	_, err := j.Host.Ledger.TrackExternal(ctx, step, networkplugin.NewChange())
+	_, err := l.TrackExternal(ctx, step, networkplugin.NewChange())
 	return err
 }
 
 // startOpenVSwitch starts Open vSwitch and enables it at boot; otherwise the host
 // would have no network after the next boot. If a preset, an alias or another unit
 // starts it at boot, that configuration remains unchanged.
-func (j *Flow) startOpenVSwitch(ctx context.Context) error {
+func (u uplinkAttachment) startOpenVSwitch(ctx context.Context) error {
 	const unit = openvswitch.Unit
 	vswitch := runningUnit(unit)
 	vswitch.Reason = "br-ex is an Open vSwitch bridge"
-	state, err := j.Host.Systemd.UnitState(ctx, unit)
+	state, err := u.host.Systemd.UnitState(ctx, unit)
 	if err != nil {
 		return err
 	}
 	if state.File == "disabled" {
 		vswitch.Desired.Enabled = "enabled"
 	}
-	started, err := j.Host.Ledger.Apply(ctx, steps.Network, []ledger.Change{vswitch})
+	started, err := u.host.Ledger.Apply(ctx, steps.Network, []ledger.Change{vswitch})
 	if err != nil || len(started) == 0 {
 		return err
 	}
-	return j.Host.Bridge.SyncDatabase()
+	return u.host.Bridge.SyncDatabase()
 }
 
 // configureBridgeConsumers writes the files that other services read about br-ex,
 // and enables the units that maintain them at boot. It returns the number of
 // changes.
-func (j *Flow) configureBridgeConsumers(ctx context.Context, facts ovs.Facts) (int, error) {
+func (u uplinkAttachment) configureBridgeConsumers(ctx context.Context, facts ovs.Facts) (int, error) {
 	files, err := ovs.Files(facts)
 	if err != nil {
 		return 0, err
 	}
-	clears, err := j.payloadClearsRemote(ctx)
+	clears, err := u.payloadClearsRemote(ctx)
 	if err != nil {
 		return 0, err
 	}
 	units, enablement := bootunits.Changes(clears)
-	changes, err := j.Host.Ledger.Apply(ctx, steps.Network, append(files, units...))
+	changes, err := u.host.Ledger.Apply(ctx, steps.Network, append(files, units...))
 	if err != nil {
 		return 0, err
 	}
 	if len(changes) > 0 {
-		if err := j.Host.Systemd.Reload(ctx); err != nil {
+		if err := u.host.Systemd.Reload(ctx); err != nil {
 			return 0, err
 		}
 	}
-	enabled, err := j.Host.Ledger.Apply(ctx, steps.Network, enablement)
+	enabled, err := u.host.Ledger.Apply(ctx, steps.Network, enablement)
 	return len(changes) + len(enabled), err
 }
 
@@ -161,14 +184,14 @@ func (j *Flow) configureBridgeConsumers(ctx context.Context, facts ovs.Facts) (i
 // every boot. The unit must exist and be enabled; if its script does not clear
 // ovn-remote, a rule of package ignition adds that. A step that is run alone has no
 // payload, but an earlier join may have enabled the unit.
-func (j *Flow) payloadClearsRemote(ctx context.Context) (bool, error) {
-	if j.Plan != nil {
-		return enablesOVSConfiguration(j.Plan.Units), nil
+func (u uplinkAttachment) payloadClearsRemote(ctx context.Context) (bool, error) {
+	if u.plan != nil {
+		return enablesOVSConfiguration(u.plan.Units), nil
 	}
-	if !j.Run.State.Exists() {
+	if !u.run.State.Exists() {
 		return false, nil
 	}
-	state, err := j.Host.Systemd.UnitState(ctx, ovsConfigurationUnit)
+	state, err := u.host.Systemd.UnitState(ctx, ovsConfigurationUnit)
 	return state.File == "enabled", err
 }
 
@@ -181,10 +204,10 @@ func enablesOVSConfiguration(units []ledger.Change) bool {
 }
 
 // recordMigration saves a record of the finished migration for the status command.
-func (j *Flow) recordMigration(status ovs.Status) error {
-	content, err := j.Host.Bridge.Record(status, time.Now()).Encode()
+func (u uplinkAttachment) recordMigration(status ovs.Status) error {
+	content, err := u.host.Bridge.Record(status, time.Now()).Encode()
 	if err != nil {
 		return err
 	}
-	return joinstate.SaveFile(j.Run.Dir, joinstate.BridgeRecordFile, content)
+	return joinstate.SaveFile(u.run.Dir, joinstate.BridgeRecordFile, content)
 }

@@ -11,9 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 )
 
 // Changes that the network plugin has made must never be recorded as the host's
@@ -38,9 +36,8 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			j := NewFlow(plan.Run{State: test.state}, &machine.Machine{Ledger: l})
 			for _, step := range []string{"network", "runtime"} {
-				if err := j.recordPlugin(t.Context(), step); err != nil {
+				if err := recordPlugin(t.Context(), l, test.state, step); err != nil {
 					t.Fatal(err)
 				}
 			}

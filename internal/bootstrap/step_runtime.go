@@ -19,7 +19,8 @@ import (
 // startRuntime configures CRI-O's pause image and starts CRI-O, or restarts it if
 // one of its inputs has changed.
 func startRuntime(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
-	if err := j.recordPlugin(ctx, steps.Runtime); err != nil { // where the step network was skipped
+	// Where the step network was skipped.
+	if err := recordPlugin(ctx, j.Host.Ledger, j.Run.State, steps.Runtime); err != nil {
 		return steps.Outcome{}, err
 	}
 	made, err := j.Host.Ledger.Apply(ctx, steps.Runtime, crio.Changes(j.Plan.Runtime))
