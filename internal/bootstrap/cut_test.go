@@ -150,7 +150,7 @@ func cutVictim(t *testing.T) {
 	h := cutHost{root: os.Getenv(cutRoot), withoutAutoJoin: verb == "leave by hand"}
 	j := h.open(t)
 	if verb == "join" {
-		joined := NewFlow(plan.Run{Dir: j.Dir, State: j.State, Config: j.State.Config}, j.Machine)
+		joined := newJoinRecord(&plan.Run{Dir: j.Dir, State: j.State, Config: j.State.Config}, j.Machine)
 		flowtest.NoError(t, joined.finish(true, time.Second))
 	} else {
 		flowtest.NoError(t, j.Run(t.Context(), cutLeave(), h.firstBoot()))

@@ -43,7 +43,7 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.useHost(&machine.Machine{Ledger: &ledger.Ledger{}})
-	if err := j.recordStart(); err != nil {
+	if err := newJoinRecord(j.Run, j.Host).start(); err != nil {
 		t.Fatal(err)
 	}
 	state, err := joinstate.Read(dir)

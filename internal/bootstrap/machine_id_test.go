@@ -23,11 +23,11 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	first := NewFlow(
-		plan.Run{Dir: dir, Inputs: inputs.Inputs{UserData: userData}},
+	first := newJoinRecord(
+		&plan.Run{Dir: dir, Inputs: inputs.Inputs{UserData: userData}},
 		&machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}},
 	)
-	if err := first.recordStart(); err != nil {
+	if err := first.start(); err != nil {
 		t.Fatal(err)
 	}
 	state, err := joinstate.Read(dir)
@@ -43,12 +43,12 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 		again.Source.Host != "a.example.com" {
 		t.Errorf("kept user data %s, %v", again, err)
 	}
-	again := NewFlow(plan.Run{Dir: dir, State: state}, &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}})
-	if err := again.recordStart(); err != nil || !again.Run.State.Started.Equal(state.Started) {
-		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.Run.State.Started)
+	again := newJoinRecord(&plan.Run{Dir: dir, State: state}, &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}})
+	if err := again.start(); err != nil || !again.run.State.Started.Equal(state.Started) {
+		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.run.State.Started)
 	}
-	clone := NewFlow(plan.Run{Dir: dir, State: state}, &machine.Machine{Facts: hostinfo.Facts{MachineID: "two"}})
-	err = clone.recordStart()
+	clone := newJoinRecord(&plan.Run{Dir: dir, State: state}, &machine.Machine{Facts: hostinfo.Facts{MachineID: "two"}})
+	err = clone.start()
 	if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)),
 		"mv "+dir+" "+dir+".clone") {
 		t.Errorf("clone: %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))

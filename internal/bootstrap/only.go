@@ -57,7 +57,7 @@ func (j *Flow) runOnly(ctx context.Context, options inputs.Options, selected []S
 	j.Run.Sink = options.RemedySink(hasRecords)
 	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Run.Sink, Ledger: j.Host.Ledger}, selected, j)
 	if err != nil && !hasRecords() {
-		j.removeRecords()
+		newJoinRecord(j.Run, j.Host).remove()
 		err = options.CompleteError(err)
 	}
 	return changed, err

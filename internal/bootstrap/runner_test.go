@@ -90,7 +90,8 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
 			j := NewFlow(plan.Run{Config: test.config, Dir: t.TempDir()}, &machine.Machine{Ledger: &ledger.Ledger{}})
-			did, err := steps.Run(t.Context(), j.runner(), scriptedSteps(&ran, nil), j)
+			record := newJoinRecord(j.Run, j.Host)
+			did, err := steps.Run(t.Context(), record.runner(), scriptedSteps(&ran, nil), j)
 			if err != nil || did {
 				t.Errorf("changed %t, %v", did, err)
 			}
@@ -101,7 +102,8 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 			if err != nil || state.LastStep != test.want[len(test.want)-1] {
 				t.Errorf("remembered %q, %v", state.LastStep, err)
 			}
-			if names := slices.Sorted(maps.Keys(j.durations)); !slices.Equal(names, slices.Sorted(slices.Values(test.want))) {
+			names := slices.Sorted(maps.Keys(record.durations))
+			if !slices.Equal(names, slices.Sorted(slices.Values(test.want))) {
 				t.Errorf("durations of %q, want those of %q", names, test.want)
 			}
 		})
@@ -123,7 +125,7 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 		"fetch": {outcome: steps.Outcome{Summary: "80 files", Changed: true}},
 		"files": {err: errors.New("disk is full")},
 	})
-	did, err := steps.Run(t.Context(), j.runner(), list, j)
+	did, err := steps.Run(t.Context(), newJoinRecord(j.Run, j.Host).runner(), list, j)
 	if !did || err == nil || err.Error() != "files: disk is full" {
 		t.Errorf("changed %t, %v", did, err)
 	}
@@ -180,7 +182,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 			var ran []string
 			recorder := &report.Recorder{}
 			j := NewFlow(plan.Run{Dir: t.TempDir(), Sink: recorder}, &machine.Machine{Ledger: &ledger.Ledger{}})
-			_, err := steps.Run(test.ctx, j.runner(), scriptedSteps(&ran, map[string]stepEnd{
+			_, err := steps.Run(test.ctx, newJoinRecord(j.Run, j.Host).runner(), scriptedSteps(&ran, map[string]stepEnd{
 				"fetch": {err: test.err},
 			}), j)
 			if err == nil || err.Error() != test.text || report.CodeOf(err) != test.code || report.RemedyOf(err) != test.remedy {

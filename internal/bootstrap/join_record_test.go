@@ -3,7 +3,6 @@
 package bootstrap
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -36,11 +34,11 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := NewFlow(
-		plan.Run{Dir: dir, Inputs: in, Sink: &flowtest.Events{}},
+	record := newJoinRecord(
+		&plan.Run{Dir: dir, Inputs: in, Sink: &flowtest.Events{}},
 		&machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}},
 	)
-	if err := j.recordStart(); err != nil {
+	if err := record.start(); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, joinstate.JoinTokenFile)
@@ -48,12 +46,12 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	again, err := inputs.Read(t.Context(), inputs.Options{StateDir: dir, Resume: true}, j.Run.State)
+	again, err := inputs.Read(t.Context(), inputs.Options{StateDir: dir, Resume: true}, record.run.State)
 	if err != nil || again.JoinToken == nil || again.JoinToken.ID != in.JoinToken.ID || again.JoinToken.UserData != nil ||
 		again.UserData.NodePool() != "clusters/token" {
 		t.Errorf("resumed with %v, user data %v, %v", again.JoinToken, again.UserData, err)
 	}
-	if err := j.finish(true, time.Second); err != nil {
+	if err := record.finish(true, time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -70,43 +68,6 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	}
 }
 
-// An unfinished join keeps user data that fails, because it waits for the server. A
-// host that has joined continues with its saved payload.
-func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
-	for name, test := range map[string]struct {
-		state joinstate.State
-		left  bool
-	}{
-		"unfinished": {joinstate.State{Hosted: true}, true},
-		"joined":     {joinstate.State{Hosted: true, Finished: time.Unix(2, 0)}, false},
-	} {
-		userData, err := ignition.NewUserData(ignition.Values{
-			Endpoint: "127.0.0.1:1",
-			CA:       certtest.NewCA(t, "ca").PEM,
-			NodePool: "clusters/a",
-			Hash:     "11",
-			Token:    []byte(flowtest.UUID),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		j := NewFlow(plan.Run{
-			Dir: t.TempDir(), Inputs: inputs.Inputs{UserData: userData, NewUserData: true}, State: test.state,
-		}, nil)
-		if err := joinstate.SaveFile(j.Run.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := fetchPayload(ctx, j, report.Log{}); err == nil {
-			t.Errorf("%s: nobody serves a payload there", name)
-		}
-		if left, err := joinstate.LoadFile(j.Run.Dir, joinstate.UserDataFile); err != nil || (left != nil) != test.left {
-			t.Errorf("%s: the user data is there: %v, %v", name, left != nil, err)
-		}
-	}
-}
-
 // User data of a standalone cluster is kept, so that a later join gets the current
 // configuration. User data with a token is removed.
 func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
@@ -120,20 +81,64 @@ func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		var logged flowtest.Events
-		j := NewFlow(plan.Run{
+		record := newJoinRecord(&plan.Run{
 			Dir:    t.TempDir(),
 			Sink:   &logged,
 			State:  joinstate.State{Started: time.Unix(1, 0)},
 			Inputs: inputs.Inputs{UserData: userData},
 		}, nil)
-		if err := joinstate.SaveFile(j.Run.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
+		if err := joinstate.SaveFile(record.run.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
 			t.Fatal(err)
 		}
-		if err := j.finish(true, time.Second); err != nil {
+		if err := record.finish(true, time.Second); err != nil {
 			t.Fatal(err)
 		}
-		if left, err := joinstate.LoadFile(j.Run.Dir, joinstate.UserDataFile); err != nil || (left != nil) != kept {
+		if left, err := joinstate.LoadFile(record.run.Dir, joinstate.UserDataFile); err != nil || (left != nil) != kept {
 			t.Errorf("with token %q: kept %q, %v", token, left, err)
+		}
+	}
+}
+
+func TestFinishRemovesTheUserData(t *testing.T) {
+	for changed, want := range map[bool]string{
+		true:  "headline  worker-7 is Ready (1m30s)",
+		false: "headline  worker-7 is Ready (1m30s); the host was already in the desired state, nothing was changed",
+	} {
+		var logged flowtest.Events
+		record := newJoinRecord(&plan.Run{
+			Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &logged,
+			State: joinstate.State{NodeName: "worker-7", Started: time.Now(), Hosted: true},
+		}, nil)
+		if err := joinstate.SaveFile(record.run.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {
+			t.Fatal(err)
+		}
+		record.durations = map[string]config.Duration{"ready": config.Duration(time.Minute)}
+		if err := record.finish(changed, 90*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		state, err := joinstate.Read(record.run.Dir)
+		if err != nil || state.Finished.IsZero() || state.StepDurations["ready"] != config.Duration(time.Minute) {
+			t.Errorf("state %+v, %v", state, err)
+		}
+		if left, err := joinstate.LoadFile(record.run.Dir, joinstate.UserDataFile); err != nil || left != nil {
+			t.Errorf("the user data is still there: %q, %v", left, err)
+		}
+		if len(logged) != 1 || logged[0] != want {
+			t.Errorf("said %q, want %q", logged, want)
+		}
+	}
+}
+
+func TestHeadline(t *testing.T) {
+	for want, record := range map[string]joinRecord{
+		"joining this host": newJoinRecord(&plan.Run{}, &machine.Machine{}),
+		"joining worker-7 to NodePool clusters/demo through ignition.example.com": newJoinRecord(
+			&plan.Run{State: joinstate.State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"}},
+			&machine.Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}},
+		),
+	} {
+		if got := record.headline(); got != want {
+			t.Errorf("headline %q, want %q", got, want)
 		}
 	}
 }
