@@ -17,7 +17,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bustest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -93,7 +92,6 @@ func TestKubeletEnablement(t *testing.T) {
 	m.Ledger, err = ledger.Open(t.TempDir(), m.Drivers())
 	flowtest.NoError(t, err)
 	defer m.Ledger.Close()
-	j := NewFlow(plan.Run{}, m)
 	enable := func() {
 		t.Helper()
 		_, err := m.Ledger.Apply(t.Context(), "kubelet", []ledger.Change{{
@@ -109,7 +107,7 @@ func TestKubeletEnablement(t *testing.T) {
 	}
 
 	enable()
-	flowtest.NoError(t, j.beginKubelet(t.Context(), systemd.StartNeeded))
+	flowtest.NoError(t, beginKubelet(t.Context(), client, systemd.StartNeeded))
 	checkDrift("after the join", 0)
 	flowtest.NoError(t, client.Disable(t.Context(), kubelet.UnitName))
 	checkDrift("disabled", 1)

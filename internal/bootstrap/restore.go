@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -31,7 +32,7 @@ func Restore(ctx context.Context, options inputs.Options) (bool, error) {
 	if err != nil {
 		return changed, err
 	}
-	return changed, j.checkRestored(ctx)
+	return changed, checkRestored(ctx, j.Host.Ledger)
 }
 
 // TrustCAs adds CAs, in PEM, to those with which kubelet verifies the API server, and restarts kubelet.
@@ -81,8 +82,8 @@ func openRecordedJoin(ctx context.Context, options inputs.Options) (*Flow, error
 }
 
 // checkRestored fails if the host still differs from the joined state.
-func (j *Flow) checkRestored(ctx context.Context) error {
-	drift, err := j.Host.Ledger.Drift(ctx)
+func checkRestored(ctx context.Context, l *ledger.Ledger) error {
+	drift, err := l.Drift(ctx)
 	if err != nil || len(drift) == 0 {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -19,7 +20,7 @@ import (
 func obtainClientCertificate(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	own := j.Session.Identity(j.Loaded.Payload, log, j.Plan.Registration)
 	own.Ledger = j.Host.Ledger
-	result, err := own.Obtain(ctx, j.ownApprover(nil))
+	result, err := own.Obtain(ctx, ownApprover(j.Run, nil))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -40,14 +41,14 @@ func obtainClientCertificate(ctx context.Context, j *Flow, log report.Log) (step
 // ownApprover returns a function that approves the node's own CSRs with the
 // kubeconfig of --approve-with. It returns nil without that option; an
 // administrator then approves the CSRs.
-func (j *Flow) ownApprover(addresses []netip.Addr) identity.Approver {
-	if j.Run.Inputs.Approver == nil {
+func ownApprover(run *plan.Run, addresses []netip.Addr) identity.Approver {
+	if run.Inputs.Approver == nil {
 		return nil
 	}
 	return func(ctx context.Context, request identity.ApprovalRequest) error {
 		want := approver.ExpectedNode{
-			NodeName: j.Run.State.NodeName, PublicKey: request.PublicKey, Addresses: enrollment.SinglePrefixes(addresses),
+			NodeName: run.State.NodeName, PublicKey: request.PublicKey, Addresses: enrollment.SinglePrefixes(addresses),
 		}
-		return identity.ApproveOwn(ctx, j.Run.Inputs.Approver, want, request.Name)
+		return identity.ApproveOwn(ctx, run.Inputs.Approver, want, request.Name)
 	}
 }

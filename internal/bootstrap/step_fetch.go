@@ -42,11 +42,11 @@ func fetchPayload(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	saved := j.Run.SavedPayload()
 	saved.NeedsCredential = !hasClientCertificate(time.Now())
 	if err := j.LoadPayload(ctx, log, saved, j.Run.PayloadServer()); err != nil {
-		return steps.Outcome{}, j.discardFailedUserData(err)
+		return steps.Outcome{}, discardFailedUserData(j.Run, err)
 	}
 	if !j.Loaded.IsSaved() && j.before.Hosted && j.before.Phase() == joinstate.PhaseJoined {
-		if err := j.checkSamePayload(); err != nil {
-			return steps.Outcome{}, errors.Join(j.discardFailedUserData(err), joinstate.Write(j.Run.Dir, j.before))
+		if err := checkSamePayload(j.Run, j.Loaded.Payload); err != nil {
+			return steps.Outcome{}, errors.Join(discardFailedUserData(j.Run, err), joinstate.Write(j.Run.Dir, j.before))
 		}
 	}
 	// Save the resources to which the overrides refer. The next run may have no network
@@ -85,10 +85,10 @@ func hasClientCertificate(at time.Time) bool {
 // renewable are the entries of a payload that a join renews on a host that has joined.
 var renewable = []string{ignition.BootstrapKubeconfigPath, node.ClientCAPath, pods.PullSecretPath, crio.TrustAnchorsDir}
 
-// checkSamePayload fails if the fetched payload differs from that of the join in more than credentials and
+// checkSamePayload fails if the served payload differs from that of the join in more than credentials and
 // CAs. Its changes can require a drain, and files that it does not contain any more must be removed.
-func (j *Flow) checkSamePayload() error {
-	raw, err := joinstate.LoadFile(j.Run.Dir, joinstate.PayloadFile)
+func checkSamePayload(run *plan.Run, served *ignition.Payload) error {
+	raw, err := joinstate.LoadFile(run.Dir, joinstate.PayloadFile)
 	if err != nil || raw == nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (j *Flow) checkSamePayload() error {
 	if err != nil {
 		return nil //nolint:nilerr // the stored payload is damaged; the fetched one replaces it
 	}
-	fetched, err := ignition.LoadPayload(j.Loaded.Payload.Raw)
+	fetched, err := ignition.LoadPayload(served.Raw)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (j *Flow) checkSamePayload() error {
 	if len(changed) == 0 {
 		return nil
 	}
-	source := j.Run.UserDataArgument()
+	source := run.UserDataArgument()
 	return report.Fail(report.Refused,
 		report.Remedyf("hcp-node-agent plan --user-data %s # prints the changes\nhcp-node-agent upgrade --user-data %s",
 			source, source),
@@ -116,9 +116,9 @@ func (j *Flow) checkSamePayload() error {
 // discardFailedUserData removes user data that failed to fetch a payload from a
 // host that has joined. A later join without user data then succeeds with the saved
 // payload.
-func (j *Flow) discardFailedUserData(err error) error {
-	if j.Run.State.Finished.IsZero() || !j.Run.State.Hosted {
+func discardFailedUserData(run *plan.Run, err error) error {
+	if run.State.Finished.IsZero() || !run.State.Hosted {
 		return err
 	}
-	return errors.Join(err, joinstate.RemoveFiles(j.Run.Dir, joinstate.UserDataFile))
+	return errors.Join(err, joinstate.RemoveFiles(run.Dir, joinstate.UserDataFile))
 }

@@ -48,6 +48,23 @@ func writeFiles(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, er
 	return steps.Changed("changes: %d, of existing files: %d", len(made), countReplaced(made))
 }
 
+// revertObsolete restores the objects that the payload of an upgrade does not contain any more, and
+// returns their number.
+func (j *Flow) revertObsolete(ctx context.Context, log report.Log) (int, error) {
+	if j.Run.State.Upgrade == nil {
+		return 0, nil
+	}
+	items, err := j.Session.Obsolete(ctx, j.Plan)
+	if err != nil {
+		return 0, err
+	}
+	obsolete := map[string]bool{}
+	for _, item := range items {
+		obsolete[item.Key()] = true
+	}
+	return j.Host.Ledger.RevertAndWarn(ctx, log, func(item ledger.Item) bool { return obsolete[item.Key()] })
+}
+
 // createAccounts creates the plan's groups, users and keys. It then builds the plan again,
 // because the numeric IDs of file owners are known only after the accounts exist.
 func (j *Flow) createAccounts(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -41,7 +42,7 @@ func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 		return steps.Outcome{}, err
 	}
 	enabled, err := j.Host.Ledger.Apply(ctx, steps.Kubelet,
-		slices.Concat([]ledger.Change{staticPodDir()}, j.Plan.Kubelet, j.unitsToStart()))
+		slices.Concat([]ledger.Change{staticPodDir()}, j.Plan.Kubelet, unitsToStart(j.Plan.StartUnits)))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -49,7 +50,7 @@ func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if action == systemd.NoAction && j.nodeDeleted(ctx, identity.KubeconfigPath) {
+	if action == systemd.NoAction && nodeDeleted(ctx, j.Run.State, identity.KubeconfigPath) {
 		log.Note("Node " + j.Run.State.NodeName + " was deleted from the cluster; restarting kubelet to register it again")
 		action = systemd.RestartNeeded
 	}
@@ -66,7 +67,7 @@ func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if action != systemd.NoAction {
 		log.Wait("waiting for kubelet to start", "")
 		j.kubeletStarted = time.Now()
-		if err := j.beginKubelet(ctx, action); err != nil {
+		if err := beginKubelet(ctx, j.Host.Systemd, action); err != nil {
 			return steps.Outcome{}, j.diagnostics().ExplainStartFailure(ctx, kubelet.UnitName, err)
 		}
 	}
@@ -77,7 +78,7 @@ func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	restarted, err := j.restartStaticPods(ctx)
+	restarted, err := restartStaticPods(ctx, j.Host.Tree, j.Run.State.NodeName)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -89,14 +90,14 @@ func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 
 // restartStaticPods restarts the containers of static pods whose configuration has changed since they
 // were created, and returns their number.
-func (j *Flow) restartStaticPods(ctx context.Context) (int, error) {
+func restartStaticPods(ctx context.Context, tree *hostfs.Tree, nodeName string) (int, error) {
 	n := 0
 	for _, pod := range effects.StaticPods() {
-		changed, err := j.Host.Tree.NewestChange(pod.Paths...)
+		changed, err := tree.NewestChange(pod.Paths...)
 		if err != nil {
 			return n, err
 		}
-		stopped, err := cri.StopOlder(ctx, cri.Socket, pod.Namespace, pod.Name+"-"+j.Run.State.NodeName, changed)
+		stopped, err := cri.StopOlder(ctx, cri.Socket, pod.Namespace, pod.Name+"-"+nodeName, changed)
 		if n += stopped; err != nil {
 			return n, report.Fail(report.Failed, "journalctl -b -u crio --no-pager -n 50", "%w", err)
 		}
@@ -107,11 +108,11 @@ func (j *Flow) restartStaticPods(ctx context.Context) (int, error) {
 // nodeDeleted reports whether the Node was Ready before and does not exist any
 // more. If the API server does not respond, it returns false; a later step waits
 // for the server.
-func (j *Flow) nodeDeleted(ctx context.Context, kubeconfig string) bool {
-	if !j.Run.State.Registered {
+func nodeDeleted(ctx context.Context, state joinstate.State, kubeconfig string) bool {
+	if !state.Registered {
 		return false
 	}
-	client, err := node.OpenNode(kubeconfig, j.Run.State.NodeName, nil, report.Log{})
+	client, err := node.OpenNode(kubeconfig, state.NodeName, nil, report.Log{})
 	if err != nil {
 		return false
 	}
@@ -122,20 +123,19 @@ func (j *Flow) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 // beginKubelet starts kubelet without waiting for the systemd job, which waits for
 // units that may be slow. kubelet's health endpoint reports readiness instead. The ledger does not record
 // the start: leave stops kubelet before it restores the unit, which would then count as changed by others.
-func (j *Flow) beginKubelet(ctx context.Context, action systemd.Action) error {
+func beginKubelet(ctx context.Context, manager *systemd.Manager, action systemd.Action) error {
 	if action == systemd.RestartNeeded {
-		return j.Host.Systemd.Restart(ctx, kubelet.UnitName)
+		return manager.Restart(ctx, kubelet.UnitName)
 	}
-	manager := j.Host.Systemd
 	return errors.Join(manager.ResetFailed(ctx, kubelet.UnitName), manager.StartNoWait(ctx, kubelet.UnitName))
 }
 
-// unitsToStart returns the changes that start those units of the payload that
+// unitsToStart returns the changes that start units of the payload that
 // remain active and that a boot would have started. Without them static pods cannot
 // reach the API server.
-func (j *Flow) unitsToStart() []ledger.Change {
+func unitsToStart(names []string) []ledger.Change {
 	var changes []ledger.Change
-	for _, name := range j.Plan.StartUnits {
+	for _, name := range names {
 		changes = append(changes, runningUnit(name))
 	}
 	return changes

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -57,8 +56,8 @@ func TestJoinRestartsKubeletWhenTheNodeWasDeleted(t *testing.T) {
 				clusters: [{name: c, cluster: {server: "%s", certificate-authority-data: %s}}],
 				users: [{name: u, user: {token: t}}]}`,
 				server.URL, base64.StdEncoding.EncodeToString(ca)))
-			j := NewFlow(plan.Run{State: joinstate.State{NodeName: "worker-0", Registered: test.registered}}, nil)
-			if got := j.nodeDeleted(t.Context(), kubeconfig); got != test.want {
+			state := joinstate.State{NodeName: "worker-0", Registered: test.registered}
+			if got := nodeDeleted(t.Context(), state, kubeconfig); got != test.want {
 				t.Errorf("deleted %t, want %t", got, test.want)
 			}
 		})

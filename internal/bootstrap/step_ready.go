@@ -8,27 +8,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
-
-// saveWithout saves the payload and the overrides without the file at path, so that
-// later runs do not write it again.
-func (j *Flow) saveWithout(path string) error {
-	raw, err := ignition.WithoutFile(j.Loaded.Payload.Raw, path)
-	if err != nil {
-		return err
-	}
-	for i, one := range j.Loaded.Overrides {
-		if j.Loaded.Overrides[i].Config, err = ignition.WithoutFile(one.Config, path); err != nil {
-			return err
-		}
-	}
-	if err := joinstate.SaveOverrides(j.Run.Dir, j.Loaded.Overrides); err != nil {
-		return err
-	}
-	return joinstate.SaveFile(j.Run.Dir, joinstate.PayloadFile, raw)
-}
 
 // awaitReady waits until the cluster reports the node Ready, and then removes the
 // bootstrap credential from the host.
@@ -67,5 +50,23 @@ func (j *Flow) removeBootstrapCredential(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return len(made) > 0, j.saveWithout(ignition.BootstrapKubeconfigPath)
+	return len(made) > 0, saveWithout(j.Run.Dir, j.Loaded, ignition.BootstrapKubeconfigPath)
+}
+
+// saveWithout saves a payload and its overrides without the file at path, so that
+// later runs do not write it again. It removes the file from loaded.Overrides as well.
+func saveWithout(dir string, loaded payload.Loaded, path string) error {
+	raw, err := ignition.WithoutFile(loaded.Payload.Raw, path)
+	if err != nil {
+		return err
+	}
+	for i, one := range loaded.Overrides {
+		if loaded.Overrides[i].Config, err = ignition.WithoutFile(one.Config, path); err != nil {
+			return err
+		}
+	}
+	if err := joinstate.SaveOverrides(dir, loaded.Overrides); err != nil {
+		return err
+	}
+	return joinstate.SaveFile(dir, joinstate.PayloadFile, raw)
 }

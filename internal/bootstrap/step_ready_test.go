@@ -19,7 +19,7 @@ func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
 	if err := j.LoadPayload(t.Context(), report.Log{}, j.Run.SavedPayload()); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.saveWithout(ignition.BootstrapKubeconfigPath); err != nil {
+	if err := saveWithout(j.Run.Dir, j.Loaded, ignition.BootstrapKubeconfigPath); err != nil {
 		t.Fatal(err)
 	}
 	list, err := inputs.SavedOverrides(j.Run.Dir)

@@ -46,7 +46,7 @@ func startRuntime(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 		log.Wait("waiting for CRI-O to restart with its new configuration", "")
 		err = j.Host.Systemd.Restart(ctx, crio.Unit)
 	case systemd.NoAction:
-		err = j.reloadRuntime(ctx)
+		err = reloadRuntime(ctx, j.Host)
 	}
 	if err != nil {
 		return steps.Outcome{}, j.diagnostics().ExplainStartFailure(ctx, crio.Unit, err)
@@ -70,12 +70,12 @@ func startRuntime(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 
 // reloadRuntime reloads CRI-O if files have changed since it was started. Containers are not affected, so
 // a reload can be repeated.
-func (j *Flow) reloadRuntime(ctx context.Context) error {
-	state, err := j.Host.Systemd.UnitState(ctx, systemd.CRIOUnit)
+func reloadRuntime(ctx context.Context, host *machine.Machine) error {
+	state, err := host.Systemd.UnitState(ctx, systemd.CRIOUnit)
 	if err != nil {
 		return err
 	}
-	newest, err := j.Host.Tree.NewestChange(effects.Inputs(effects.Reload, systemd.CRIOUnit)...)
+	newest, err := host.Tree.NewestChange(effects.Inputs(effects.Reload, systemd.CRIOUnit)...)
 	if err != nil || state.Required(newest) == systemd.NoAction {
 		return err
 	}

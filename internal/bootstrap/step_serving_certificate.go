@@ -24,7 +24,7 @@ func awaitServing(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if j.Run.Inputs.JoinToken != nil && serving.Check() != identity.Valid {
 		serving.Quiet = identity.EnrolledQuiet
 	}
-	result, err := serving.Obtain(ctx, j.ownApprover(serving.Addresses))
+	result, err := serving.Obtain(ctx, ownApprover(j.Run, serving.Addresses))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
