@@ -57,7 +57,7 @@ func TestSectionsWithoutAPIServer(t *testing.T) {
 		findings := sortFindings(runSections(sections(), func(part section) []report.Finding {
 			ran = append(ran, part.name)
 			if part.name == apiServerSection {
-				return []report.Finding{finding(severity, "", "the API server")}
+				return []report.Finding{report.Findingf(severity, "", "the API server")}
 			}
 			return []report.Finding{problem("", "an effect in %s", part.name)}
 		}))

@@ -10,6 +10,8 @@ import (
 
 // Reasons that only the diagnostics use, in addition to those of the service.
 const (
+	noNetworkManager    report.Reason = "NetworkManagerNotRunning"
+	bridgeUnusable      report.Reason = "BridgeUnusable"
 	noDefaultRoute      report.Reason = "NoDefaultRoute"
 	certificateUnusable report.Reason = "CertificateUnusable"
 	otherIdentity       report.Reason = "OtherIdentity"
@@ -18,7 +20,7 @@ const (
 
 // reasonsOfChecks are the reasons of problems that the checks of a join find.
 var reasonsOfChecks = map[string]report.Reason{
-	"clock": report.ClockSkew, "uplink": noDefaultRoute, "disk": report.DiskPressure, "api": report.APIServerUnreachable,
+	"clock": report.ClockSkew, "networkmanager": noNetworkManager, "uplink": noDefaultRoute, "disk": report.DiskPressure, "api": report.APIServerUnreachable,
 	"node-name": otherIdentity, "other-cluster": otherIdentity, "release": report.ReleaseMismatch,
 }
 
@@ -36,6 +38,7 @@ func explanations() []explanation {
 		report.ServingCertificateMissing,
 	}
 	disconnected := slices.Concat(silent, []report.Reason{report.APIServerUnreachable, report.CheckFailed})
+	withoutRoute := slices.Concat(disconnected, []report.Reason{report.NodeAddressMissing})
 	stopped := slices.Concat(silent, []report.Reason{report.KubeletNotRunning, report.CRIONotRunning})
 	return []explanation{
 		{report.ClockSkew, slices.Concat(disconnected, []report.Reason{
@@ -43,7 +46,9 @@ func explanations() []explanation {
 		})},
 		{report.HostRolledBack, slices.Concat(stopped, []report.Reason{driftOfServices, report.ReleaseMismatch})},
 		{report.HostNameChanged, slices.Concat(stopped, []report.Reason{otherIdentity})},
-		{noDefaultRoute, slices.Concat(disconnected, []report.Reason{report.NodeAddressMissing})},
+		{noNetworkManager, slices.Concat(withoutRoute, []report.Reason{bridgeUnusable, noDefaultRoute})},
+		{bridgeUnusable, slices.Concat(withoutRoute, []report.Reason{noDefaultRoute})},
+		{noDefaultRoute, withoutRoute},
 		{report.NodeAddressMissing, disconnected},
 		{report.APIServerUnreachable, disconnected},
 		{certificateUnusable, slices.Concat(silent, []report.Reason{report.KubeletNotRunning, report.CheckFailed})},

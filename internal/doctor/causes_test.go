@@ -33,6 +33,8 @@ func TestFirstRemedyIsThatOfTheCause(t *testing.T) {
 	clock := because(report.ClockSkew, problem("chronyc makestep", "clock"))
 	expired := because(certificateUnusable, problem("hcp-node-agent join --user-data", "expired"))
 	route := because(noDefaultRoute, problem("ip route", "no route"))
+	bridge := because(bridgeUnusable, problem("nmcli device reapply br-ex", "br-ex"))
+	manager := because(noNetworkManager, problem("systemctl enable --now NetworkManager", "NetworkManager"))
 	failed := because(report.CheckFailed, warning("", "check failed"))
 	swap := warning("swapoff -a", "swap")
 	healthy := passed("no drift")
@@ -47,6 +49,14 @@ func TestFirstRemedyIsThatOfTheCause(t *testing.T) {
 		"configuration broken": {
 			[]report.Finding{kubelet, notReady, swap, drift},
 			"drift of kubelet.conf (kubelet stopped) (not Ready) swap",
+		},
+		"NetworkManager stopped": {
+			[]report.Finding{route, manager, bridge, unreachable, failed},
+			"NetworkManager (no route) (br-ex) (no API) (check failed)",
+		},
+		"br-ex without a default route": {
+			[]report.Finding{route, bridge, unreachable},
+			"br-ex (no route) (no API)",
 		},
 		"harmless drift": {
 			[]report.Finding{drift, swap},

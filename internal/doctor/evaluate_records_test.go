@@ -46,10 +46,16 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 		},
 		"none wanted": {bridgeFindings(ovs.Status{}, false), []string{}},
 		"not of the agent": {
-			bridgeFindings(ovs.Status{Exists: true}, false),
+			bridgeFindings(ovs.Status{Exists: true, Missing: ovs.BridgePort}, false),
 			[]string{
-				"note: br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink " +
-					"=> ovs-vsctl show",
+				"note: br-ex exists but does not carry the host's traffic: it has no uplink => ovs-vsctl show",
+			},
+		},
+		"no default route": {
+			bridgeFindings(ovs.Status{Exists: true, Missing: ovs.BridgeDefaultRoute}, true),
+			[]string{
+				"problem: br-ex exists but does not carry the host's traffic: it has no default route => " +
+					"nmcli device reapply br-ex # adds the routes of its profile again",
 			},
 		},
 		"temporary profile": {

@@ -21,7 +21,13 @@ func inspectBridge(ctx context.Context, d *diagnostics) ([]report.Finding, error
 func bridgeFindings(s ovs.Status, required bool) []report.Finding {
 	switch {
 	case !s.Present && required:
-		return []report.Finding{problem("hcp-node-agent join --only network # creates br-ex again", "%s", s)}
+		remedy := report.Remedy("hcp-node-agent join --only network # creates br-ex again")
+		if s.Missing == ovs.BridgeDefaultRoute {
+			remedy = "nmcli device reapply " + ovs.BridgeName + " # adds the routes of its profile again"
+		}
+		unusable := problem(remedy, "%s", s)
+		unusable.Reason = bridgeUnusable
+		return []report.Finding{unusable}
 	case !s.Present && s.Exists:
 		return []report.Finding{note("ovs-vsctl show", "%s", s)}
 	case !s.Present:

@@ -186,23 +186,34 @@ func IPStateOf(facts Facts, link hostnet.Link, device networkmanager.Device) IPS
 // default route of the host. It does not matter what has created br-ex:
 // configure-ovs.sh, nmstate or an earlier run.
 func BridgedUplink(facts Facts) (string, bool) {
+	uplink, _ := bridgedUplink(facts)
+	return uplink, uplink != ""
+}
+
+// bridgedUplink returns the NIC in br-ex, or what br-ex needs and does not have. It returns neither if br-ex does not exist.
+func bridgedUplink(facts Facts) (string, BridgeRequirement) {
 	bridge, ok := facts.bridge()
 	if !ok {
-		return "", false
+		return "", ""
 	}
 	_, v4 := hostnet.DefaultRouteOf(facts.Routes, 4, BridgeName)
 	_, v6 := hostnet.DefaultRouteOf(facts.Routes, 6, BridgeName)
 	link, _ := facts.Link(BridgeName)
 	device, known := facts.Device(BridgeName)
-	if (!v4 && !v6) || len(link.Addresses) == 0 || (known && device.Active.State != networkmanager.Activated) {
-		return "", false
+	switch {
+	case len(link.Addresses) == 0:
+		return "", BridgeAddress
+	case known && device.Active.State != networkmanager.Activated:
+		return "", BridgeConnection
+	case !v4 && !v6:
+		return "", BridgeDefaultRoute
 	}
 	for _, port := range bridge.Interfaces {
 		if port.Name != BridgeName && (port.Type == "system" || port.Name == bridge.ExternalIDs["bridge-uplink"]) {
-			return port.Name, true
+			return port.Name, ""
 		}
 	}
-	return "", false
+	return "", BridgePort
 }
 
 // HasLeftovers reports whether profiles of the agent, or a bridge, exist

@@ -12,12 +12,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
 // Status describes the current state of br-ex.
 type Status struct {
 	Present   bool                    `json:"present" doc:"whether br-ex exists and has the default route"`
 	Exists    bool                    `json:"exists" doc:"whether br-ex exists, with or without the host's traffic"`
+	Missing   BridgeRequirement       `json:"missing,omitempty" doc:"what br-ex needs to carry the host's traffic, and does not have"`
 	Uplink    string                  `json:"uplink,omitempty" doc:"interface in br-ex; absent unless present"`
 	Addresses []netip.Prefix          `json:"addresses,omitempty" doc:"addresses of br-ex with their prefix lengths"`
 	MTU       int                     `json:"mtu,omitempty" doc:"MTU of br-ex in bytes"`
@@ -25,6 +27,22 @@ type Status struct {
 	NodeIPs   []netip.Addr            `json:"nodeIPs,omitempty" doc:"addresses of the node, the primary address first"`
 	Profile   *ProfileStatus          `json:"profile,omitempty" doc:"active NetworkManager profile of br-ex, if known"`
 	Migration *Record                 `json:"migration,omitempty" doc:"migration, if the agent has created br-ex"`
+}
+
+// BridgeRequirement is what br-ex needs to carry the host's traffic.
+type BridgeRequirement string
+
+// The requirements.
+const (
+	BridgeAddress      BridgeRequirement = "address"
+	BridgeConnection   BridgeRequirement = "active connection"
+	BridgeDefaultRoute BridgeRequirement = "default route"
+	BridgePort         BridgeRequirement = "uplink"
+)
+
+// Enum returns all requirements.
+func (BridgeRequirement) Enum() []string {
+	return schema.Strings(BridgeAddress, BridgeConnection, BridgeDefaultRoute, BridgePort)
 }
 
 // ProfileStatus describes the active NetworkManager profile of br-ex.
@@ -65,8 +83,9 @@ func StatusOf(facts Facts) Status {
 		s.Exists, s.Ports = true, bridge.Interfaces
 	}
 	s.Profile = profileStatus(facts)
-	uplink, ok := BridgedUplink(facts)
-	if !ok {
+	uplink, missing := bridgedUplink(facts)
+	if uplink == "" {
+		s.Missing = missing
 		return s
 	}
 	link, _ := facts.Link(BridgeName)
@@ -94,7 +113,7 @@ func (s Status) String() string {
 	case s.Present:
 		return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, nodeip.Format(s.Addresses))
 	case s.Exists:
-		return "br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink"
+		return "br-ex exists but does not carry the host's traffic: it has no " + string(s.Missing)
 	}
 	return "br-ex does not exist"
 }

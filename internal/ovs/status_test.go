@@ -54,7 +54,7 @@ func TestStatus(t *testing.T) {
 		}},
 		"comes up": {
 			dormant,
-			"br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink",
+			"br-ex exists but does not carry the host's traffic: it has no active connection",
 			[]string{
 				"ports br-ex (internal), patch-br-ex-to-br-int (patch), eth0 (system)",
 				"NetworkManager profile ovs-if-br-ex is activating, not saved to disk: it is lost at a reboot",
@@ -62,7 +62,7 @@ func TestStatus(t *testing.T) {
 		},
 		"by hand, without use": {
 			empty,
-			"br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink",
+			"br-ex exists but does not carry the host's traffic: it has no address",
 			[]string{"ports eth0 (system)"},
 		},
 		"not there": {facts(t, "dhcp"), "br-ex does not exist", nil},

@@ -109,16 +109,17 @@ var nodeFaults = []nodeFault{
 		first: "NetworkManager", remedy: "systemctl", // enable --now
 	},
 	{
-		name: "Open vSwitch stopped", make: "systemctl stop openvswitch-switch",
+		name: "Open vSwitch stopped", make: "systemctl stop openvswitch",
 		first: "openvswitch.service is not running", remedy: "systemctl start openvswitch",
 	},
 	{
-		name: "br-ex deleted", make: "ovs-vsctl del-br br-ex",
+		// NetworkManager creates a br-ex again whose profiles exist.
+		name: "br-ex deleted", make: "nmcli connection delete ovs-if-br-ex br-ex",
 		first: "br-ex", remedy: "hcp-node-agent join",
 	},
 	{
 		name: "no default route", make: "ip route del default",
-		first: "default route", remedy: "nmcli",
+		first: "default route", remedy: "nmcli device reapply br-ex",
 	},
 	{
 		name: "sysctl changed", make: "sysctl -qw vm.overcommit_memory=2",
@@ -127,9 +128,9 @@ var nodeFaults = []nodeFault{
 	{
 		name: "disk full",
 		make: "fallocate -l $(($(stat -f -c '%a*%S' /var/lib/kubelet) - 200*1024*1024)) /var/lib/kubelet/full; " +
-			"until hcp-node-agent status | grep -q DiskPressure; do sleep 5; done",
-		first: "disk", remedy: "df",
-		correct: "rm /var/lib/kubelet/full; until ! hcp-node-agent status | grep -q DiskPressure; do sleep 5; done",
+			"until hcp-node-agent status | grep -q disk-pressure; do sleep 5; done",
+		first: "a disk is nearly full", remedy: "du",
+		correct: "rm /var/lib/kubelet/full; until ! hcp-node-agent status | grep -q disk-pressure; do sleep 5; done",
 	},
 	{
 		name: "configuration of the network plugin removed",
