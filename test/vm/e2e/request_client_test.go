@@ -6,9 +6,14 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // requests are the results of the requests of a period.
@@ -36,10 +41,32 @@ func newRequestClient(ctx context.Context, t *testing.T) *requestClient {
 	go func() {
 		for ticks := time.Tick(500 * time.Millisecond); ctx.Err() == nil; <-ticks {
 			_, err := getOutside(url)
+			if err != nil && ctx.Err() == nil {
+				err = fmt.Errorf("%w; then %s", err, webEndpoints(ctx))
+			}
 			client.add(err)
 		}
 	}()
 	return client
+}
+
+// webEndpoints returns which pods of the Deployment get requests.
+func webEndpoints(ctx context.Context) string {
+	list, err := environment.Client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{
+		LabelSelector: discoveryv1.LabelServiceName + "=web",
+	})
+	if err != nil {
+		return "the endpoints are unknown: " + err.Error()
+	}
+	text := "the endpoints were:"
+	for _, slice := range list.Items {
+		for _, endpoint := range slice.Endpoints {
+			conditions := endpoint.Conditions
+			text += fmt.Sprintf(" %s (ready %t, terminating %t)", endpoint.Addresses[0], ptr.Deref(conditions.Ready, true),
+				ptr.Deref(conditions.Terminating, false))
+		}
+	}
+	return text
 }
 
 func (c *requestClient) add(err error) {
@@ -59,8 +86,8 @@ func (c *requestClient) add(err error) {
 	}
 }
 
-// isInterrupted reports whether two requests in a row failed. A single one was reset in three
-// earlier runs, for an unknown reason.
+// isInterrupted reports whether two requests in a row failed. A single one was reset in three earlier runs, for an
+// unknown reason: its error contains the endpoints at that time.
 func (r requests) isInterrupted() bool { return r.longest > 1 }
 
 // take logs and returns the results since the last call, and starts the next period.
