@@ -61,7 +61,7 @@ demo: deps build bed ## from nothing to a Ready node with a running pod, on this
 	go run ./test/demo
 
 .PHONY: demo-svg
-demo-svg: deps build bed ## the same, and record the join in docs/demo.svg
+demo-svg: deps build bed ## the same, and record the join in docs/demo.svg and docs/join-trace.svg
 	go run ./test/demo -record docs/demo.svg
 
 .PHONY: watch-svg

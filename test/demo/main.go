@@ -87,7 +87,8 @@ func demo(ctx context.Context, keep bool, record string) (err error) {
 		if r, err = recording.NewRecorder(file); err != nil {
 			return fmt.Errorf("writing the recording: %w", err)
 		}
-		output, command = io.MultiWriter(r, os.Stdout), recording.OnTerminal(environment+join)
+		output = io.MultiWriter(r, os.Stdout)
+		command = recording.OnTerminal(environment + join + " --trace " + joinTrace)
 		fmt.Fprintf(r, "# %s\r\n", join)
 	}
 	approval, err := joinAndApprove(ctx, s, command, output)
@@ -96,7 +97,7 @@ func demo(ctx context.Context, keep bool, record string) (err error) {
 	}
 	fmt.Fprint(output, approval)
 	if record != "" {
-		err = draw(filepath.Join(dir, "join.cast"), record)
+		err = errors.Join(draw(filepath.Join(dir, "join.cast"), record), drawTrace(ctx, s, filepath.Dir(record)))
 	}
 	if err != nil {
 		return err
@@ -111,6 +112,9 @@ func demo(ctx context.Context, keep bool, record string) (err error) {
 
 // join is the command of the quick start. The file is in the home directory of root.
 const join = "hcp-node-agent join --user-data user-data.ign"
+
+// joinTrace is the file of the trace of a recorded join, in the machine.
+const joinTrace = "/root/join-trace.json"
 
 // environment sets the timeout of the tests. The recording shows the command without it, as the quick start does.
 const environment = "HCP_NODE_AGENT_NETWORK_TIMEOUT=" + testenv.NetworkTimeout + " "
@@ -138,6 +142,20 @@ func joinAndApprove(ctx context.Context, s *testenv.Environment, join string, ou
 // draw draws the recording of a join.
 func draw(from, svg string) error {
 	return recording.Draw(from, svg, "hcp-node-agent join", omitted())
+}
+
+// drawTrace draws the trace of the join in a directory.
+func drawTrace(ctx context.Context, s *testenv.Environment, dir string) error {
+	trace, err := s.Machine.Output(ctx, "cat "+joinTrace)
+	if err != nil {
+		return err
+	}
+	picture, err := recording.Timeline("the steps of a join", []byte(trace))
+	if err != nil {
+		return err
+	}
+	//nolint:gosec // a file of the repository
+	return os.WriteFile(filepath.Join(dir, "join-trace.svg"), []byte(picture), 0o644)
 }
 
 // omitted returns a function that selects the lines that the picture omits: the preflight of the test machine, and

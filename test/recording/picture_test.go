@@ -63,7 +63,7 @@ func TestOmittedLines(t *testing.T) {
 
 // The documentation includes the pictures: they must be well-formed, and small.
 func TestCommittedPictures(t *testing.T) {
-	for _, name := range []string{"demo.svg", "nodes-watch.svg"} {
+	for _, name := range []string{"demo.svg", "nodes-watch.svg", "join-trace.svg"} {
 		content, err := os.ReadFile("../../docs/" + name)
 		if err != nil {
 			t.Fatal(err)
