@@ -135,7 +135,7 @@ var nodeFaults = []nodeFault{
 	{
 		name: "configuration of the network plugin removed",
 		make: "cp -a /etc/kubernetes/cni/net.d /root/; rm -f /etc/kubernetes/cni/net.d/*; systemctl restart crio kubelet; " +
-			"until hcp-node-agent status | grep -q 'network plugin'; do sleep 5; done",
+			"until hcp-node-agent status | grep -q NetworkPluginNotReady; do sleep 5; done",
 		first: "network plugin", remedy: "oc",
 		correct: "cp -a /root/net.d/. /etc/kubernetes/cni/net.d/; systemctl restart crio kubelet",
 	},
