@@ -221,6 +221,19 @@ func TestDoctorReportsTheUnits(t *testing.T) {
 			all,
 			[]string{"problem: kubelet.service exits soon after each start (exit-code) => journalctl -b -u kubelet"},
 		},
+		"service of the agent": {
+			map[string]systemd.UnitState{machine.ServiceUnit: {Load: "loaded", File: "enabled", Active: "inactive"}},
+			map[string]bool{machine.ServiceUnit: true},
+			[]string{
+				"warning: hcp-node-agent.service is not running: nothing monitors the node, or starts an upgrade that the " +
+					"controller permits => systemctl start hcp-node-agent",
+			},
+		},
+		"service of the agent, not joined": {
+			map[string]systemd.UnitState{machine.ServiceUnit: {Load: "loaded", File: "enabled", Active: "inactive"}},
+			nil,
+			[]string{},
+		},
 		"managed by the agent": {
 			map[string]systemd.UnitState{bootunits.NodeIPUnit: {Load: "loaded", Active: "failed"}},
 			all,

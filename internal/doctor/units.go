@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
@@ -53,7 +54,10 @@ func inspectUnits(ctx context.Context, d *diagnostics) ([]report.Finding, error)
 			return unitFindings(states, required, causes), err
 		}
 		states[u.name], required[u.name] = state, d.run.State.HasCompleted(u.step)
-		if required[u.name] && state.Active != "active" {
+		if u.name == machine.ServiceUnit { // an administrator can disable it
+			required[u.name] = d.phase() == joinstate.PhaseJoined && state.File == "enabled"
+		}
+		if required[u.name] && u.means == "" && state.Active != "active" {
 			text, remedy := servicelog.Explain(servicelog.LastErrors(ctx, u.name, 60, "--since=-6min"))
 			causes[u.name] = cause{text: text, remedy: remedy}
 		}
@@ -79,6 +83,9 @@ func unitFindings(
 		case u.means != "" && state.Active == "failed":
 			findings = append(findings, warning(report.Remedyf("journalctl -b -u %s", u.name), "%s has failed: %s",
 				u.name, u.means))
+		case u.name == machine.ServiceUnit && required[u.name] && state.Active == "inactive":
+			findings = append(findings, warning("systemctl start hcp-node-agent", "%s is not running: nothing monitors the "+
+				"node, or starts an upgrade that the controller permits", u.name))
 		case u.means != "":
 		case state.Active == "active":
 			run = append(run, u.name)
