@@ -11,6 +11,7 @@ import (
 // Reasons that only the diagnostics use, in addition to those of the service.
 const (
 	noNetworkManager    report.Reason = "NetworkManagerNotRunning"
+	noOpenVSwitch       report.Reason = "OpenVSwitchNotRunning"
 	bridgeUnusable      report.Reason = "BridgeUnusable"
 	noDefaultRoute      report.Reason = "NoDefaultRoute"
 	certificateUnusable report.Reason = "CertificateUnusable"
@@ -47,6 +48,7 @@ func explanations() []explanation {
 		{report.HostRolledBack, slices.Concat(stopped, []report.Reason{driftOfServices, report.ReleaseMismatch})},
 		{report.HostNameChanged, slices.Concat(stopped, []report.Reason{otherIdentity})},
 		{noNetworkManager, slices.Concat(withoutRoute, []report.Reason{bridgeUnusable, noDefaultRoute})},
+		{noOpenVSwitch, slices.Concat(stopped, withoutRoute, []report.Reason{bridgeUnusable, noDefaultRoute})},
 		{bridgeUnusable, slices.Concat(withoutRoute, []report.Reason{noDefaultRoute})},
 		{noDefaultRoute, withoutRoute},
 		{report.NodeAddressMissing, disconnected},

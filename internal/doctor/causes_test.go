@@ -35,6 +35,7 @@ func TestFirstRemedyIsThatOfTheCause(t *testing.T) {
 	route := because(noDefaultRoute, problem("ip route", "no route"))
 	bridge := because(bridgeUnusable, problem("nmcli device reapply br-ex", "br-ex"))
 	manager := because(noNetworkManager, problem("systemctl enable --now NetworkManager", "NetworkManager"))
+	vswitch := because(noOpenVSwitch, problem("systemctl start openvswitch", "Open vSwitch"))
 	failed := because(report.CheckFailed, warning("", "check failed"))
 	swap := warning("swapoff -a", "swap")
 	healthy := passed("no drift")
@@ -53,6 +54,10 @@ func TestFirstRemedyIsThatOfTheCause(t *testing.T) {
 		"NetworkManager stopped": {
 			[]report.Finding{route, manager, bridge, unreachable, failed},
 			"NetworkManager (no route) (br-ex) (no API) (check failed)",
+		},
+		"Open vSwitch stopped": {
+			[]report.Finding{route, vswitch, bridge, kubelet},
+			"Open vSwitch (no route) (br-ex) (kubelet stopped)",
 		},
 		"br-ex without a default route": {
 			[]report.Finding{route, bridge, unreachable},

@@ -92,6 +92,9 @@ func unitFindings(
 		case known && required[u.name]:
 			finding, why := notRunningFinding(u.name, state), causes[u.name]
 			finding.Reason = node.UnitReason(u.name)
+			if u.name == openvswitch.Unit {
+				finding.Reason = noOpenVSwitch
+			}
 			if u.name == crio.Unit && required[kubelet.UnitName] && finding.Remedy == startRemedy("crio") {
 				finding.Remedy = startRemedy("crio kubelet") // kubelet stops with CRI-O, and does not start with it
 			}
