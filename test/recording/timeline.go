@@ -34,8 +34,8 @@ type span struct {
 	Thread   int     `json:"tid"`
 }
 
-// Timeline draws a trace as SVG: a row for each thread, with a bar for each span. A pointer on a bar shows its name and
-// its duration.
+// Timeline draws a trace as SVG: a row for each thread, with a bar for each span that is as wide as a pixel. A pointer
+// on a bar shows its name and its duration.
 func Timeline(title string, trace []byte) (string, error) {
 	var document struct{ TraceEvents []span }
 	if err := json.Unmarshal(trace, &document); err != nil {
@@ -71,7 +71,10 @@ func Timeline(title string, trace []byte) (string, error) {
 				label(4, y+barHeight-2, "axis", s.Category)
 			}
 			isFirst = false
-			x, width := labelWidth+s.Start*scale, max(s.Duration*scale, 0.5)
+			x, width := labelWidth+s.Start*scale, s.Duration*scale
+			if width < 1 {
+				continue
+			}
 			fmt.Fprintf(&body, "<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\">"+
 				"<title>%s: %.2f s</title></rect>\n", s.Category, x, y, width, barHeight, html.EscapeString(s.Name), s.Duration/1e6)
 			if s.Category == "step" && width > charWidth*float64(len(s.Name)) {

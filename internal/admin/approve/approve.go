@@ -9,7 +9,6 @@ import (
 	"context"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -126,10 +125,4 @@ func Approve(
 		return nil, err
 	}
 	return approved, nil
-}
-
-// isUnreadable reports whether an error means that the credential must not read objects, or that the cluster does not
-// serve them.
-func isUnreadable(err error) bool {
-	return apierrors.IsForbidden(err) || report.CodeOf(err) == report.Refused
 }

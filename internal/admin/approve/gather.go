@@ -5,6 +5,7 @@ package approve
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"net/netip"
 	"slices"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // gather reads the facts and the enrollments for the review of a node's CSRs. What the credential may not read remains
@@ -113,7 +115,9 @@ func enrollmentsOf(ctx context.Context, c client.Reader, nodes []string) (
 		switch {
 		case apierrors.IsNotFound(err), err == nil && object.DeletionTimestamp != nil:
 			continue
-		case isUnreadable(err):
+		case apierrors.IsForbidden(err): // the rest of the error repeats the object and the user
+			return nil, errors.New("the credential may not get nodeenrollments.hcp-node-agent.io"), nil
+		case report.CodeOf(err) == report.Refused: // the cluster does not serve them
 			return nil, err, nil
 		case err != nil:
 			return nil, nil, err
