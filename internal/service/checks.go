@@ -25,15 +25,23 @@ const hostCheck = "host"
 // checks returns the checks of the service, whose names label metrics, and their intervals. For 100 nodes they
 // cause at most a few API requests per minute.
 func (m *nodeMonitor) checks() []Check {
+	findDrift := func(ctx context.Context) ([]report.Finding, error) { return m.drift.find(ctx, m.StateDir) }
+	findCAs := func(ctx context.Context) ([]report.Finding, error) { return m.caCheck().find(ctx) }
+	findRelease := func(ctx context.Context) ([]report.Finding, error) {
+		return checkRelease(ctx, m.StateDir, m.kubeconfigContent)
+	}
+	findUpdates := func(ctx context.Context) ([]report.Finding, error) {
+		return software.PendingUpdates(ctx, m.systemd.Reader())
+	}
 	checks := []Check{
 		{Name: "node", Interval: time.Minute, Find: m.checkNode},
 		{Name: hostCheck, Interval: time.Minute, Find: m.checkHost},
-		{Name: "drift", Interval: 10 * time.Minute, Find: m.checkDrift},
+		{Name: "drift", Interval: 10 * time.Minute, Find: findDrift},
 		{Name: "certificates", Interval: 15 * time.Minute, Find: m.checkCertificates},
-		{Name: "cluster-cas", Interval: casInterval, Find: m.checkCAs},
+		{Name: "cluster-cas", Interval: casInterval, Find: findCAs},
 		{Name: "images", Interval: 6 * time.Hour, Find: m.checkImages},
-		{Name: "release", Interval: time.Hour, Find: m.checkRelease},
-		{Name: "updates", Interval: time.Hour, Find: m.checkUpdates},
+		{Name: "release", Interval: time.Hour, Find: findRelease},
+		{Name: "updates", Interval: time.Hour, Find: findUpdates},
 		{Name: "rollout", Interval: time.Minute, Find: m.checkRollout},
 	}
 	for i := range checks {
@@ -57,10 +65,15 @@ func (m *nodeMonitor) checkHost(ctx context.Context) ([]report.Finding, error) {
 	return facts.Findings(), nil
 }
 
-// checkDrift returns a finding if the host differs from the state that the join
-// created. It records the number of differences for the metrics.
-func (m *nodeMonitor) checkDrift(ctx context.Context) ([]report.Finding, error) {
-	host, err := machine.Open(ctx, m.StateDir, false)
+// driftCheck compares the host with the state that the join created.
+type driftCheck struct {
+	count *int // differences of the last completed check; nil before
+}
+
+// find returns a finding if the host differs from the state that the join created. It records the number of
+// differences for the metrics.
+func (d *driftCheck) find(ctx context.Context, stateDir string) ([]report.Finding, error) {
+	host, err := machine.Open(ctx, stateDir, false)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +83,7 @@ func (m *nodeMonitor) checkDrift(ctx context.Context) ([]report.Finding, error) 
 		return nil, err
 	}
 	count := len(drift)
-	m.driftCount = &count
+	d.count = &count
 	if count == 0 {
 		return nil, nil
 	}
@@ -121,13 +134,13 @@ func (m *nodeMonitor) checkImages(ctx context.Context) ([]report.Finding, error)
 // checkRelease returns a finding for each of kubelet and CRI-O that does not match the release of the
 // payload, and for a kubelet that does not match the API server. An update of the host's packages or
 // of the control plane causes them.
-func (m *nodeMonitor) checkRelease(ctx context.Context) ([]report.Finding, error) {
-	contents, err := joinstate.LoadSoftware(m.StateDir)
+func checkRelease(ctx context.Context, stateDir string, kubeconfig []byte) ([]report.Finding, error) {
+	contents, err := joinstate.LoadSoftware(stateDir)
 	if err != nil {
 		return nil, err
 	}
 	versions := software.InstalledVersions(ctx)
-	if versions.Server, err = kube.ServerVersion(ctx, m.kubeconfigContent, nil, report.Log{}); err != nil {
+	if versions.Server, err = kube.ServerVersion(ctx, kubeconfig, nil, report.Log{}); err != nil {
 		return nil, err
 	}
 	findings, err := versions.Findings(contents)
@@ -140,11 +153,6 @@ func releaseFindings(findings []report.Finding) []report.Finding {
 		findings[i].Reason, findings[i].Subject, findings[i].RefusesJoin = report.ReleaseMismatch, "release", false
 	}
 	return findings
-}
-
-// checkUpdates returns a finding for each update of the host that is installed but not running.
-func (m *nodeMonitor) checkUpdates(ctx context.Context) ([]report.Finding, error) {
-	return software.PendingUpdates(ctx, m.systemd.Reader())
 }
 
 func newWarning(reason report.Reason, subject, message string, remedy report.Remedy) report.Finding {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
@@ -40,14 +41,31 @@ func (o *caObservation) confirm(version string, now time.Time, after time.Durati
 	return now.Sub(o.since) >= after
 }
 
-// checkCAs returns findings about certificate authorities that the node does not
+// caCheck compares the CAs that a cluster publishes with those that its node trusts.
+type caCheck struct {
+	node         *node.Node
+	kubeconfig   []byte // kubelet's
+	observed     *caObservation
+	confirmAfter time.Duration
+}
+
+func (m *nodeMonitor) caCheck() caCheck {
+	return caCheck{
+		node:         m.node,
+		kubeconfig:   m.kubeconfigContent,
+		observed:     &m.cas,
+		confirmAfter: m.interval(casConfirmation),
+	}
+}
+
+// find returns findings about certificate authorities that the node does not
 // trust: those of the API server's certificate and those of kubelet's clients.
-func (m *nodeMonitor) checkCAs(ctx context.Context) ([]report.Finding, error) {
-	found, err := m.node.Host.CheckClientCAs(ctx, node.ClientCAPath, time.Now())
+func (c caCheck) find(ctx context.Context) ([]report.Finding, error) {
+	found, err := c.node.Host.CheckClientCAs(ctx, node.ClientCAPath, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	missing, err := m.missingCAs(ctx, time.Now())
+	missing, err := c.missing(ctx, time.Now())
 	if err != nil || len(missing) == 0 {
 		return found, err
 	}
@@ -59,25 +77,25 @@ func (m *nodeMonitor) checkCAs(ctx context.Context) ([]report.Finding, error) {
 	return append(found, newWarning(report.ClusterCANotTrusted, "the cluster's CAs", text, joinForCAs)), nil
 }
 
-// missingCAs returns the CAs of the cluster that kubelet's kubeconfig does not contain. The list is empty
+// missing returns the CAs of the cluster that kubelet's kubeconfig does not contain. The list is empty
 // until they are confirmed.
-func (m *nodeMonitor) missingCAs(ctx context.Context, now time.Time) ([]*x509.Certificate, error) {
-	cluster, err := kube.ParseCluster(m.kubeconfigContent)
+func (c caCheck) missing(ctx context.Context, now time.Time) ([]*x509.Certificate, error) {
+	cluster, err := kube.ParseCluster(c.kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	missing, err := m.node.MissingCAs(ctx, cluster)
-	if err != nil || !m.cas.confirm(missing.Version, now, m.interval(casConfirmation)) {
+	missing, err := c.node.MissingCAs(ctx, cluster)
+	if err != nil || !c.observed.confirm(missing.Version, now, c.confirmAfter) {
 		return nil, err
 	}
 	return missing.Certificates, nil
 }
 
-// repairCAs adds the new CAs of the cluster to those with which kubelet verifies the API server. The API
+// repair adds the new CAs of the cluster to those with which kubelet verifies the API server. The API
 // server has sent them to the node over a connection that the current CAs verify. It fails if the published
 // CAs have changed since the check.
-func (m *nodeMonitor) repairCAs(ctx context.Context) (string, error) {
-	missing, err := m.missingCAs(ctx, time.Now())
+func (c caCheck) repair(ctx context.Context, options inputs.Options) (string, error) {
+	missing, err := c.missing(ctx, time.Now())
 	if err != nil {
 		return "", err
 	}
@@ -85,6 +103,6 @@ func (m *nodeMonitor) repairCAs(ctx context.Context) (string, error) {
 		return "", report.Fail(report.Failed, joinForCAs,
 			"the CAs that the cluster publishes have changed since the check; none was added")
 	}
-	err = bootstrap.TrustCAs(ctx, m.Options.Options, kube.EncodeCertificates(missing))
+	err = bootstrap.TrustCAs(ctx, options, kube.EncodeCertificates(missing))
 	return "kubelet trusts the new CAs of the cluster", err
 }

@@ -78,7 +78,7 @@ func TestCAsMustBeUnchangedForMinutes(t *testing.T) {
 	start := time.Unix(1795290000, 0)
 	check := func(after time.Duration, want int) {
 		t.Helper()
-		missing, err := m.missingCAs(t.Context(), start.Add(after))
+		missing, err := m.caCheck().missing(t.Context(), start.Add(after))
 		if err != nil || len(missing) != want {
 			t.Errorf("after %s: %d new CAs, want %d; %v", after, len(missing), want, err)
 		}
@@ -108,12 +108,12 @@ func TestRepairRefusesCAsThatChangedSinceTheCheck(t *testing.T) {
 	m, trusted := monitorOf(t, published)
 	published.publish(slices.Concat(certtest.NewCA(t, "added").PEM, trusted))
 	m.cas = caObservation{version: "openshift-dns/uid/1\n", since: time.Now().Add(-time.Hour)}
-	missing, err := m.missingCAs(t.Context(), time.Now())
+	missing, err := m.caCheck().missing(t.Context(), time.Now())
 	if err != nil || len(missing) != 1 {
 		t.Fatalf("confirmed: %d, %v", len(missing), err)
 	}
 	published.publish(slices.Concat(certtest.NewCA(t, "rogue").PEM, trusted))
-	result, err := m.repairCAs(t.Context())
+	result, err := m.caCheck().repair(t.Context(), m.Options.Options)
 	if report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "have changed since the check") {
 		t.Errorf("%q, %v", result, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -32,13 +31,13 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 	_, err = l.Apply(t.Context(), "files", []ledger.Change{{Kind: ledger.File, Target: made, Desired: want}})
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, l.Close())
-	m := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir}}}
+	var check driftCheck
 	for _, step := range []struct {
 		content string
 		drift   bool
 	}{{"joined", false}, {"changed", true}, {"joined", false}} {
 		flowtest.NoError(t, os.WriteFile(made, []byte(step.content), 0o600))
-		found, err := m.checkDrift(t.Context())
+		found, err := check.find(t.Context(), dir)
 		if err != nil || (len(found) > 0) != step.drift {
 			t.Fatalf("%q: the service reports %+v, %v", step.content, found, err)
 		}

@@ -29,6 +29,44 @@ type pendingEvents struct {
 	retry  time.Time // of the next attempt after a failure
 }
 
+// add adds Events that have happened now.
+func (p *pendingEvents) add(events ...node.Event) {
+	for _, e := range events {
+		e.Time = time.Now()
+		p.events = append(p.events, e)
+	}
+	p.events = p.events[max(0, len(p.events)-maxPendingEvents):]
+}
+
+// write writes Events with record until the first failure, and keeps the others for a later attempt. When the address
+// of the host changes, for example, the requests of the first half minute fail.
+func (p *pendingEvents) write(
+	ctx context.Context, log report.Log, record func(context.Context, node.Event) error,
+) {
+	if time.Now().Before(p.retry) {
+		return
+	}
+	bounded, cancel := context.WithTimeout(ctx, eventsTimeout)
+	defer cancel()
+	for len(p.events) > 0 {
+		err := record(bounded, p.events[0])
+		if ctx.Err() != nil {
+			return
+		}
+		if failure := (*transport.Error)(nil); errors.As(err, &failure) && failure.Temporary {
+			if p.retry.IsZero() { // only the first failure of an outage, about which there is a finding too
+				log.Note(err.Error())
+			}
+			p.retry = time.Now().Add(eventsRetry)
+			return
+		}
+		if err != nil { // a repetition would fail too
+			log.Note(err.Error())
+		}
+		p.events, p.retry = p.events[1:], time.Time{}
+	}
+}
+
 // publishChanges writes the changes found by a check to the journal, and then to
 // the cluster as Events.
 func (m *nodeMonitor) publishChanges(ctx context.Context, changes []Change) {
@@ -53,38 +91,6 @@ func (m *nodeMonitor) publishChanges(ctx context.Context, changes []Change) {
 
 // recordEvents writes Events that have happened now, after those before that could not be written.
 func (m *nodeMonitor) recordEvents(ctx context.Context, events ...node.Event) {
-	for _, e := range events {
-		e.Time = time.Now()
-		m.pending.events = append(m.pending.events, e)
-	}
-	m.pending.events = m.pending.events[max(0, len(m.pending.events)-maxPendingEvents):]
-	m.writePendingEvents(ctx)
-}
-
-// writePendingEvents writes Events until the first failure, and keeps the others for a later attempt. When the address
-// of the host changes, for example, the requests of the first half minute fail.
-func (m *nodeMonitor) writePendingEvents(ctx context.Context) {
-	p := &m.pending
-	if time.Now().Before(p.retry) {
-		return
-	}
-	bounded, cancel := context.WithTimeout(ctx, eventsTimeout)
-	defer cancel()
-	for len(p.events) > 0 {
-		err := m.node.RecordEvent(bounded, p.events[0])
-		if ctx.Err() != nil {
-			return
-		}
-		if failure := (*transport.Error)(nil); errors.As(err, &failure) && failure.Temporary {
-			if p.retry.IsZero() { // only the first failure of an outage, about which there is a finding too
-				m.log.Note(err.Error())
-			}
-			p.retry = time.Now().Add(eventsRetry)
-			return
-		}
-		if err != nil { // a repetition would fail too
-			m.log.Note(err.Error())
-		}
-		p.events, p.retry = p.events[1:], time.Time{}
-	}
+	m.pending.add(events...)
+	m.pending.write(ctx, m.log, m.node.RecordEvent)
 }

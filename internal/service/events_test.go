@@ -124,12 +124,12 @@ func TestEventsOfAnOutageAreWrittenLater(t *testing.T) {
 		m.pending.events[i].Time = outage
 	}
 	status = http.StatusCreated
-	m.writePendingEvents(t.Context())
+	m.pending.write(t.Context(), m.log, m.node.RecordEvent)
 	if len(written) > 0 {
 		t.Errorf("%d Events were tried again before the pause has passed", len(written))
 	}
 	m.pending.retry = time.Now()
-	m.writePendingEvents(t.Context())
+	m.pending.write(t.Context(), m.log, m.node.RecordEvent)
 	if n := len(written); n != maxPendingEvents-1 || written[0].Reason != "During2" || written[n-1].Reason != "Last" {
 		t.Fatalf("%d Events were written: %v", n, written)
 	}

@@ -4,7 +4,6 @@ package service
 
 import (
 	"bytes"
-	"context"
 	"maps"
 	"path/filepath"
 	"runtime"
@@ -19,40 +18,37 @@ import (
 )
 
 // writeMetrics writes the metrics file. Readers never see a partial file.
-func (m *nodeMonitor) writeMetrics(ctx context.Context, active []Change) {
+func writeMetrics(path string, metrics []report.Metric) error {
 	var out bytes.Buffer
-	err := report.WriteMetrics(&out, m.metrics(active, time.Now()))
-	if err == nil {
-		err = hostfs.CheckReplaceable(m.Metrics)
+	if err := report.WriteMetrics(&out, metrics); err != nil {
+		return err
 	}
-	if err == nil {
-		err = hostfs.WriteReadable(filepath.Dir(m.Metrics), filepath.Base(m.Metrics), out.Bytes())
+	if err := hostfs.CheckReplaceable(path); err != nil {
+		return err
 	}
-	if err != nil && ctx.Err() == nil {
-		m.log.Warn(err.Error(), "")
-	}
+	return hostfs.WriteReadable(filepath.Dir(path), filepath.Base(path), out.Bytes())
 }
 
 // removeMetricsAfterLeave removes the metrics file if the host leaves or has left the
 // cluster. Otherwise the file remains, so that its age shows that the service has ended.
-func (m *nodeMonitor) removeMetricsAfterLeave() {
-	if m.Metrics == "" {
+func removeMetricsAfterLeave(stateDir, path string, log report.Log) {
+	if path == "" {
 		return
 	}
-	state, err := joinstate.Read(m.StateDir)
+	state, err := joinstate.Read(stateDir)
 	if err != nil || (state.Phase() != joinstate.PhaseNone && state.Phase() != joinstate.PhaseLeaving) {
 		return
 	}
-	if hostfs.CheckReplaceable(m.Metrics) != nil {
+	if hostfs.CheckReplaceable(path) != nil {
 		return // the agent has not written it
 	}
-	tree, err := hostfs.OpenTree(filepath.Dir(m.Metrics))
+	tree, err := hostfs.OpenTree(filepath.Dir(path))
 	if err == nil {
 		defer tree.Close()
-		err = tree.Remove("/" + filepath.Base(m.Metrics))
+		err = tree.Remove("/" + filepath.Base(path))
 	}
 	if err != nil && !hostfs.IsNotExist(err) {
-		m.log.Warn("removing the metrics: "+err.Error(), report.Remedyf("rm %s", m.Metrics))
+		log.Warn("removing the metrics: "+err.Error(), report.Remedyf("rm %s", path))
 	}
 }
 
@@ -66,8 +62,8 @@ func (m *nodeMonitor) metrics(active []Change, now time.Time) []report.Metric {
 	for _, step := range slices.Sorted(maps.Keys(m.state.StepDurations)) {
 		durations = append(durations, sample(time.Duration(m.state.StepDurations[step]).Seconds(), "step", step))
 	}
-	if m.driftCount != nil {
-		drift = append(drift, sample(*m.driftCount))
+	if m.drift.count != nil {
+		drift = append(drift, sample(*m.drift.count))
 	}
 	_, nodePool, _ := strings.Cut(m.state.NodePool, "/") // without its namespace, as in the metrics of the controller
 	metric := func(name, help string, samples ...report.Sample) report.Metric {
@@ -80,7 +76,7 @@ func (m *nodeMonitor) metrics(active []Change, now time.Time) []report.Metric {
 			sample(1, "node", m.state.NodeName, "nodepool", nodePool)),
 		metric("hcp_node_agent_last_check_timestamp_seconds", "Unix time of the last check of the node.",
 			sample(now.Unix())),
-		metric("hcp_node_agent_findings", "Number of active findings.", m.findingCounts(active)...),
+		metric("hcp_node_agent_findings", "Number of active findings.", findingCounts(m.checks(), active)...),
 		metric("hcp_node_agent_finding_start_timestamp_seconds",
 			"Unix time of the first occurrence of the oldest active finding with this reason.", findingTimes(active)...),
 		metric("hcp_node_agent_certificate_expiration_timestamp_seconds",
@@ -103,13 +99,13 @@ func sample[T int | int64 | float64](value T, labels ...string) report.Sample {
 
 // findingCounts counts the findings of each check and severity. Counts of 0 are included,
 // because Prometheus cannot distinguish a missing sample from a failure.
-func (m *nodeMonitor) findingCounts(active []Change) []report.Sample {
+func findingCounts(checks []Check, active []Change) []report.Sample {
 	counts := map[[2]string]int{}
 	for _, change := range active {
 		counts[[2]string{change.Check, string(change.Severity)}]++
 	}
 	var samples []report.Sample
-	for _, check := range m.checks() {
+	for _, check := range checks {
 		for _, severity := range []report.Severity{report.SeverityProblem, report.SeverityWarning, report.SeverityNote} {
 			count := counts[[2]string{check.Name, string(severity)}]
 			samples = append(samples, sample(count, "check", check.Name, "severity", string(severity)))

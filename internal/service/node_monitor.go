@@ -31,8 +31,7 @@ type nodeMonitor struct {
 
 	unfinished string // an upgrade or maintenance in progress, see unfinishedRun
 
-	result     string // the last status; "" before the first result of the checks
-	driftCount *int   // result of the last completed check of drift; nil before
+	result string // the last status; "" before the first result of the checks
 
 	wake       chan string // names of checks to run at once
 	repairs    repairHistory
@@ -40,6 +39,7 @@ type nodeMonitor struct {
 	pending    pendingEvents
 	rollout    rollout
 	cas        caObservation
+	drift      driftCheck
 
 	pkiDir            string // directory of kubelet's certificates
 	kubeconfig        string // path of kubelet's kubeconfig
@@ -89,8 +89,11 @@ func (m *nodeMonitor) reportStatus(ctx context.Context, active []Change, settled
 		status = m.unfinished + " of " + m.state.NodeName + " is in progress"
 	}
 	report.SystemdNotifier{}.Watchdog(status)
-	if m.Metrics != "" && m.result != "" {
-		m.writeMetrics(ctx, active)
+	if m.Metrics == "" || m.result == "" {
+		return
+	}
+	if err := writeMetrics(m.Metrics, m.metrics(active, time.Now())); err != nil && ctx.Err() == nil {
+		m.log.Warn(err.Error(), "")
 	}
 }
 
@@ -100,7 +103,7 @@ func (m *nodeMonitor) reportAndRepair(ctx context.Context, active []Change, sett
 	if m.result != "" {
 		m.writeReport(ctx, active)
 	}
-	m.writePendingEvents(ctx)
+	m.pending.write(ctx, m.log, m.node.RecordEvent)
 	if m.repairActive(ctx, active) {
 		m.reportStatus(ctx, active, settled)
 	}

@@ -91,11 +91,11 @@ func TestMetricsAreRemovedAfterLeave(t *testing.T) {
 			flowtest.NoError(t, joinstate.Write(dir, test.state))
 		}
 		m.reportStatus(t.Context(), nil, true)
-		m.removeMetricsAfterLeave()
+		removeMetricsAfterLeave(m.StateDir, m.Metrics, m.log)
 		if _, err := os.Stat(m.Metrics); os.IsNotExist(err) != test.removed {
 			t.Errorf("%s: metrics removed: %t, want %t", name, !test.removed, test.removed)
 		}
-		m.removeMetricsAfterLeave() // a missing file or directory is no error
+		removeMetricsAfterLeave(m.StateDir, m.Metrics, m.log) // a missing file or directory is no error
 	}
 }
 
@@ -117,8 +117,8 @@ func exampleMonitor(t *testing.T) *nodeMonitor {
 				"preflight": config.Duration(1500 * time.Millisecond), "client-certificate": config.Duration(2 * time.Minute),
 			},
 		},
-		driftCount: &drift,
-		pkiDir:     dir,
+		drift:  driftCheck{count: &drift},
+		pkiDir: dir,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -50,7 +51,7 @@ func (m *nodeMonitor) repairActive(ctx context.Context, active []Change) bool {
 	if ctx.Err() != nil {
 		return false // the service was stopped; the next start repairs the finding
 	}
-	m.publishRepair(ctx, change, result, err)
+	m.recordEvents(ctx, logRepair(m.log, change.Reason, result, err))
 	m.requestCheck(change.Check)
 	return true
 }
@@ -81,17 +82,17 @@ func (m *nodeMonitor) repair(ctx context.Context, reason report.Reason) (string,
 		_, err := bootstrap.Restore(ctx, m.Options.Options)
 		return "restored the joined state", err
 	case report.NodeAddressChanged:
-		return m.repairAddress(ctx)
+		return repairAddress(ctx, m.Options.Options, m.systemd)
 	case report.ClusterCANotTrusted:
-		return m.repairCAs(ctx)
+		return m.caCheck().repair(ctx, m.Options.Options)
 	}
-	return m.registerAgain(ctx)
+	return registerAgain(ctx, m.systemd, m.node.Exists)
 }
 
 // repairAddress writes the current addresses for kubelet and CRI-O, and restarts them. kubelet
 // then requests a serving certificate with the new address.
-func (m *nodeMonitor) repairAddress(ctx context.Context) (string, error) {
-	update, err := RefreshNodeIP(ctx, m.Options.Options)
+func repairAddress(ctx context.Context, options inputs.Options, manager *systemd.Manager) (string, error) {
+	update, err := RefreshNodeIP(ctx, options)
 	if err != nil {
 		return "", err
 	}
@@ -104,28 +105,30 @@ func (m *nodeMonitor) repairAddress(ctx context.Context) (string, error) {
 	}
 	defer tree.Close()
 	for _, unit := range []string{crio.Unit, kubelet.UnitName} { // a restart of CRI-O restarts kubelet
-		action, err := machine.RequiredAction(ctx, m.systemd, tree, unit)
+		action, err := machine.RequiredAction(ctx, manager, tree, unit)
 		if err != nil {
 			return "", err
 		}
 		if action != systemd.RestartNeeded {
 			continue
 		}
-		if err := m.systemd.Restart(ctx, unit); err != nil {
+		if err := manager.Restart(ctx, unit); err != nil {
 			return "", report.Fail(report.Failed, report.Remedy("journalctl -b -u "+unit), "%w", err)
 		}
 	}
 	return "kubelet and CRI-O use the node address " + nodeip.Format(update.Addresses), nil
 }
 
-// registerAgain restarts kubelet, which registers its Node only when it starts, and waits for
-// the Node.
-func (m *nodeMonitor) registerAgain(ctx context.Context) (string, error) {
-	if err := m.systemd.Restart(ctx, kubelet.UnitName); err != nil {
+// registerAgain restarts kubelet, which registers its Node only when it starts, and waits until
+// the Node exists.
+func registerAgain(
+	ctx context.Context, manager *systemd.Manager, nodeExists func(context.Context) (bool, error),
+) (string, error) {
+	if err := manager.Restart(ctx, kubelet.UnitName); err != nil {
 		return "", report.Fail(report.Failed, report.Remedy("journalctl -b -u "+kubelet.UnitName), "%w", err)
 	}
 	for {
-		exists, err := m.node.Exists(ctx)
+		exists, err := nodeExists(ctx)
 		if exists {
 			return "restarted kubelet, which registered the Node again", nil
 		}
@@ -139,16 +142,16 @@ func (m *nodeMonitor) registerAgain(ctx context.Context) (string, error) {
 	}
 }
 
-// publishRepair writes the result of a repair to the journal and to the cluster as an Event.
-func (m *nodeMonitor) publishRepair(ctx context.Context, change Change, result string, err error) {
-	e := node.Event{Reason: string(change.Reason) + "Repaired", Message: "repaired: " + result}
-	if err == nil {
-		m.log.Note(e.Message)
-	} else {
-		e = node.Event{
-			Warning: true, Reason: string(change.Reason) + "RepairFailed", Message: "the repair failed: " + err.Error(),
+// logRepair writes the result of a repair to the journal, and returns its Event.
+func logRepair(log report.Log, reason report.Reason, result string, err error) node.Event {
+	if err != nil {
+		e := node.Event{
+			Warning: true, Reason: string(reason) + "RepairFailed", Message: "the repair failed: " + err.Error(),
 		}
-		m.log.Warn(e.Message, report.RemedyOf(err))
+		log.Warn(e.Message, report.RemedyOf(err))
+		return e
 	}
-	m.recordEvents(ctx, e)
+	e := node.Event{Reason: string(reason) + "Repaired", Message: "repaired: " + result}
+	log.Note(e.Message)
+	return e
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -115,7 +116,11 @@ func (m *nodeMonitor) checkRollout(ctx context.Context) ([]report.Finding, error
 	offered := PermissionIn(annotations)
 	switch {
 	case last.Blocked != "":
-		return m.checkBlocked(ctx, offered, last)
+		var cause error
+		if offered.Next != "" && offered.Next != m.state.ConfigHash {
+			cause = m.node.CheckDrain(ctx)
+		}
+		return updateBlocked(m.StateDir, last, cause)
 	case offered.MustUpgrade(m.state.ConfigHash, last):
 		if err := m.reportBegin(ctx, version); err != nil {
 			return nil, err
@@ -132,15 +137,9 @@ func (m *nodeMonitor) checkRollout(ctx context.Context) ([]report.Finding, error
 	return nil, nil
 }
 
-// checkBlocked returns what prevents the upgrade that the cluster offers. When nothing does any more, the next report
-// requests another slot.
-func (m *nodeMonitor) checkBlocked(
-	ctx context.Context, offered Permission, last joinstate.Attempt,
-) ([]report.Finding, error) {
-	var cause error
-	if offered.Next != "" && offered.Next != m.state.ConfigHash {
-		cause = m.node.CheckDrain(ctx)
-	}
+// updateBlocked records cause as what prevents the upgrade that the cluster offers, and returns a finding about it. If
+// cause is nil, the next report requests another slot. It fails with a cause that does not prevent an upgrade.
+func updateBlocked(stateDir string, last joinstate.Attempt, cause error) ([]report.Finding, error) {
 	blocked := ""
 	if errors.Is(cause, node.ErrPodsWouldBeLost) {
 		blocked = blockedReason(cause)
@@ -149,7 +148,7 @@ func (m *nodeMonitor) checkBlocked(
 	}
 	if blocked != last.Blocked {
 		last.Blocked = blocked
-		if err := last.Save(m.StateDir); err != nil {
+		if err := last.Save(stateDir); err != nil {
 			return nil, err
 		}
 	}
@@ -205,11 +204,9 @@ func (m *nodeMonitor) start(secret, hash string, isUpgrade bool) {
 }
 
 // upgradeTo upgrades the node to new user data, or downloads what that needs.
-func (m *nodeMonitor) upgradeTo(ctx context.Context, userData []byte, isUpgrade bool) error {
-	options := m.Options.Options
+func upgradeTo(ctx context.Context, options inputs.Options, userData []byte, isUpgrade bool) error {
 	options.Config.Timeout, options.Config.UserData = config.Defaults().Timeout, "-"
 	options.Stdin, options.Service = bytes.NewReader(userData), true
-	options.Sink = report.Sinks{m.Sink, &m.rollout.progress}
 	_, err := upgrade.Upgrade(ctx, upgrade.Options{
 		Options: options, HasInput: true, Stage: !isUpgrade, DrainTimeout: upgrade.DefaultDrainTimeout,
 	})

@@ -85,7 +85,11 @@ func Run(ctx context.Context, options Options) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	go m.watchNetwork(watching)
-	m.rollout.upgrade = m.upgradeTo
+	inRollout := options.Options
+	inRollout.Sink = report.Sinks{options.Sink, &m.rollout.progress}
+	m.rollout.upgrade = func(ctx context.Context, userData []byte, isUpgrade bool) error {
+		return upgradeTo(ctx, inRollout, userData, isUpgrade)
+	}
 	m.rollout.begin = func(run func(context.Context)) { go run(watching) }
 	err = (&Monitor{
 		Wake:         m.wake,
@@ -100,7 +104,7 @@ func Run(ctx context.Context, options Options) error {
 	}).Run(ctx)
 	stop()
 	m.rollout.wait()
-	m.removeMetricsAfterLeave()
+	removeMetricsAfterLeave(options.StateDir, options.Metrics, m.log)
 	return err
 }
 
@@ -204,7 +208,7 @@ func (m *nodeMonitor) hasEnded() (bool, error) {
 		return false, err
 	}
 	if m.isSuspended() {
-		return m.wasInterrupted()
+		return wasInterrupted(m.StateDir, m.log)
 	}
 	if state.NodeName != before.NodeName || m.kubeconfigChanged() {
 		if err := m.openNode(m.node.BootID); err != nil {
@@ -231,15 +235,15 @@ func (m *nodeMonitor) isSuspended() bool { return m.unfinished != "" }
 
 // wasInterrupted reports, with an error, whether no process runs the unfinished upgrade or maintenance any
 // more.
-func (m *nodeMonitor) wasInterrupted() (bool, error) {
-	locked, err := ledger.IsLocked(m.StateDir)
+func wasInterrupted(stateDir string, log report.Log) (bool, error) {
+	locked, err := ledger.IsLocked(stateDir)
 	if err != nil || locked {
 		return false, err
 	}
-	run, err := unfinishedRun(m.StateDir)
+	run, err := unfinishedRun(stateDir)
 	if err != nil || run == "" {
 		return false, err // it has just finished
 	}
-	m.log.Note(run + " of this host was interrupted; restarting the service to resume it")
+	log.Note(run + " of this host was interrupted; restarting the service to resume it")
 	return true, report.Fail(report.Failed, "", "%s was interrupted", run)
 }
