@@ -55,20 +55,22 @@ func ToHost(payload *ignition.Payload, in Input) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.checkExclusions(); err != nil {
+	if err := checkExclusions(in.Exclude, p.kubelet); err != nil {
 		return nil, err
 	}
 	if err := p.checkPlatform(); err != nil {
 		return nil, err
 	}
-	if err := p.checkMounts(); err != nil {
+	if err := checkMounts(p.units.provided, in.HasDevice); err != nil {
 		return nil, err
 	}
-	if err := p.checkOverwrites(); err != nil {
+	if err := checkOverwrites(p.units.provided, in.Tree, in.HasContent); err != nil {
 		return nil, err
 	}
 	if !p.isAdapted() {
-		p.noteDisks()
+		disks := diskNotes{hasDevice: in.HasDevice, hasFileSystem: in.HasFileSystem}
+		disks.addAll(payload.Config.Storage)
+		p.plan.Notes = append(p.plan.Notes, disks.notes...)
 	}
 	p.planAccounts()
 	user, group := accounts.Announced(p.plan.Accounts, in.User, in.Group)
@@ -97,7 +99,7 @@ func ToHost(payload *ignition.Payload, in Input) (*Plan, error) {
 	}
 	p.noteUnsupported()
 	p.planStarts()
-	p.planMissingUnits()
+	p.plan.MissingUnits = p.units.missing(in.Facts)
 	p.plan.Commands = p.commands()
 	return p.plan, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rhcos"
 )
@@ -78,7 +79,7 @@ func nodeSysctls(p *planner, _ types.Unit) []ledger.Change {
 	}
 	if !p.isForwardingManaged() {
 		content += "# This host forwards the traffic of pods.\n"
-		if p.hasIPv6() {
+		if hasIPv6(p.kubelet, p.units) {
 			content += "net.ipv6.conf.all.forwarding = 1\n"
 		}
 		content += "net.ipv4.ip_forward = 1\n"
@@ -93,8 +94,8 @@ func nodeSysctls(p *planner, _ types.Unit) []ledger.Change {
 // on, cluster-network-operator makes ovnkube-controller set the sysctls at each start: to 0 with
 // --disable-forwarding, unless ipForwarding is Global.
 func (p *planner) isForwardingManaged() bool {
-	u, found := p.findUnit("ovs-configuration.service")
-	return found && isEnabled(u) && p.ovsScriptLine(appliedMarker) >= 0
+	u, found := p.units.find("ovs-configuration.service")
+	return found && isEnabled(u) && ovsScriptLine(p.payload, appliedMarker) >= 0
 }
 
 // forwardingSysctls returns the sysctls that OVN-Kubernetes sets.
@@ -110,11 +111,11 @@ func isForwardingSysctl(name string) bool {
 // hasIPv6 reports whether the cluster network is IPv6 or dual-stack. The address of the cluster
 // DNS has the first IP family only. In a dual-stack cluster, kubelet gets several node
 // addresses.
-func (p *planner) hasIPv6() bool {
-	if slices.ContainsFunc(p.kubelet.DNSAddresses(), netip.Addr.Is6) {
+func hasIPv6(kubelet ignition.KubeletConfig, units unitSet) bool {
+	if slices.ContainsFunc(kubelet.DNSAddresses(), netip.Addr.Is6) {
 		return true
 	}
-	u, _ := p.findUnit(kubeletUnit)
+	u, _ := units.find(kubeletUnit)
 	return slices.ContainsFunc(sectionValues(u, "Service", "ExecStart"), func(command string) bool {
 		return strings.Contains(command, "--node-ip=${KUBELET_NODE_IPS}")
 	})

@@ -32,14 +32,14 @@ const ovsUnit = "ovs-configuration.service"
 func (p *planner) commands() []Command {
 	var list []Command
 	add := func(text, by string, unit bool) {
-		for _, name := range p.commandsIn(text, map[string]bool{}) {
+		for _, name := range commandsIn(p.payload, text, map[string]bool{}) {
 			if !slices.ContainsFunc(list, func(c Command) bool { return c.Name == name && (c.InUnit || !unit) }) {
 				list = append(list, Command{Name: name, RunBy: by, InUnit: unit})
 			}
 		}
 	}
 	for _, u := range p.payload.Config.Systemd.Units {
-		if _, isProvided := p.provided[u.Name]; !isProvided || p.needed[u.Name] == "" || !p.canStart(u) {
+		if _, isProvided := p.units.provided[u.Name]; !isProvided || p.units.needed[u.Name] == "" || !p.canStart(u) {
 			continue
 		}
 		for _, command := range sectionValues(u, "Service", "ExecCondition", "ExecStartPre", "ExecStart", "ExecStartPost") {
@@ -68,7 +68,7 @@ func (p *planner) canStart(u types.Unit) bool {
 	}
 	pulling := strings.Fields(strings.Join(sectionValues(u, "Install", "WantedBy", "RequiredBy"), " "))
 	return len(pulling) == 0 || slices.ContainsFunc(pulling, func(name string) bool {
-		return path.Ext(name) == ".target" || p.isAvailable(name)
+		return path.Ext(name) == ".target" || p.units.isAvailable(name)
 	})
 }
 
@@ -87,7 +87,7 @@ var commandPattern = regexp.MustCompile("(?m)(?:^|[|;&({`\"])" +
 
 // commandsIn returns the commands in text and in the scripts of the payload that text names. seen
 // holds the paths of the scripts that were searched already.
-func (p *planner) commandsIn(text string, seen map[string]bool) []string {
+func commandsIn(payload *ignition.Payload, text string, seen map[string]bool) []string {
 	var code strings.Builder
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
@@ -96,15 +96,15 @@ func (p *planner) commandsIn(text string, seen map[string]bool) []string {
 	}
 	var names []string
 	for _, match := range commandPattern.FindAllStringSubmatch(code.String(), -1) {
-		if _, _, found := p.payload.File(match[1]); !found {
+		if _, _, found := payload.File(match[1]); !found {
 			names = append(names, path.Base(match[1]))
 		}
 	}
-	for _, file := range p.payload.Config.Storage.Files {
+	for _, file := range payload.Config.Storage.Files {
 		if ignition.FileMode(file)&0o111 != 0 && !seen[file.Path] && strings.Contains(code.String(), file.Path) {
 			seen[file.Path] = true
-			content, _, _ := p.payload.File(file.Path)
-			names = append(names, p.commandsIn(string(content), seen)...)
+			content, _, _ := payload.File(file.Path)
+			names = append(names, commandsIn(payload, string(content), seen)...)
 		}
 	}
 	return names

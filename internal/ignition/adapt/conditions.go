@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
 
@@ -26,8 +27,8 @@ var conditions = map[string]func(p *planner, about subject) bool{
 	"standalone":             func(p *planner, _ subject) bool { return !p.in.Hosted },
 	"adapted":                func(p *planner, _ subject) bool { return p.isAdapted() },
 	"native":                 func(p *planner, _ subject) bool { return !p.isAdapted() },
-	"runs-kubelet":           func(p *planner, _ subject) bool { return p.runsKubelet() },
-	"selinux-enabled":        func(p *planner, _ subject) bool { return p.isSELinuxEnabled() },
+	"runs-kubelet":           func(p *planner, _ subject) bool { return p.units.runsKubelet() },
+	"selinux-enabled":        func(p *planner, _ subject) bool { return isSELinuxEnabled(p.in.Facts) },
 	"lacks-core-user":        lacksCoreUser,
 	"updates-its-image":      func(p *planner, _ subject) bool { return p.in.HasUnit(imageUpdateService) },
 	"readable-by-others":     func(_ *planner, e subject) bool { return e.mode&0o077 != 0 },
@@ -65,13 +66,8 @@ const notInstalled = "not-installed"
 // apply it unchanged.
 func (p *planner) isAdapted() bool { return !p.in.Facts.Capabilities().OwnsPayload }
 
-func (p *planner) runsKubelet() bool {
-	_, found := p.provided[kubeletUnit]
-	return found
-}
-
-func (p *planner) isSELinuxEnabled() bool {
-	return p.in.Facts.SELinux == "enforcing" || p.in.Facts.SELinux == "permissive"
+func isSELinuxEnabled(facts hostinfo.Facts) bool {
+	return facts.SELinux == "enforcing" || facts.SELinux == "permissive"
 }
 
 func lacksCoreUser(p *planner, _ subject) bool {
@@ -140,19 +136,21 @@ func lacksNmstateFiles(p *planner, _ subject) bool {
 
 // ignoresAppliedMarker reports whether configure-ovs.sh is missing from the payload, or always builds
 // br-ex because it does not check appliedMarker.
-func ignoresAppliedMarker(p *planner, _ subject) bool { return p.ovsScriptLine(appliedMarker) < 0 }
+func ignoresAppliedMarker(p *planner, _ subject) bool {
+	return ovsScriptLine(p.payload, appliedMarker) < 0
+}
 
 // keepsOVNRemote reports whether configure-ovs.sh does not clear ovn-remote before it checks
 // appliedMarker.
 func keepsOVNRemote(p *planner, _ subject) bool {
-	clearing := p.ovsScriptLine("ovs-vsctl", "ovn-remote")
-	return clearing < 0 || clearing > p.ovsScriptLine(appliedMarker)
+	clearing := ovsScriptLine(p.payload, "ovs-vsctl", "ovn-remote")
+	return clearing < 0 || clearing > ovsScriptLine(p.payload, appliedMarker)
 }
 
 // ovsScriptLine returns the index of the first line of configure-ovs.sh that contains all words and is no
 // comment, -1 for none.
-func (p *planner) ovsScriptLine(words ...string) int {
-	content, _, _ := p.payload.File(configureOVSPath)
+func ovsScriptLine(payload *ignition.Payload, words ...string) int {
+	content, _, _ := payload.File(configureOVSPath)
 	return slices.IndexFunc(strings.Split(string(content), "\n"), func(line string) bool {
 		isMissing := func(word string) bool { return !strings.Contains(line, word) }
 		return !strings.HasPrefix(strings.TrimSpace(line), "#") && !slices.ContainsFunc(words, isMissing)
@@ -185,6 +183,6 @@ func runsPodman(_ *planner, e subject) bool {
 // Units of packages that are needed for other units are excluded because they will be installed.
 func isNotInstalled(p *planner, e subject) bool {
 	u := e.unit
-	return !hasContents(u) && !isMasked(u) && !p.isAvailable(u.Name) && p.needed[u.Name] == "" &&
-		!p.comesWithRequiredPackage(u.Name)
+	return !hasContents(u) && !isMasked(u) && !p.units.isAvailable(u.Name) && p.units.needed[u.Name] == "" &&
+		!p.units.comesWithRequiredPackage(u.Name)
 }

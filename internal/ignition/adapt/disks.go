@@ -9,51 +9,59 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// noteDisks adds a note for each partition, RAID, encrypted device and file system of the payload. On RHEL CoreOS,
-// Ignition creates them at the first boot; on other hosts, the payload is refused.
-func (p *planner) noteDisks() {
-	storage := p.payload.Config.Storage
+// diskNotes contains notes about the partitions, RAIDs, encrypted devices and file systems of a payload. On RHEL
+// CoreOS, Ignition creates them at the first boot; on other hosts, the payload is refused.
+type diskNotes struct {
+	hasDevice     func(path string) bool // nil if it is unknown
+	hasFileSystem func(path string) bool // nil if it is unknown
+	notes         []Note
+}
+
+// addAll adds a note for each entry of storage that the first boot creates.
+func (d *diskNotes) addAll(storage types.Storage) {
 	for _, disk := range storage.Disks {
 		for _, partition := range disk.Partitions {
 			label := ptr.Deref(partition.Label, "")
-			exists := p.hasDevice(hostinfo.DiskLink("partlabel", label))
-			p.noteDisk("partition "+label+" of "+disk.Device, label != "", exists)
+			exists := d.exists(hostinfo.DiskLink("partlabel", label))
+			d.add("partition "+label+" of "+disk.Device, label != "", exists)
 		}
 	}
 	for _, raid := range storage.Raid {
-		p.noteDisk("RAID "+raid.Name, true, p.hasDevice("/dev/md/"+raid.Name))
+		d.add("RAID "+raid.Name, true, d.exists("/dev/md/"+raid.Name))
 	}
 	for _, luks := range storage.Luks {
-		p.noteDisk("encrypted device "+luks.Name, true, p.hasDevice("/dev/mapper/"+luks.Name))
+		d.add("encrypted device "+luks.Name, true, d.exists("/dev/mapper/"+luks.Name))
 	}
 	for _, fileSystem := range storage.Filesystems {
 		label, at := ptr.Deref(fileSystem.Label, ""), ptr.Deref(fileSystem.Path, "")
 		switch {
 		case at != "" && at != "/":
-			p.noteDisk("file system "+at, true, p.in.HasFileSystem != nil && p.in.HasFileSystem(at))
+			d.add("file system "+at, true, d.hasFileSystem != nil && d.hasFileSystem(at))
 		case label != "":
-			p.noteDisk("file system "+label, true, p.hasDevice(hostinfo.DiskLink("label", label)))
+			d.add("file system "+label, true, d.exists(hostinfo.DiskLink("label", label)))
 		default:
-			p.noteDisk("file system of "+fileSystem.Device, true, p.hasDevice(fileSystem.Device))
+			d.add("file system of "+fileSystem.Device, true, d.exists(fileSystem.Device))
 		}
 	}
 }
 
-func (p *planner) hasDevice(device string) bool {
-	return p.in.HasDevice != nil && p.in.HasDevice(device)
+func (d *diskNotes) exists(device string) bool {
+	return d.hasDevice != nil && d.hasDevice(device)
 }
 
-func (p *planner) noteDisk(subject string, isComparable, exists bool) {
+func (d *diskNotes) add(subject string, isComparable, exists bool) {
 	note := Note{Subject: subject, Action: Skip, Rule: "first-boot-disk"}
 	switch {
-	case !isComparable || p.in.HasDevice == nil:
+	case !isComparable || d.hasDevice == nil:
 		note.Reason = "left to the first boot of RHEL CoreOS; the agent does not create it"
 	case exists:
 		note.Reason = "exists on this host: applied at the first boot"
@@ -61,19 +69,19 @@ func (p *planner) noteDisk(subject string, isComparable, exists bool) {
 		note.Action, note.Reason = Unsupported, "not applied on this host: only the first boot of RHEL CoreOS creates it"
 		note.Remedy = "# provision the host again with the user data of the NodePool, if its pods need it"
 	}
-	p.plan.Notes = append(p.plan.Notes, note)
+	d.notes = append(d.notes, note)
 }
 
 // checkMounts refuses units of the payload because of which the host would not boot: they mount a device that does not
 // exist, and local-fs.target requires them. systemd starts the emergency shell then (bootup(7)).
-func (p *planner) checkMounts() error {
-	if p.in.HasDevice == nil {
+func checkMounts(provided map[string]types.Unit, hasDevice func(path string) bool) error {
+	if hasDevice == nil {
 		return nil
 	}
 	var missing []string
 	drop := ""
-	for _, name := range slices.Sorted(maps.Keys(p.provided)) {
-		u := p.provided[name]
+	for _, name := range slices.Sorted(maps.Keys(provided)) {
+		u := provided[name]
 		if !isEnabled(u) || path.Ext(name) != ".mount" ||
 			!slices.Contains(strings.Fields(strings.Join(sectionValues(u, "Install", "RequiredBy"), " ")), "local-fs.target") {
 			continue
@@ -81,7 +89,7 @@ func (p *planner) checkMounts() error {
 		options := strings.Split(strings.Join(sectionValues(u, "Mount", "Options"), ","), ",")
 		for _, source := range sectionValues(u, "Mount", "What") {
 			device := hostinfo.DeviceOf(source)
-			if device != "" && !p.in.HasDevice(device) && !slices.Contains(options, "nofail") {
+			if device != "" && !hasDevice(device) && !slices.Contains(options, "nofail") {
 				missing = append(missing, name+" ("+source+")")
 				drop += " --payload-drop " + report.ShellWord(name)
 			}
@@ -105,21 +113,23 @@ var devicePath = regexp.MustCompile(`/dev/[\w/.:+-]+`)
 
 // checkOverwrites refuses units of the payload that overwrite a device of the host with content: they are meant for the
 // disks of new machines. A unit that the host already has, and one that checks the device with blkid, are accepted.
-func (p *planner) checkOverwrites() error {
-	if p.in.HasContent == nil {
+func checkOverwrites(
+	provided map[string]types.Unit, tree entries.Tree, hasContent func(path string) bool,
+) error {
+	if hasContent == nil {
 		return nil
 	}
 	var found, names []string
-	for _, name := range slices.Sorted(maps.Keys(p.provided)) {
-		u := p.provided[name]
-		now, _, err := p.in.Tree.ReadFile(path.Join(unitDirectory, name))
+	for _, name := range slices.Sorted(maps.Keys(provided)) {
+		u := provided[name]
+		now, _, err := tree.ReadFile(path.Join(unitDirectory, name))
 		if err == nil && string(now) == ptr.Deref(u.Contents, "") {
 			continue
 		}
 		for _, line := range sectionValues(u, "Service", "ExecStartPre", "ExecStart", "ExecStartPost") {
 			commands := strings.Join(overwriting.FindAllString(line, -1), " ")
 			for _, device := range devicePath.FindAllString(commands, -1) {
-				if !strings.Contains(line, "blkid") && p.in.HasContent(device) {
+				if !strings.Contains(line, "blkid") && hasContent(device) {
 					found, names = append(found, name+" ("+device+")"), lists.AppendMissing(names, name)
 				}
 			}

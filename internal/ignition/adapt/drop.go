@@ -56,14 +56,14 @@ func excludableNames(payload *ignition.Payload) []string {
 
 // checkExclusions returns an error if a pattern excludes an entry without which the host cannot
 // become a node.
-func (p *planner) checkExclusions() error {
+func checkExclusions(patterns []string, kubelet ignition.KubeletConfig) error {
 	for _, needed := range []struct{ name, why string }{
 		{kubeletUnit, "it runs the node"},
 		{ignition.BootstrapKubeconfigPath, "the node requests its client certificate with it"},
 		{ignition.KubeletConfigPath, "kubelet requires it to start"},
-		{p.kubelet.Authentication.X509.ClientCAFile, "kubelet requires it to start"},
+		{kubelet.Authentication.X509.ClientCAFile, "kubelet requires it to start"},
 	} {
-		for _, pattern := range p.in.Exclude {
+		for _, pattern := range patterns {
 			if needed.name != "" && config.MatchPath(pattern, needed.name) {
 				return report.Fail(report.Usage,
 					"# use a narrower pattern; to change the entry instead of excluding it, use --ignition-override",
@@ -74,8 +74,8 @@ func (p *planner) checkExclusions() error {
 	return nil
 }
 
-func (p *planner) isExcluded(name string) bool {
-	return slices.ContainsFunc(p.in.Exclude, func(pattern string) bool { return config.MatchPath(pattern, name) })
+func isExcluded(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return config.MatchPath(pattern, name) })
 }
 
 // noteUnusedPatterns adds a note for each pattern that matches nothing. Such a pattern is usually a typing
@@ -90,6 +90,6 @@ func (p *planner) noteUnusedPatterns() {
 		if strings.HasPrefix(pattern, unitDirectory+"/") {
 			reason += "; specify units without a path"
 		}
-		p.addReport("pattern "+pattern, excludeRuleName, reason)
+		p.plan.addReport("pattern "+pattern, excludeRuleName, reason)
 	}
 }

@@ -12,41 +12,52 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 )
 
-// requiredUnits returns the units that the payload requires, each with the reason: enabled units,
-// kubelet, and the units that these require.
-func (p *planner) requiredUnits() map[string]string {
-	needed := map[string]string{}
-	var reached []types.Unit
-	for _, u := range p.payload.Config.Systemd.Units {
-		r := p.findRule(kindUnit, u.Name, subject{unit: u}, true)
-		if isEnabled(u) && !isMasked(u) && (r == nil || (r.Effect != effectSkip && !r.Effect.keepsDisabled())) {
-			needed[u.Name] = "enabled by the payload"
-			reached = append(reached, u)
-		}
+// unitSet contains the units of a payload, and those that it requires.
+type unitSet struct {
+	all      []types.Unit
+	provided map[string]types.Unit  // units with contents in the payload that no rule skips
+	needed   map[string]string      // required units with the reason
+	hostHas  func(name string) bool // whether the host has a unit file of that name
+	packages map[string]string      // RHEL packages of units, by name of the unit
+}
+
+func newUnitSet(all []types.Unit, hostHas func(name string) bool, packages map[string]string) unitSet {
+	return unitSet{
+		all:      all,
+		provided: map[string]types.Unit{},
+		needed:   map[string]string{},
+		hostHas:  hostHas,
+		packages: packages,
 	}
-	for ; len(reached) > 0; reached = reached[1:] {
+}
+
+// require records the units that the payload requires, each with the reason: enabled units,
+// kubelet, and the units that these require.
+func (s *unitSet) require(enabled []types.Unit) {
+	for _, u := range enabled {
+		s.needed[u.Name] = "enabled by the payload"
+	}
+	for reached := slices.Clone(enabled); len(reached) > 0; reached = reached[1:] {
 		u := reached[0]
 		for _, name := range unitRequirements(u) {
-			if needed[name] != "" {
+			if s.needed[name] != "" {
 				continue
 			}
-			needed[name] = "required by " + u.Name
-			if next, found := p.findUnit(name); found {
+			s.needed[name] = "required by " + u.Name
+			if next, found := s.find(name); found {
 				reached = append(reached, next)
 			}
 		}
 	}
-	return needed
 }
 
-// findUnit returns the unit of that name in the payload, which can have contents, drop-ins, or both.
-func (p *planner) findUnit(name string) (types.Unit, bool) {
-	all := p.payload.Config.Systemd.Units
-	i := slices.IndexFunc(all, func(u types.Unit) bool { return u.Name == name })
+// find returns the unit of that name in the payload, which can have contents, drop-ins, or both.
+func (s *unitSet) find(name string) (types.Unit, bool) {
+	i := slices.IndexFunc(s.all, func(u types.Unit) bool { return u.Name == name })
 	if i < 0 {
 		return types.Unit{}, false
 	}
-	return all[i], true
+	return s.all[i], true
 }
 
 // unitRequirements returns the units without which systemd does not start u.
@@ -57,45 +68,50 @@ func unitRequirements(u types.Unit) []string {
 }
 
 // isAvailable reports whether the payload or the host provides a unit.
-func (p *planner) isAvailable(name string) bool {
-	if _, found := p.provided[name]; found || p.in.HasUnit(name) {
+func (s *unitSet) isAvailable(name string) bool {
+	if _, found := s.provided[name]; found || s.hostHas(name) {
 		return true
 	}
 	template := templateOf(name)
-	return template != "" && p.isAvailable(template)
+	return template != "" && s.isAvailable(template)
 }
 
-// planMissingUnits lists the needed units that neither the payload nor the host provides, each with its
+func (s *unitSet) runsKubelet() bool {
+	_, found := s.provided[kubeletUnit]
+	return found
+}
+
+// missing returns the needed units that neither the payload nor the host provides, each with its
 // package.
-func (p *planner) planMissingUnits() {
-	for name, why := range p.needed {
-		if p.isAvailable(name) {
+func (s *unitSet) missing(facts hostinfo.Facts) []string {
+	var missing []string
+	for name, why := range s.needed {
+		if s.isAvailable(name) {
 			continue
 		}
 		text := fmt.Sprintf("%s (%s", name, why)
-		if packageName := p.table.packageForUnit(name, p.in.Facts); packageName != "" {
-			text += "; package " + packageName
+		if description := describePackage(s.packages[name], facts); description != "" {
+			text += "; package " + description
 		}
-		p.plan.MissingUnits = append(p.plan.MissingUnits, text+")")
+		missing = append(missing, text+")")
 	}
-	slices.Sort(p.plan.MissingUnits)
+	slices.Sort(missing)
+	return missing
 }
 
 // comesWithRequiredPackage reports whether a unit belongs to a package that must be installed for another unit.
-func (p *planner) comesWithRequiredPackage(name string) bool {
-	packageName := p.table.UnitPackages[name]
-	for other := range p.needed {
-		if packageName != "" && p.table.UnitPackages[other] == packageName && !p.isAvailable(other) {
+func (s *unitSet) comesWithRequiredPackage(name string) bool {
+	packageName := s.packages[name]
+	for other := range s.needed {
+		if packageName != "" && s.packages[other] == packageName && !s.isAvailable(other) {
 			return true
 		}
 	}
 	return false
 }
 
-// packageForUnit returns the RHEL package of a unit, with its repository if that is not a base
-// repository.
-func (t table) packageForUnit(unit string, facts hostinfo.Facts) string {
-	name := t.UnitPackages[unit]
+// describePackage returns a RHEL package with its repository, if that is not a base repository.
+func describePackage(name string, facts hostinfo.Facts) string {
 	if facts.OS.ID != "rhel" {
 		return name
 	}

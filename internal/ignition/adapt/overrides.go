@@ -33,7 +33,7 @@ func (p *planner) markOverrides() {
 	if !p.in.Hosted {
 		reason += "; the machine-config-daemon of this cluster detects the difference and degrades the pool"
 	}
-	p.addReport("payload", reasonOverride, reason)
+	p.plan.addReport("payload", reasonOverride, reason)
 }
 
 // reasonOverride is the reason of changes that come from an override.

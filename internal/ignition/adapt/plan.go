@@ -98,6 +98,11 @@ func (p *Plan) Changes() []ledger.Change {
 	return slices.Concat(p.KernelArguments, p.Files, p.Units, p.Modules, p.Sysctls, p.HostSettings)
 }
 
+// addReport adds a note about an entry that is applied unchanged.
+func (p *Plan) addReport(subject, rule, reason string) {
+	p.Notes = append(p.Notes, Note{Subject: subject, Action: Report, Reason: reason, Rule: rule})
+}
+
 // countNotes returns the number of notes with an action.
 func (p *Plan) countNotes(action Action) int {
 	n := 0

@@ -23,10 +23,9 @@ type planner struct {
 	rules     []rule // those of the table, after those that exclude entries
 	kubelet   ignition.KubeletConfig
 	plan      *Plan
-	grouped   map[string][]string   // the subjects of a rule's only note, by name of the rule
-	ruleNames map[string]string     // name of the rule that changed an entry, by path
-	provided  map[string]types.Unit // units with contents in the payload that no rule skips
-	needed    map[string]string     // required units with the reason
+	grouped   map[string][]string // the subjects of a rule's only note, by name of the rule
+	ruleNames map[string]string   // name of the rule that changed an entry, by path
+	units     unitSet
 }
 
 func newPlanner(payload *ignition.Payload, in Input) (*planner, error) {
@@ -42,7 +41,7 @@ func newPlanner(payload *ignition.Payload, in Input) (*planner, error) {
 		plan:      &Plan{NodePool: in.NodePool},
 		grouped:   map[string][]string{},
 		ruleNames: map[string]string{},
-		provided:  map[string]types.Unit{},
+		units:     newUnitSet(payload.Config.Systemd.Units, in.HasUnit, rulesTable.UnitPackages),
 	}
 	if p.kubelet, err = payload.KubeletConfig(); err != nil {
 		return nil, report.Fail(report.Usage, "# check the KubeletConfigs of the pool", "adapting the payload: %w", err)
@@ -50,11 +49,23 @@ func newPlanner(payload *ignition.Payload, in Input) (*planner, error) {
 	for _, u := range payload.Config.Systemd.Units {
 		r := p.findRule(kindUnit, u.Name, subject{unit: u}, true)
 		if (r == nil || r.Effect != effectSkip) && hasContents(u) && !isMasked(u) {
-			p.provided[u.Name] = u
+			p.units.provided[u.Name] = u
 		}
 	}
-	p.needed = p.requiredUnits()
+	p.units.require(p.enabledUnits())
 	return p, nil
+}
+
+// enabledUnits returns the units that the payload enables and no rule skips or disables.
+func (p *planner) enabledUnits() []types.Unit {
+	var enabled []types.Unit
+	for _, u := range p.payload.Config.Systemd.Units {
+		r := p.findRule(kindUnit, u.Name, subject{unit: u}, true)
+		if isEnabled(u) && !isMasked(u) && (r == nil || (r.Effect != effectSkip && !r.Effect.keepsDisabled())) {
+			enabled = append(enabled, u)
+		}
+	}
+	return enabled
 }
 
 // subject is the entry that a rule is evaluated for.
@@ -174,7 +185,7 @@ func (p *planner) adaptUnits() (units []types.Unit, beside []ledger.Change) {
 		u, removed := p.adaptDropins(u)
 		beside = append(beside, removed...)
 		if r != nil && r.Effect == effectAdd {
-			beside = append(beside, p.setReason(r, ruleDetails()[r.Name].add(p, whole))...)
+			beside = append(beside, setReason(r, ruleDetails()[r.Name].add(p, whole))...)
 		}
 		isInPreset := !p.isAdapted() // with all units, as Ignition writes it
 		switch {
@@ -204,7 +215,7 @@ func (p *planner) adaptDropins(u types.Unit) (types.Unit, []ledger.Change) {
 		r, stays := p.applyRule(kindDropin, u.Name+"/"+dropin.Name, target, about)
 		switch {
 		case r != nil && r.Effect == effectRemove:
-			gone = append(gone, p.setReason(r, []ledger.Change{{Kind: ledger.File, Target: target}})...)
+			gone = append(gone, setReason(r, []ledger.Change{{Kind: ledger.File, Target: target}})...)
 		case stays:
 			kept = append(kept, dropin)
 		}
@@ -223,7 +234,7 @@ func (p *planner) applyHostRules() {
 		switch {
 		case r.Kind != kindHost || !r.isMet(p, subject{}):
 		case r.Effect == effectAdd:
-			changes := p.setReason(r, ruleDetails()[r.Name].add(p, types.Unit{}))
+			changes := setReason(r, ruleDetails()[r.Name].add(p, types.Unit{}))
 			for _, change := range changes {
 				p.addRuleNote(change.Target, r)
 			}
@@ -235,7 +246,7 @@ func (p *planner) applyHostRules() {
 }
 
 // setReason sets the rule as the reason of changes.
-func (p *planner) setReason(r *rule, changes []ledger.Change) []ledger.Change {
+func setReason(r *rule, changes []ledger.Change) []ledger.Change {
 	for i := range changes {
 		changes[i].Reason = ruleReason(r.Name)
 	}

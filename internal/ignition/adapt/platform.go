@@ -18,14 +18,14 @@ import (
 func (p *planner) foreignPlatform() (platform string, evidence []string) {
 	names := excludableNames(p.payload)
 	for _, mark := range p.table.Platforms {
-		if slices.Contains(names, mark.Name) && !p.isExcluded(mark.Name) {
+		if slices.Contains(names, mark.Name) && !isExcluded(p.in.Exclude, mark.Name) {
 			platform = mark.Platform
 			evidence = append(evidence, mark.Name)
 		}
 	}
-	if u, found := p.findUnit(kubeletUnit); found && !p.isExcluded(u.Name) {
+	if u, found := p.units.find(kubeletUnit); found && !isExcluded(p.in.Exclude, u.Name) {
 		u.Dropins = slices.DeleteFunc(slices.Clone(u.Dropins), func(d types.Dropin) bool {
-			return p.isExcluded(u.Name + "/" + d.Name)
+			return isExcluded(p.in.Exclude, u.Name+"/"+d.Name)
 		})
 		if slices.Contains(sectionValues(u, "Service", "EnvironmentFile"), "/etc/kubernetes/node.env") {
 			evidence = append(evidence, kubeletUnit+" with EnvironmentFile=/etc/kubernetes/node.env")

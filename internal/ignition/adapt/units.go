@@ -90,17 +90,17 @@ func (p *planner) planStarts() {
 	}
 	ofRelease = append(ofRelease, p.loadedUnits()...)
 	for _, change := range p.plan.Units {
-		u, found := p.findUnit(change.Target)
+		u, found := p.units.find(change.Target)
 		switch {
 		case !found || change.Desired.Enabled != "enabled":
 		case staysActive(u):
 			p.plan.StartUnits = append(p.plan.StartUnits, u.Name)
 		case p.isAdapted() && slices.Contains([]string{".mount", ".automount", ".swap"}, path.Ext(u.Name)):
-			p.addReport(u.Name, "next-boot-mount", "enabled, but not mounted by the join: from the next boot on, a mounted "+
-				"file system hides what its directory contains now")
+			p.plan.addReport(u.Name, "next-boot-mount", "enabled, but not mounted by the join: from the next boot on, "+
+				"a mounted file system hides what its directory contains now")
 		case p.isAdapted() && !slices.Contains(ofRelease, u.Name) &&
 			(!hasContents(u) || isStartedAtBoot(u) || isStartedEarly(u)):
-			p.addReport(u.Name, "next-boot", "enabled, but neither started nor restarted by the join; "+
+			p.plan.addReport(u.Name, "next-boot", "enabled, but neither started nor restarted by the join; "+
 				"to start it before the next boot: systemctl restart "+u.Name)
 		}
 	}

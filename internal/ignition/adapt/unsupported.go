@@ -60,7 +60,7 @@ type Extension struct {
 // extensionPackages returns the packages of an extension, "" for an unknown one.
 func (p *planner) extensionPackages(extension string) string {
 	packages := p.table.Extensions[extension]
-	if _, found := p.findUnit("openvswitch-ipsec.service"); found && extension == "ipsec" && p.isAdapted() {
+	if _, found := p.units.find("openvswitch-ipsec.service"); found && extension == "ipsec" && p.isAdapted() {
 		packages += " openvswitch3.5-ipsec"
 	}
 	return packages

@@ -204,12 +204,12 @@ func TestPackageForUnit(t *testing.T) {
 		"chronyd.service":     "chrony",
 		"own.service":         "",
 	} {
-		if got := table.packageForUnit(unit, rhel); got != want {
+		if got := describePackage(table.UnitPackages[unit], rhel); got != want {
 			t.Errorf("packageOf(%s) = %q, want %q", unit, got, want)
 		}
 	}
 	rhel.OS.ID = "centos"
-	if got := table.packageForUnit("crio.service", rhel); got != "cri-o" {
+	if got := describePackage(table.UnitPackages["crio.service"], rhel); got != "cri-o" {
 		t.Errorf("on another distribution: %q", got)
 	}
 }
