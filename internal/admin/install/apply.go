@@ -4,9 +4,13 @@ package install
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -52,16 +56,32 @@ func changeOf(in *cluster.Cluster, object *unstructured.Unstructured, result Res
 	}
 }
 
-// applier applies objects to a cluster, or determines with a dry run of the API server what would change.
+// applier applies and deletes objects of a cluster, or determines with a dry run of the API server what would change.
 type applier struct {
 	*cluster.Cluster
 
 	dryRun     bool
+	changes    *[]Change       // of all clusters
 	namespaces map[string]bool // that do not exist, and would be created
 }
 
-// apply applies an object, which it sets to the object of the API server.
-func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) (Change, error) {
+// apply applies an object, and records the change. Only OpenShift has a namespace for dashboards.
+func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) error {
+	if object.GetKind() == "ConfigMap" {
+		exists, err := a.Find(ctx, client.ObjectKey{Name: object.GetNamespace()}, &corev1.Namespace{})
+		if err != nil || !exists {
+			return err
+		}
+	}
+	change, err := a.set(ctx, object)
+	if err == nil {
+		*a.changes = append(*a.changes, change)
+	}
+	return err
+}
+
+// set applies an object, which it sets to the object of the API server.
+func (a *applier) set(ctx context.Context, object *unstructured.Unstructured) (Change, error) {
 	change := changeOf(a.Cluster, object, Created)
 	if a.namespaces[object.GetNamespace()] {
 		return change, nil // the API server rejects a dry run in a namespace that does not exist
@@ -88,6 +108,39 @@ func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) 
 		a.namespaces[object.GetName()] = true
 	}
 	return change, nil
+}
+
+// deleteAll deletes objects, the last one first, except those for which isExcluded returns true.
+func (a *applier) deleteAll(
+	ctx context.Context, objects []*unstructured.Unstructured, isExcluded func(*unstructured.Unstructured) bool,
+) error {
+	for _, object := range slices.Backward(objects) {
+		if isExcluded(object) {
+			continue
+		}
+		if err := a.delete(ctx, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// delete deletes an object, and records the change if the object exists.
+func (a *applier) delete(ctx context.Context, object *unstructured.Unstructured) error {
+	change := changeOf(a.Cluster, object, Deleted)
+	options := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
+	if a.dryRun {
+		options = append(options, client.DryRunAll)
+	}
+	err := a.Delete(ctx, object, options...)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	*a.changes = append(*a.changes, change)
+	return nil
 }
 
 // settingsOf returns the fields of an object that do not change without a change of its settings.

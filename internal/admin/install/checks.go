@@ -24,13 +24,13 @@ func (i *Installer) check(ctx context.Context) error {
 	}
 	for _, object := range objects {
 		if object.GetKind() == "CustomResourceDefinition" {
-			if err := i.checkVersions(ctx, object); err != nil {
+			if err := checkVersions(ctx, i.Hosted, object); err != nil {
 				return err
 			}
 		}
 	}
 	if i.Monitoring {
-		if err := i.checkMonitoring(ctx, i.runsIn()); err != nil {
+		if err := checkMonitoring(ctx, i.runsIn()); err != nil {
 			return err
 		}
 	}
@@ -52,9 +52,9 @@ func (i *Installer) checkHosted(ctx context.Context) error {
 
 // checkVersions returns an error if the API server has a CustomResourceDefinition with other versions, which applying
 // the manifest would remove.
-func (i *Installer) checkVersions(ctx context.Context, wanted *unstructured.Unstructured) error {
+func checkVersions(ctx context.Context, hosted *cluster.Cluster, wanted *unstructured.Unstructured) error {
 	existing := newObject(wanted.GetAPIVersion(), wanted.GetKind(), "", wanted.GetName())
-	exists, err := i.Hosted.Find(ctx, client.ObjectKeyFromObject(existing), existing)
+	exists, err := hosted.Find(ctx, client.ObjectKeyFromObject(existing), existing)
 	if err != nil || !exists {
 		return err
 	}
@@ -63,7 +63,7 @@ func (i *Installer) checkVersions(ctx context.Context, wanted *unstructured.Unst
 		return nil
 	}
 	return report.Fail(report.Refused, "# use the hcp-node-admin of the release that is installed, or a newer one",
-		"%s has CustomResourceDefinition %s with versions %q; this hcp-node-admin supports %q", i.Hosted.Server,
+		"%s has CustomResourceDefinition %s with versions %q; this hcp-node-admin supports %q", hosted.Server,
 		wanted.GetName(), has, supported)
 }
 

@@ -5,17 +5,13 @@ package install
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/controller"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -56,7 +52,7 @@ func (i *Installer) Install(ctx context.Context) ([]Change, error) {
 		return i.changes, err
 	}
 	for _, object := range objects {
-		if err := i.apply(ctx, hosted, object); err != nil {
+		if err := hosted.apply(ctx, object); err != nil {
 			return i.changes, err
 		}
 		if object.GetKind() == "CustomResourceDefinition" && !i.DryRun {
@@ -117,11 +113,11 @@ func (i *Installer) installOnManagement(ctx context.Context) error {
 			}
 			if isForeign { // it remains as it is
 				i.changes = append(i.changes, changeOf(i.Management, object, Unchanged))
-			} else if err := i.apply(ctx, management, object); err != nil {
+			} else if err := management.apply(ctx, object); err != nil {
 				return err
 			}
 			// Before the Deployment: its pods start when the Secret exists.
-			if err := i.apply(ctx, management, i.kubeconfigSecret(kubeconfig)); err != nil {
+			if err := management.apply(ctx, i.kubeconfigSecret(kubeconfig)); err != nil {
 				return err
 			}
 			continue
@@ -133,61 +129,14 @@ func (i *Installer) installOnManagement(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := i.apply(ctx, management, object); err != nil {
+		if err := management.apply(ctx, object); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// kubeconfigSecret returns the Secret with the controller's kubeconfig.
-func (i *Installer) kubeconfigSecret(kubeconfig []byte) *unstructured.Unstructured {
-	secret := i.emptySecret()
-	secret.SetLabels(map[string]string{
-		"app.kubernetes.io/name": "hcp-node-admin", "app.kubernetes.io/component": "controller",
-	})
-	secret.SetAnnotations(map[string]string{hostedClusterAnnotation: i.HostedCluster.String()})
-	secret.Object["data"] = map[string]any{"kubeconfig": base64.StdEncoding.EncodeToString(kubeconfig)}
-	return secret
-}
-
-// emptySecret returns the name of the Secret with the controller's kubeconfig.
-func (i *Installer) emptySecret() *unstructured.Unstructured {
-	return newObject("v1", "Secret", i.managementNamespace(), controllerName)
-}
-
-// managementNamespace returns the namespace of the controller on the management cluster.
-func (i *Installer) managementNamespace() string {
-	if i.Namespace != "" {
-		return i.Namespace
-	}
-	return v1alpha1.Namespace
-}
-
-func newObject(version, kind, namespace, name string) *unstructured.Unstructured {
-	object := &unstructured.Unstructured{}
-	object.SetAPIVersion(version)
-	object.SetKind(kind)
-	object.SetNamespace(namespace)
-	object.SetName(name)
-	return object
-}
-
+// applierFor returns an applier that records the changes of a cluster as those of the installer.
 func (i *Installer) applierFor(in *cluster.Cluster) *applier {
-	return &applier{Cluster: in, dryRun: i.DryRun, namespaces: map[string]bool{}}
-}
-
-// apply applies an object, and records the change. Only OpenShift has a namespace for dashboards.
-func (i *Installer) apply(ctx context.Context, to *applier, object *unstructured.Unstructured) error {
-	if object.GetKind() == "ConfigMap" {
-		exists, err := to.Find(ctx, client.ObjectKey{Name: object.GetNamespace()}, &corev1.Namespace{})
-		if err != nil || !exists {
-			return err
-		}
-	}
-	change, err := to.apply(ctx, object)
-	if err == nil {
-		i.changes = append(i.changes, change)
-	}
-	return err
+	return &applier{Cluster: in, dryRun: i.DryRun, changes: &i.changes, namespaces: map[string]bool{}}
 }

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 )
 
 // Installed returns the settings with which the controller is installed. In is "" if it is not.
@@ -20,10 +19,10 @@ func (i *Installer) Installed(ctx context.Context) (Settings, error) {
 	if err != nil || deployment == nil {
 		return Settings{}, err
 	}
-	isMonitored, err := i.isMonitored(ctx, in)
+	hasMonitor, err := isMonitored(ctx, in, i.namespaceIn(in.Place))
 	container := deployment.Spec.Template.Spec.Containers[0] // the API server accepts no Deployment without one
 	return Settings{
-		Monitoring: isMonitored,
+		Monitoring: hasMonitor,
 		In:         in.Place, Image: container.Image, Replicas: int(*deployment.Spec.Replicas),
 		Publish: slices.ContainsFunc(container.Args, func(arg string) bool {
 			return strings.HasPrefix(arg, "--hosted-cluster=")
@@ -42,12 +41,4 @@ func (i *Installer) deployment(ctx context.Context) (*appsv1.Deployment, *cluste
 		}
 	}
 	return nil, nil, nil
-}
-
-// namespaceIn returns the namespace of the controller in a cluster.
-func (i *Installer) namespaceIn(in cluster.Place) string {
-	if in == cluster.Hosted {
-		return v1alpha1.Namespace
-	}
-	return i.managementNamespace()
 }

@@ -17,7 +17,7 @@ import (
 var monitoringAPI = schema.GroupVersion{Group: "monitoring.coreos.com", Version: "v1"}
 
 // checkMonitoring returns an error if the cluster that runs the controller has no Prometheus Operator.
-func (i *Installer) checkMonitoring(ctx context.Context, in *cluster.Cluster) error {
+func checkMonitoring(ctx context.Context, in *cluster.Cluster) error {
 	isServed, err := in.Serves(ctx, monitoringAPI.Group, monitoringAPI.Version)
 	if err != nil || isServed {
 		return err
@@ -27,27 +27,27 @@ func (i *Installer) checkMonitoring(ctx context.Context, in *cluster.Cluster) er
 }
 
 // isMonitored reports whether the controller has a PodMonitor, by which the Prometheus Operator finds its metrics.
-func (i *Installer) isMonitored(ctx context.Context, in *cluster.Cluster) (bool, error) {
+func isMonitored(ctx context.Context, in *cluster.Cluster, namespace string) (bool, error) {
 	isServed, err := in.Serves(ctx, monitoringAPI.Group, monitoringAPI.Version)
 	if err != nil || !isServed {
 		return false, err
 	}
-	monitor := newObject(monitoringAPI.String(), "PodMonitor", i.namespaceIn(in.Place), controllerName)
+	monitor := newObject(monitoringAPI.String(), "PodMonitor", namespace, controllerName)
 	return in.Find(ctx, client.ObjectKeyFromObject(monitor), monitor)
 }
 
 // stopMonitoring deletes the objects of the monitoring in a cluster. The dashboard of a management cluster remains,
 // because the controllers of all hosted clusters share it.
 func (i *Installer) stopMonitoring(ctx context.Context, in *cluster.Cluster) error {
-	isMonitored, err := i.isMonitored(ctx, in)
-	if err != nil || !isMonitored {
+	exists, err := isMonitored(ctx, in, i.namespaceIn(in.Place))
+	if err != nil || !exists {
 		return err
 	}
 	objects, err := Settings{In: in.Place, Namespace: i.Namespace}.MonitoringObjects()
 	if err != nil {
 		return err
 	}
-	return i.deleteAll(ctx, in, objects, func(object *unstructured.Unstructured) bool {
+	return i.applierFor(in).deleteAll(ctx, objects, func(object *unstructured.Unstructured) bool {
 		return object.GetKind() == "ConfigMap" && in.Place == cluster.Management
 	})
 }

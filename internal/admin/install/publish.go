@@ -71,7 +71,7 @@ func (i *Installer) stopPublishing(ctx context.Context) error {
 		}
 		objects, err := settings.publishObjects(from.Place)
 		if err == nil {
-			err = i.deleteAll(ctx, from, objects, isPermanent)
+			err = i.applierFor(from).deleteAll(ctx, objects, isPermanent)
 		}
 		if err != nil {
 			return err
@@ -90,7 +90,7 @@ func (i *Installer) deletePublished(ctx context.Context) error {
 		return err
 	}
 	for _, secret := range secrets.Items {
-		err := i.deleteObject(ctx, i.Hosted, newObject("v1", "Secret", secret.Namespace, secret.Name))
+		err := i.applierFor(i.Hosted).delete(ctx, newObject("v1", "Secret", secret.Namespace, secret.Name))
 		if err != nil {
 			return err
 		}

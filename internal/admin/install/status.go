@@ -98,12 +98,12 @@ func (i *Installer) readDeployment(ctx context.Context, s *Status) error {
 }
 
 // logRemedy returns the command that prints the log of the controller, "" if it is not installed.
-func (i *Installer) logRemedy(in cluster.Place) report.Remedy {
+func (s Settings) logRemedy(in cluster.Place) report.Remedy {
 	if in == "" {
 		return ""
 	}
 	return report.Remedyf("oc --kubeconfig %s.kubeconfig -n %s logs -l app.kubernetes.io/component=controller --prefix",
-		in, i.namespaceIn(in))
+		in, s.namespaceIn(in))
 }
 
 // readPublished reads the metadata of the published user data.

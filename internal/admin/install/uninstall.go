@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -62,7 +61,7 @@ func (i *Installer) Uninstall(ctx context.Context, withCRD, force bool) ([]Chang
 	if err != nil {
 		return i.changes, remaining, err
 	}
-	if err := i.deleteAll(ctx, i.Management, management, isPermanent); err != nil {
+	if err := i.applierFor(i.Management).deleteAll(ctx, management, isPermanent); err != nil {
 		return i.changes, remaining, err
 	}
 	if i.Hosted != nil {
@@ -73,12 +72,12 @@ func (i *Installer) Uninstall(ctx context.Context, withCRD, force bool) ([]Chang
 			return i.changes, remaining, err
 		}
 	}
-	if err := i.deleteObject(ctx, i.Management, i.emptySecret()); err != nil {
+	if err := i.applierFor(i.Management).delete(ctx, i.emptySecret()); err != nil {
 		return i.changes, remaining, err
 	}
 	isForeign, err := i.isForeignNamespace(ctx)
 	if err == nil && !isForeign {
-		err = i.deleteObject(ctx, i.Management, newObject("v1", "Namespace", "", i.managementNamespace()))
+		err = i.applierFor(i.Management).delete(ctx, newObject("v1", "Namespace", "", i.managementNamespace()))
 	}
 	return i.changes, remaining, err
 }
@@ -99,10 +98,11 @@ func (i *Installer) uninstallHosted(ctx context.Context, withCRD bool) error {
 		return err
 	}
 	all := slices.Concat(token, without(workload, token))
-	if err := i.deleteAll(ctx, i.Hosted, all, isPermanent); err != nil || !withCRD {
+	hosted := i.applierFor(i.Hosted)
+	if err := hosted.deleteAll(ctx, all, isPermanent); err != nil || !withCRD {
 		return err
 	}
-	return i.deleteAll(ctx, i.Hosted, all, func(object *unstructured.Unstructured) bool { return !isPermanent(object) })
+	return hosted.deleteAll(ctx, all, func(object *unstructured.Unstructured) bool { return !isPermanent(object) })
 }
 
 // without returns the objects that are not among others.
@@ -113,42 +113,6 @@ func without(objects, others []*unstructured.Unstructured) []*unstructured.Unstr
 				client.ObjectKeyFromObject(a) == client.ObjectKeyFromObject(b)
 		})
 	})
-}
-
-// deleteAll deletes objects, the last one first, except those for which isExcluded returns true.
-func (i *Installer) deleteAll(
-	ctx context.Context, from *cluster.Cluster, objects []*unstructured.Unstructured,
-	isExcluded func(*unstructured.Unstructured) bool,
-) error {
-	for _, object := range slices.Backward(objects) {
-		if isExcluded(object) {
-			continue
-		}
-		if err := i.deleteObject(ctx, from, object); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// deleteObject deletes an object, and records the change if the object exists.
-func (i *Installer) deleteObject(
-	ctx context.Context, from *cluster.Cluster, object *unstructured.Unstructured,
-) error {
-	change := changeOf(from, object, Deleted)
-	options := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
-	if i.DryRun {
-		options = append(options, client.DryRunAll)
-	}
-	err := from.Delete(ctx, object, options...)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	i.changes = append(i.changes, change)
-	return nil
 }
 
 // checkRemaining returns what remains in the hosted cluster. With withCRD it returns an error instead if objects would
@@ -173,7 +137,7 @@ func (i *Installer) checkRemaining(ctx context.Context, withCRD, force bool) ([]
 			continue
 		}
 		if one.Kind == "CustomResourceDefinition" {
-			if one.Objects, err = i.countObjects(ctx, object); err != nil {
+			if one.Objects, err = countObjects(ctx, i.Hosted, object); err != nil {
 				return nil, err
 			}
 			if withCRD && !force && one.Objects > 0 {
@@ -191,7 +155,7 @@ func (i *Installer) checkRemaining(ctx context.Context, withCRD, force bool) ([]
 }
 
 // countObjects returns the number of objects of a CustomResourceDefinition of the manifests.
-func (i *Installer) countObjects(ctx context.Context, definition *unstructured.Unstructured) (int, error) {
+func countObjects(ctx context.Context, in client.Reader, definition *unstructured.Unstructured) (int, error) {
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
@@ -199,6 +163,6 @@ func (i *Installer) countObjects(ctx context.Context, definition *unstructured.U
 	version, _ := first["name"].(string)
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"})
-	err := i.Hosted.List(ctx, &list)
+	err := in.List(ctx, &list)
 	return len(list.Items), err
 }
