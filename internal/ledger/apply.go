@@ -12,7 +12,7 @@ import (
 // that a rollback needs is durable before the first change is made, and so are the backups of
 // managed files that were edited since. All changes are durable when Apply returns.
 func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]PlannedChange, error) {
-	if err := l.cleanUp(ctx, l.interruptedItems()); err != nil {
+	if err := l.drivers.cleanUp(ctx, l.interruptedItems()); err != nil {
 		return nil, err
 	}
 	pending, err := l.Diff(ctx, changes)
@@ -49,24 +49,6 @@ func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]Pl
 // Files that TrackExternal records are not written by the agent.
 func (l *Ledger) interruptedItems() []Item {
 	return slices.DeleteFunc(l.Items(), func(i Item) bool { return i.Done || (i.external && i.Kind.isPath()) })
-}
-
-// cleanUp cleans up after interrupted runs. It calls each driver once, with the changes of all
-// items of the driver.
-func (l *Ledger) cleanUp(ctx context.Context, items []Item) error {
-	byDriver := map[Cleaner][]Change{}
-	for _, item := range items {
-		driver, _ := l.drivers.of(item.Kind) // an error stops only the undo of the object
-		if cleaner, ok := driver.(Cleaner); ok {
-			byDriver[cleaner] = append(byDriver[cleaner], item.Change)
-		}
-	}
-	for cleaner, own := range byDriver {
-		if err := cleaner.CleanUp(ctx, own); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // completedUnfinished returns, in order, the unfinished items that already have their desired state.

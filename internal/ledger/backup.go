@@ -29,7 +29,7 @@ func (l *Ledger) backUpOriginal(ctx context.Context, item Item, now State) (stri
 	if err != nil {
 		return "", err
 	}
-	return l.backUp(ctx, item.Target, before)
+	return l.drivers.Paths.backUp(ctx, item.Target, before)
 }
 
 // backUpEdits writes a copy beside each managed file whose content another process or an
@@ -41,11 +41,11 @@ func (l *Ledger) backUpEdits(ctx context.Context, pending []PlannedChange) error
 		byPath[path.Clean(item.Target)] = append(byPath[path.Clean(item.Target)], item)
 	}
 	for _, p := range pending {
-		isKnown := func(item Item) bool { return item.hasKnownContent(p.Now) || l.isMaintained(item, p.Now) }
+		isKnown := func(item Item) bool { return item.hasKnownContent(p.Now) || l.drivers.isMaintained(item, p.Now) }
 		if !managed[p.Key()] || !p.losesContent() || slices.ContainsFunc(byPath[path.Clean(p.Target)], isKnown) {
 			continue
 		}
-		backup, err := l.backUp(ctx, p.Target, p.Now)
+		backup, err := l.drivers.Paths.backUp(ctx, p.Target, p.Now)
 		if err != nil {
 			return err
 		}
@@ -73,13 +73,13 @@ func (i Item) hasKnownContent(now State) bool {
 // backUp writes the file beside target and returns the path of the copy, or "" if the directory
 // does not exist any more. It never overwrites a file. A copy with the same content is used again:
 // an interrupted run wrote it.
-func (l *Ledger) backUp(ctx context.Context, target string, state State) (string, error) {
+func (d *Paths) backUp(ctx context.Context, target string, state State) (string, error) {
 	for n := 1; ; n++ {
 		file := Change{Kind: File, Target: target + backupSuffix}
 		if n > 1 {
 			file.Target += "." + strconv.Itoa(n)
 		}
-		found, err := l.drivers.Paths.Get(ctx, file)
+		found, err := d.Get(ctx, file)
 		switch {
 		case err != nil:
 			return "", err
@@ -88,7 +88,7 @@ func (l *Ledger) backUp(ctx context.Context, target string, state State) (string
 		case found.Present:
 			continue
 		}
-		err = l.drivers.Paths.Restore(ctx, file, state)
+		err = d.Restore(ctx, file, state)
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", nil
 		}

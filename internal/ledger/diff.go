@@ -47,7 +47,7 @@ func (l *Ledger) Diff(ctx context.Context, changes []Change) ([]PlannedChange, e
 			continue
 		}
 		item, found := files[change.Key()]
-		if found && item.Desired.Digest == change.Desired.Digest && l.isMaintained(item, now) {
+		if found && item.Desired.Digest == change.Desired.Digest && l.drivers.isMaintained(item, now) {
 			continue
 		}
 		pending = append(pending, PlannedChange{Change: change, Now: now})

@@ -31,7 +31,7 @@ func (l *Ledger) Drift(ctx context.Context) ([]Difference, error) {
 			errs = append(errs, err)
 			continue
 		}
-		if !item.Matches(now) && !item.isPending(now) && !item.hasAcceptedValue(now) && !l.isMaintained(item, now) {
+		if !item.Matches(now) && !item.isPending(now) && !item.hasAcceptedValue(now) && !l.drivers.isMaintained(item, now) {
 			drift = append(drift, Difference{Item: item, Now: now})
 		}
 	}

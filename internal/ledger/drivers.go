@@ -121,3 +121,21 @@ func (d Drivers) currentState(ctx context.Context, c Change) (State, error) {
 	}
 	return driver.Get(ctx, c)
 }
+
+// cleanUp cleans up after interrupted runs. It calls each driver once, with the changes of all
+// items of the driver.
+func (d Drivers) cleanUp(ctx context.Context, items []Item) error {
+	byDriver := map[Cleaner][]Change{}
+	for _, item := range items {
+		driver, _ := d.of(item.Kind) // an error stops only the undo of the object
+		if cleaner, ok := driver.(Cleaner); ok {
+			byDriver[cleaner] = append(byDriver[cleaner], item.Change)
+		}
+	}
+	for cleaner, own := range byDriver {
+		if err := cleaner.CleanUp(ctx, own); err != nil {
+			return err
+		}
+	}
+	return nil
+}

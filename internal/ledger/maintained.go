@@ -10,15 +10,15 @@ import (
 
 // isMaintained reports whether a component of the cluster has rewritten a file since the agent wrote it. Such a file is
 // no drift and is not written again until the agent is to write other content. An undo restores the file.
-func (l *Ledger) isMaintained(item Item, now State) bool {
-	if l.drivers.IsMaintained == nil || item.Kind != File || !item.Done || !item.Desired.Present {
+func (d Drivers) isMaintained(item Item, now State) bool {
+	if d.IsMaintained == nil || item.Kind != File || !item.Done || !item.Desired.Present {
 		return false
 	}
 	if !now.Present {
-		return l.drivers.IsMaintained(item.Target, nil)
+		return d.IsMaintained(item.Target, nil)
 	}
 	return now.Type == hostfs.Regular && now.Digest != item.Desired.Digest && item.isAsPrivate(now) &&
-		l.drivers.IsMaintained(item.Target, now.Content)
+		d.IsMaintained(item.Target, now.Content)
 }
 
 // isAsPrivate reports whether the file has the owner of the desired state, and permits no more.
@@ -39,7 +39,7 @@ func (l *Ledger) Maintained(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.isMaintained(item, now) {
+		if l.drivers.isMaintained(item, now) {
 			targets = append(targets, item.Target)
 		}
 	}

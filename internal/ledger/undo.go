@@ -33,7 +33,7 @@ func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
 func (l *Ledger) Revert(ctx context.Context, selected func(Item) bool) (Outcome, error) {
 	items := l.Items()
 	slices.Reverse(items)
-	if err := l.cleanUp(ctx, items); err != nil {
+	if err := l.drivers.cleanUp(ctx, items); err != nil {
 		return Outcome{}, err
 	}
 	u := &undoRun{l: l, older: newOlderItems(items)}
@@ -148,7 +148,7 @@ func (u *undoRun) decide(ctx context.Context, driver SnapshotDriver, at int, ite
 	if u.older.isOwnedByOlder(at, item, now) {
 		return noAction, nil
 	}
-	if u.l.isMaintained(item, now) {
+	if u.l.drivers.isMaintained(item, now) {
 		return restoreAction, nil
 	}
 	if partial, ok := driver.(PartialRestorer); ok {
