@@ -29,7 +29,7 @@ type Status struct {
 	Migration *Record                 `json:"migration,omitempty" doc:"migration, if the agent has created br-ex"`
 }
 
-// BridgeRequirement is what br-ex needs to carry the host's traffic.
+// BridgeRequirement is a property that br-ex needs to carry the host's traffic.
 type BridgeRequirement string
 
 // The requirements.

@@ -48,7 +48,7 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// The picture has no gap where lines are omitted.
+// The lines of the picture follow each other where a line is omitted.
 func TestOmittedLines(t *testing.T) {
 	isOmitted := func(line string) bool { return strings.HasPrefix(line, "omitted") }
 	got := picture("join", []event{{text: "one\r\nomitted\r\nomitted too\r\ntwo"}}, isOmitted)
