@@ -62,7 +62,8 @@ func (d *diagnostics) phaseFinding(maintenance *joinstate.Maintenance) report.Fi
 		unfinished = report.SeverityNote
 	}
 	afterJoin := func(run string, started time.Time, step string, remedy report.Remedy) report.Finding {
-		return report.Findingf(unfinished, remedy, "%s of %s started at %s and has not finished: the last completed step is %q",
+		return report.Findingf(unfinished, remedy,
+			"%s of %s started at %s and has not finished: the last completed step is %q",
 			run, state.NodeName, report.Timestamp(started), cmp.Or(step, "none"))
 	}
 	switch state.Phase() {

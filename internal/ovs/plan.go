@@ -190,7 +190,8 @@ func BridgedUplink(facts Facts) (string, bool) {
 	return uplink, uplink != ""
 }
 
-// bridgedUplink returns the NIC in br-ex, or what br-ex needs and does not have. It returns neither if br-ex does not exist.
+// bridgedUplink returns the NIC in br-ex, or what br-ex needs and does not have. It returns neither if br-ex does not
+// exist.
 func bridgedUplink(facts Facts) (string, BridgeRequirement) {
 	bridge, ok := facts.bridge()
 	if !ok {

@@ -46,7 +46,8 @@ func main() {
 	flag.DurationVar(&s.interval, "interval", 4*time.Second, "time between two checks of an agent for a slot; "+
 		"real agents check every minute")
 	flag.DurationVar(&s.upgrade, "upgrade", 2*time.Second, "time for which a node is not Ready in its upgrade")
-	flag.StringVar(&s.record, "record", "", "record hcp-node-admin nodes --watch during an upgrade, and draw it in this file")
+	flag.StringVar(&s.record, "record", "",
+		"record hcp-node-admin nodes --watch during an upgrade, and draw it in this file")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		fmt.Fprintln(os.Stderr, "fleet: the path of hcp-node-admin is missing: fleet [-sizes 100,300,1000] PROGRAM")

@@ -25,14 +25,14 @@ type MatchFile struct {
 
 // remedy restricts the file to the uplink.
 func (f MatchFile) remedy() report.Remedy {
-	path := report.ShellWord(f.Path)
+	file := report.ShellWord(f.Path)
 	switch {
 	case !strings.HasSuffix(f.Path, ".link"):
-		return report.Remedyf(`sed -i 's/ATTR{address}=="%s"/KERNEL!="br-ex", &/' %s`, f.MAC, path)
+		return report.Remedyf(`sed -i 's/ATTR{address}=="%s"/KERNEL!="br-ex", &/' %s`, f.MAC, file)
 	case f.Driver == "":
-		return report.Remedyf("cat %s # add OriginalName= or Driver= of the uplink to its section [Match]", path)
+		return report.Remedyf("cat %s # add OriginalName= or Driver= of the uplink to its section [Match]", file)
 	}
-	return report.Remedyf(`sed -i '/^\[Match\]/a Driver=%s' %s`, f.Driver, path)
+	return report.Remedyf(`sed -i '/^\[Match\]/a Driver=%s' %s`, f.Driver, file)
 }
 
 // readLines calls visit with each line of the files that match patterns.

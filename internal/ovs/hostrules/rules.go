@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package hostrules reads the configuration outside NetworkManager that treats an uplink differently from br-ex: packet
-// filter, firewalld, sysctls, scripts, routing rules. It refuses a migration after which no user could log in, and warns
+// filter, firewalld, sysctls, scripts, routing rules. It refuses a migration after which no user could log in. It warns
 // about what no longer applies, with the commands that add it for br-ex.
 package hostrules
 
