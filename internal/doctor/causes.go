@@ -22,7 +22,7 @@ const (
 // reasonsOfChecks are the reasons of problems that the checks of a join find.
 var reasonsOfChecks = map[string]report.Reason{
 	"clock": report.ClockSkew, "networkmanager": noNetworkManager, "uplink": noDefaultRoute, "disk": report.DiskPressure,
-	"api": report.APIServerUnreachable,
+	"api":       report.APIServerUnreachable,
 	"node-name": otherIdentity, "other-cluster": otherIdentity, "release": report.ReleaseMismatch,
 }
 
