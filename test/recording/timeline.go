@@ -42,15 +42,18 @@ func Timeline(title string, trace []byte) (string, error) {
 		return "", fmt.Errorf("reading the trace: %w", err)
 	}
 	spans := slices.DeleteFunc(document.TraceEvents, func(s span) bool { return s.Phase != "X" })
-	var threads []int
 	end := 0.0
 	for _, s := range spans {
-		threads = append(threads, s.Thread)
 		end = max(end, s.Start+s.Duration)
+	}
+	scale := (chartWidth - labelWidth - margin) / max(end, 1)
+	var threads []int
+	spans = slices.DeleteFunc(spans, func(s span) bool { return s.Duration*scale < 1 })
+	for _, s := range spans {
+		threads = append(threads, s.Thread)
 	}
 	slices.Sort(threads)
 	threads = slices.Compact(threads)
-	scale := (chartWidth - labelWidth - margin) / max(end, 1)
 	var body strings.Builder
 	label := func(x float64, y int, class, text string) {
 		fmt.Fprintf(&body, "<text x=\"%.1f\" y=\"%d\" class=\"%s\">%s</text>\n", x, y, class, html.EscapeString(text))
@@ -72,9 +75,6 @@ func Timeline(title string, trace []byte) (string, error) {
 			}
 			isFirst = false
 			x, width := labelWidth+s.Start*scale, s.Duration*scale
-			if width < 1 {
-				continue
-			}
 			fmt.Fprintf(&body, "<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\">"+
 				"<title>%s: %.2f s</title></rect>\n", s.Category, x, y, width, barHeight, html.EscapeString(s.Name), s.Duration/1e6)
 			if s.Category == "step" && width > charWidth*float64(len(s.Name)) {
