@@ -66,22 +66,22 @@ const (
 // checkKey returns an error for a public key whose signatures must not be verified. Such a key
 // has an unknown type, is too weak, or is so large that verification would stall the approver.
 func checkKey(publicKey any) error {
-	const due = "ECDSA P-256, P-384 or P-521, Ed25519, or RSA of 2048 to 4096 bits with the exponent 65537"
+	const expected = "ECDSA P-256, P-384 or P-521, Ed25519, or RSA of 2048 to 4096 bits with the exponent 65537"
 	switch key := publicKey.(type) {
 	case *rsa.PublicKey:
 		if bits := key.N.BitLen(); bits < minRSABits || bits > maxRSABits || key.E != rsaExponent {
-			return refuse("key", fmt.Sprintf("RSA of %d bits with the exponent %d", bits, key.E), due)
+			return refuse("key", fmt.Sprintf("RSA of %d bits with the exponent %d", bits, key.E), expected)
 		}
 		return nil
 	case *ecdsa.PublicKey:
 		if slices.Contains([]elliptic.Curve{elliptic.P256(), elliptic.P384(), elliptic.P521()}, key.Curve) {
 			return nil
 		}
-		return refuse("key", "ECDSA "+key.Params().Name, due)
+		return refuse("key", "ECDSA "+key.Params().Name, expected)
 	case ed25519.PublicKey:
 		return nil
 	}
-	return refuse("key", fmt.Sprintf("%T", publicKey), due)
+	return refuse("key", fmt.Sprintf("%T", publicKey), expected)
 }
 
 // checkRequest returns the certificate request of a CSR after the checks that apply to both kinds. It

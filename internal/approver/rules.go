@@ -46,8 +46,10 @@ func (r *Refusal) Error() string {
 
 // refuse returns a Refusal. It truncates found, which the requestor chooses and which is kept
 // while the CSR is pending.
-func refuse(rule string, found, due any) error {
-	return &Refusal{Rule: rule, Found: report.Shorten(fmt.Sprintf("%v", found), 300), Expected: fmt.Sprintf("%v", due)}
+func refuse(rule string, found, expected any) error {
+	return &Refusal{
+		Rule: rule, Found: report.Shorten(fmt.Sprintf("%v", found), 300), Expected: fmt.Sprintf("%v", expected),
+	}
 }
 
 // nodeBootstrapper is the identity of the bootstrap kubeconfig in a payload (HyperShift
@@ -189,10 +191,10 @@ func checkRequestor(csr *kube.CSR, signer, user string, groups []string) error {
 // checkUsages accepts the usages that kubelet requests: the purpose, digital signature and, with an
 // RSA key, key encipherment.
 func checkUsages(csr *kube.CSR, purpose certificatesv1.KeyUsage) error {
-	least := []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, purpose}
-	most := append(slices.Clone(least), certificatesv1.UsageKeyEncipherment)
-	if !sameSet(csr.Spec.Usages, least) && !sameSet(csr.Spec.Usages, most) {
-		return refuse("usages", quoted(csr.Spec.Usages), quoted(least))
+	required := []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, purpose}
+	permitted := append(slices.Clone(required), certificatesv1.UsageKeyEncipherment)
+	if !sameSet(csr.Spec.Usages, required) && !sameSet(csr.Spec.Usages, permitted) {
+		return refuse("usages", quoted(csr.Spec.Usages), quoted(required))
 	}
 	return nil
 }

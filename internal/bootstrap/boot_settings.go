@@ -19,12 +19,12 @@ import (
 type rebootAction string
 
 const (
-	noReboot     rebootAction = "none"    // not needed
-	warnOfReboot rebootAction = "warn"    // the join continues; the administrator drains and reboots the node
-	awaitReboot  rebootAction = "await"   // the join stops; the administrator reboots the host
-	rebootNow    rebootAction = "reboot"  // the agent reboots the host
-	rebootInVain rebootAction = "in vain" // a reboot has not changed the kernel arguments
-	warnOfOthers rebootAction = "others"  // the join continues; the boot loader adds other values behind the arguments
+	noReboot        rebootAction = "none"      // not needed
+	warnOfReboot    rebootAction = "warn"      // the join continues; the administrator drains and reboots the node
+	awaitReboot     rebootAction = "await"     // the join stops; the administrator reboots the host
+	rebootNow       rebootAction = "reboot"    // the agent reboots the host
+	rebootUnchanged rebootAction = "unchanged" // a reboot has not changed the kernel arguments
+	warnOfOthers    rebootAction = "others"    // the join continues; the boot loader adds others behind the arguments
 )
 
 // argumentFacts is the input of decideArgumentReboot.
@@ -48,7 +48,7 @@ func decideArgumentReboot(f argumentFacts) rebootAction {
 	case f.registered:
 		return warnOfReboot
 	case f.neededIn != "" && f.neededIn != f.boot:
-		return rebootInVain
+		return rebootUnchanged
 	case f.mode == config.HostSettingsReboot:
 		return rebootNow
 	}
@@ -88,7 +88,7 @@ func (b bootSettings) setKernelArguments(ctx context.Context, log report.Log) ([
 		facts.neededIn = "" // an earlier reboot was for other arguments
 	}
 	action := decideArgumentReboot(facts)
-	if action != rebootInVain && action != warnOfOthers {
+	if action != rebootUnchanged && action != warnOfOthers {
 		if err := b.recordReboot(facts.needed); err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func (b bootSettings) reboot(ctx context.Context, log report.Log, action rebootA
 		log.Warn("the boot loader adds other values behind "+what+", which are in effect",
 			"cat /proc/cmdline # compare it with the configuration of the boot loader")
 		return nil
-	case rebootInVain:
+	case rebootUnchanged:
 		return report.Fail(report.Failed, "cat /proc/cmdline # compare it with the configuration of the boot loader",
 			"the host was rebooted, but not with %s", what)
 	case awaitReboot:

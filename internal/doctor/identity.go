@@ -109,16 +109,18 @@ func inspectRequest(ctx context.Context, d *diagnostics) ([]report.Finding, erro
 
 // requestFinding returns a finding about the client CSR of a node that has no certificate yet. err is the reason why
 // the cluster could not be queried.
-func requestFinding(csr identity.PendingCSR, err error, place identity.ClusterTopology, now time.Time) report.Finding {
+func requestFinding(
+	csr identity.PendingCSR, err error, topology identity.ClusterTopology, now time.Time,
+) report.Finding {
 	request := fmt.Sprintf("client CSR %s (key %s)", csr.Name, csr.Fingerprint)
 	age := report.FormatAge(now.Sub(csr.Since))
 	switch csr.Phase {
 	case "pending":
 		return problem(report.Remedyf("oc adm certificate approve %s # %s; then: hcp-node-agent join",
-			csr.Name, place.CommandLocation()), "%s has been waiting for approval for %s; %s",
-			request, age, place.ManualApprovalHint())
+			csr.Name, topology.CommandLocation()), "%s has been waiting for approval for %s; %s",
+			request, age, topology.ManualApprovalHint())
 	case "approved":
-		return problem(place.SignerRemedy(),
+		return problem(topology.SignerRemedy(),
 			"%s was submitted %s ago and is approved, but no certificate has been issued", request, age)
 	case "issued":
 		return problem("hcp-node-agent join # downloads the certificate",

@@ -49,12 +49,12 @@ func (s Source[T]) ListAll(ctx context.Context) (objects map[string]T, version s
 	}
 }
 
-// Follow passes the current objects, by name, to see after every change and at
-// least every tick, until see returns true or an error. It lists them once, and
+// Follow passes the current objects, by name, to observe after every change and at
+// least every tick, until observe returns true or an error. It lists them once, and
 // again only if the watch cannot be resumed. Interruptions of the API server
 // are retried. When ctx ends, Follow returns ctx.Err().
 func Follow[T metav1.Object](ctx context.Context, connection *Conn, log report.Log, s Source[T], tick time.Duration,
-	see func(map[string]T) (bool, error),
+	observe func(map[string]T) (bool, error),
 ) error {
 	pause := wait.NewBackoff()
 	var version string // resource version to watch from; "" if a list is needed
@@ -72,7 +72,7 @@ func Follow[T metav1.Object](ctx context.Context, connection *Conn, log report.L
 		started := time.Now()
 		var done bool
 		var err error
-		if done, version, err = watchFrom(ctx, connection, s, version, objects, tick, see); done || err != nil {
+		if done, version, err = watchFrom(ctx, connection, s, version, objects, tick, observe); done || err != nil {
 			return err
 		}
 		if time.Since(started) > time.Minute {
@@ -84,14 +84,14 @@ func Follow[T metav1.Object](ctx context.Context, connection *Conn, log report.L
 	}
 }
 
-// watchFrom passes the objects and their changes to see until see is done or
+// watchFrom passes the objects and their changes to observe until observe is done or
 // the watch ends. It returns the version from which the next watch can resume,
 // or "" if a new list is needed.
 func watchFrom[T metav1.Object](
 	ctx context.Context, connection *Conn, s Source[T], version string, objects map[string]T, tick time.Duration,
-	see func(map[string]T) (bool, error),
+	observe func(map[string]T) (bool, error),
 ) (bool, string, error) {
-	if done, err := see(objects); done || err != nil {
+	if done, err := observe(objects); done || err != nil {
 		return done, "", err
 	}
 	seconds := int64(300)
@@ -127,7 +127,7 @@ func watchFrom[T metav1.Object](
 				continue
 			}
 		}
-		if done, err := see(objects); done || err != nil {
+		if done, err := observe(objects); done || err != nil {
 			return done, "", err
 		}
 	}

@@ -76,7 +76,7 @@ func (r retrier) run(ctx context.Context) error {
 	tries, migrations, since := 0, 0, time.Now()
 	for {
 		sink := &dedupSink{sink: r.sink, previous: last}
-		marks := r.fingerprint()
+		fingerprint := r.fingerprint()
 		err := r.try(ctx, sink)
 		now := attempt{step: sink.failedStep, err: err}
 		if report.CodeOf(err) == report.NetworkRolledBack {
@@ -92,7 +92,7 @@ func (r retrier) run(ctx context.Context) error {
 			r.logRetry(now)
 		}
 		last = now
-		if err := r.waitForRetry(ctx, now, since, backoff(tries), marks); err != nil {
+		if err := r.waitForRetry(ctx, now, since, backoff(tries), fingerprint); err != nil {
 			return err
 		}
 	}
@@ -108,11 +108,13 @@ func (r retrier) logRetry(a attempt) {
 		"new user data or a new join token triggers an immediate retry")
 }
 
-// waitForRetry waits until the next attempt is due or new input files exist.
-func (r retrier) waitForRetry(ctx context.Context, a attempt, since time.Time, long time.Duration, marks string) error {
+// waitForRetry waits for a duration, or until there are new input files: until the fingerprint changes.
+func (r retrier) waitForRetry(
+	ctx context.Context, a attempt, since time.Time, long time.Duration, fingerprint string,
+) error {
 	r.setStatus(fmt.Sprintf("waiting since %s, next attempt at %s: %s", report.Timestamp(since),
 		report.Timestamp(time.Now().Add(long)), a.err)) // the error contains the name of the step, if any
-	for rested := time.Duration(0); rested < long && r.fingerprint() == marks; rested += pollInterval {
+	for rested := time.Duration(0); rested < long && r.fingerprint() == fingerprint; rested += pollInterval {
 		if err := r.wait(ctx, min(pollInterval, long-rested)); err != nil {
 			return report.Fail(report.Interrupted, "systemctl start "+machine.ServiceUnit,
 				"interrupted while waiting: %s", a.err)

@@ -160,10 +160,10 @@ func stateOfCSR(csr *kube.CSR) *csrState {
 }
 
 // await waits until so returns true for what is observed. It calls so again after each change.
-func (o *observer) await(ctx context.Context, what string, so func() bool) error {
+func (o *observer) await(ctx context.Context, what string, isReached func() bool) error {
 	for {
 		o.mu.Lock()
-		done, lost := so(), o.lost
+		done, lost := isReached(), o.lost
 		o.mu.Unlock()
 		switch {
 		case lost != nil:

@@ -130,9 +130,9 @@ func (f *fleet) reportAll(ctx context.Context) error {
 	})
 }
 
-// all reports whether something is so for all nodes.
-func (f *fleet) all(so func(*node, v1alpha1.NodeEnrollmentStatus) bool) bool {
-	return !slices.ContainsFunc(f.nodes, func(n *node) bool { return !so(n, f.observer.enrollments[n.name]) })
+// all reports whether a condition holds for all nodes.
+func (f *fleet) all(holds func(*node, v1alpha1.NodeEnrollmentStatus) bool) bool {
+	return !slices.ContainsFunc(f.nodes, func(n *node) bool { return !holds(n, f.observer.enrollments[n.name]) })
 }
 
 // rollOut upgrades all nodes, and kills the leader meanwhile.

@@ -157,9 +157,9 @@ func (r *rolloutReconciler) apply(
 		return err
 	}
 	updated := object.DeepCopy()
-	updated.Status.Slots = remainingSlots(object.Status.Slots, decision.Ends, members)
+	updated.Status.Slots = remainingSlots(object.Status.Slots, decision.Ended, members)
 	offered := offer{secret: v1alpha1.UserDataSecret(object.Name), config: pool.Config}
-	ended := sets.New(lists.Map(decision.Ends, func(end rollout.Outcome) string { return end.Node })...)
+	ended := sets.New(lists.Map(decision.Ended, func(end rollout.Outcome) string { return end.Node })...)
 	if err := r.permit(ctx, members, offered, object.Status.Slots, ended); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (r *rolloutReconciler) report(
 			r.events.Eventf(record, object, kind, reason, "Upgrade", "%s", report.Shorten(note, maxNoteLength))
 		}
 	}
-	for _, end := range decision.Ends {
+	for _, end := range decision.Ended {
 		switch {
 		case end.Withdrawn != "":
 			emit(end.Node, corev1.EventTypeNormal, "UpgradeWithdrawn",
@@ -203,7 +203,7 @@ func (r *rolloutReconciler) report(
 			emit(end.Node, corev1.EventTypeNormal, "UpgradeCompleted", "upgraded to configuration "+end.Config)
 		}
 	}
-	for _, node := range decision.Give {
+	for _, node := range decision.Grants {
 		emit(node, corev1.EventTypeNormal, "UpgradePermitted",
 			"may be upgraded to configuration "+object.Status.Config)
 	}

@@ -30,9 +30,9 @@ func (r *rolloutReconciler) decide(
 	for {
 		nodes := nodesOf(object, members)
 		decision := rollout.Decide(pool, nodes, now)
-		affected := slices.Clone(decision.Give)
+		affected := slices.Clone(decision.Grants)
 		for _, node := range nodes {
-			hasFailed := slices.ContainsFunc(decision.Ends, func(end rollout.Outcome) bool { return end.Node == node.Name })
+			hasFailed := slices.ContainsFunc(decision.Ended, func(end rollout.Outcome) bool { return end.Node == node.Name })
 			if node.Slot == nil && hasFailed || node.Failed == "" && failures.Has(node.Name) {
 				affected = append(affected, node.Name)
 			}

@@ -251,7 +251,7 @@ func recordDecision(
 	status := &object.Status
 	status.Config, status.Release = pool.Config, pool.Release
 	status.Waiting = report.Shorten(decision.Waiting, maxMessageLength)
-	for _, end := range decision.Ends {
+	for _, end := range decision.Ended {
 		if end.Withdrawn != "" {
 			continue
 		}
@@ -264,7 +264,7 @@ func recordDecision(
 			})
 		}
 	}
-	for _, node := range decision.Give {
+	for _, node := range decision.Grants {
 		status.Slots = append(status.Slots, v1alpha1.UpgradeSlot{
 			Node: node, Config: pool.Config, Given: microTime(now),
 		})

@@ -19,10 +19,10 @@ func TestDecideBlockedNode(t *testing.T) {
 		change func(*Node)
 		want   Decision
 	}{
-		{"no slot", func(*Node) {}, Decision{Give: []string{"b"}, Waiting: "a: " + cause}},
+		{"no slot", func(*Node) {}, Decision{Grants: []string{"b"}, Waiting: "a: " + cause}},
 		{
 			"with a slot", func(node *Node) { node.Slot = &Slot{Config: "new", Given: start, Delivered: true} },
-			Decision{Ends: withdrawn, Give: []string{"b"}, Waiting: "a: " + cause},
+			Decision{Ended: withdrawn, Grants: []string{"b"}, Waiting: "a: " + cause},
 		},
 		{
 			"in the upgrade", func(node *Node) {
@@ -31,7 +31,7 @@ func TestDecideBlockedNode(t *testing.T) {
 			Decision{Waiting: "at most 1 of the nodes may be unavailable"},
 		},
 		{"the canary", func(node *Node) { node.IsCanary = true }, Decision{Waiting: "a: " + cause}},
-		{"upgraded", func(node *Node) { node.Config = "new" }, Decision{Give: []string{"b"}}},
+		{"upgraded", func(node *Node) { node.Config = "new" }, Decision{Grants: []string{"b"}}},
 	} {
 		nodes := available("a", "b")
 		nodes[0].Blocked = cause

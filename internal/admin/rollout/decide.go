@@ -43,8 +43,8 @@ type Outcome struct {
 
 // Decision contains the changes of a rollout.
 type Decision struct {
-	Ends    []Outcome // slots that have ended, and failures without a slot
-	Give    []string  // nodes that get a slot for the configuration of the pool
+	Ended   []Outcome // slots that have ended, and failures without a slot
+	Grants  []string  // nodes that get a slot for the configuration of the pool
 	Waiting string    // why nodes that are not up to date get no slot, "" if none waits
 	Recheck time.Time // when the decision can change although nothing else does; zero for never
 }
@@ -103,7 +103,7 @@ func Decide(pool Pool, nodes []Node, now time.Time) Decision {
 		case !node.IsAvailable:
 			d.Waiting = "node " + node.Name + " is unavailable"
 		default:
-			d.Give = append(d.Give, node.Name)
+			d.Grants = append(d.Grants, node.Name)
 			free--
 		}
 	}
@@ -140,7 +140,7 @@ func (d *Decision) withdraw(pool Pool, node *Node, reason string, free int) int 
 		return 0
 	}
 	node.Slot = nil
-	d.Ends = append(d.Ends, Outcome{Node: node.Name, Config: slot.Config, Withdrawn: reason})
+	d.Ended = append(d.Ended, Outcome{Node: node.Name, Config: slot.Config, Withdrawn: reason})
 	if node.IsAvailable {
 		return 1
 	}
@@ -172,7 +172,7 @@ func (d *Decision) endSlot(pool Pool, node *Node, now time.Time) {
 		node.Failed = end.Config
 	}
 	node.Slot = nil
-	d.Ends = append(d.Ends, end)
+	d.Ended = append(d.Ended, end)
 }
 
 // failReverted counts a node as failed that reports another configuration than the one of the pool that it had. A Node
@@ -183,7 +183,7 @@ func (d *Decision) failReverted(pool Pool, node *Node) {
 		return
 	}
 	node.Failed = pool.Config
-	d.Ends = append(d.Ends, Outcome{
+	d.Ended = append(d.Ended, Outcome{
 		Node: node.Name, Config: pool.Config,
 		Failure: "the node had the configuration, and now reports configuration " + node.Config + ": it was rolled back",
 	})

@@ -51,17 +51,17 @@ func TestDecide(t *testing.T) {
 		{"all up to date", pool(func(p *Pool) { p.Config = "old" }), available("a", "b"), Decision{}},
 		{
 			"one at a time, by name", pool(unchanged), available("b", "a"),
-			Decision{Give: []string{"a"}, Waiting: "at most 1 of the nodes may be unavailable"},
+			Decision{Grants: []string{"a"}, Waiting: "at most 1 of the nodes may be unavailable"},
 		},
 		{
 			"a percentage is rounded down", pool(func(p *Pool) { p.MaxUnavailable = intstr.FromString("67%") }),
 			available("a", "b", "c"),
-			Decision{Give: []string{"a", "b"}, Waiting: "at most 2 of the nodes may be unavailable"},
+			Decision{Grants: []string{"a", "b"}, Waiting: "at most 2 of the nodes may be unavailable"},
 		},
 		{
 			"a percentage of less than one node", pool(func(p *Pool) { p.MaxUnavailable = intstr.FromString("10%") }),
 			available("a"),
-			Decision{Give: []string{"a"}},
+			Decision{Grants: []string{"a"}},
 		},
 		{
 			"a number that is none", pool(func(p *Pool) { p.MaxUnavailable = intstr.FromString("many") }), available("a"),
@@ -76,7 +76,7 @@ func TestDecide(t *testing.T) {
 		{
 			"an unavailable node gets no slot", pool(func(p *Pool) { p.MaxUnavailable = intstr.FromInt32(2) }),
 			with(available("a", "b"), 0, func(node *Node) { node.IsAvailable = false }),
-			Decision{Give: []string{"b"}, Waiting: "node a is unavailable"},
+			Decision{Grants: []string{"b"}, Waiting: "node a is unavailable"},
 		},
 		{
 			"more nodes than allowed are unavailable", pool(unchanged),
@@ -88,7 +88,7 @@ func TestDecide(t *testing.T) {
 			"an outage before the upgrade has begun", pool(unchanged),
 			with(with(available("a", "b"), 0, slot("new")), 1, func(node *Node) { node.IsAvailable = false }),
 			Decision{
-				Ends:    []Outcome{{Node: "a", Config: "new", Withdrawn: "too many nodes are unavailable"}},
+				Ended:   []Outcome{{Node: "a", Config: "new", Withdrawn: "too many nodes are unavailable"}},
 				Waiting: "at most 1 of the nodes may be unavailable",
 			},
 		},
@@ -107,13 +107,13 @@ func TestDecide(t *testing.T) {
 		{
 			"a slot that another replica was about to end", pool(unchanged),
 			with(with(available("a"), 0, slot("new")), 0, func(node *Node) { node.Slot.Revoked = true }),
-			Decision{Ends: []Outcome{{Node: "a", Config: "new", Withdrawn: "the node has not begun"}}, Give: []string{"a"}},
+			Decision{Ended: []Outcome{{Node: "a", Config: "new", Withdrawn: "the node has not begun"}}, Grants: []string{"a"}},
 		},
 		{
 			"a node has left before it has begun", pool(unchanged),
 			with(with(available("a", "b"), 0, slot("new")), 0, func(node *Node) { node.HasLeft = true }),
 			Decision{
-				Ends: []Outcome{{Node: "a", Config: "new", Withdrawn: "the node has left the NodePool"}}, Give: []string{"b"},
+				Ended: []Outcome{{Node: "a", Config: "new", Withdrawn: "the node has left the NodePool"}}, Grants: []string{"b"},
 			},
 		},
 		{
@@ -133,8 +133,8 @@ func TestDecide(t *testing.T) {
 		{
 			"a slot for a former configuration", pool(unchanged), with(available("a", "b"), 0, slot("former")),
 			Decision{
-				Ends: []Outcome{{Node: "a", Config: "former", Withdrawn: "the NodePool has another configuration"}},
-				Give: []string{"a"}, Waiting: "at most 1 of the nodes may be unavailable",
+				Ended:  []Outcome{{Node: "a", Config: "former", Withdrawn: "the NodePool has another configuration"}},
+				Grants: []string{"a"}, Waiting: "at most 1 of the nodes may be unavailable",
 			},
 		},
 		{
@@ -145,7 +145,7 @@ func TestDecide(t *testing.T) {
 		{
 			"a node is upgraded", pool(unchanged),
 			with(with(available("a", "b"), 0, slot("new")), 0, func(node *Node) { node.Config = "new" }),
-			Decision{Ends: []Outcome{{Node: "a", Config: "new"}}, Give: []string{"b"}},
+			Decision{Ended: []Outcome{{Node: "a", Config: "new"}}, Grants: []string{"b"}},
 		},
 		{
 			"a node has the configuration, but still upgrades", pool(unchanged),
@@ -158,25 +158,25 @@ func TestDecide(t *testing.T) {
 			"a node fails, and the rollout stops", pool(unchanged),
 			with(with(available("a", "b"), 0, slot("new")), 0, func(node *Node) { node.Failure = "broken" }),
 			Decision{
-				Ends:    []Outcome{{Node: "a", Config: "new", Failure: "broken"}},
+				Ended:   []Outcome{{Node: "a", Config: "new", Failure: "broken"}},
 				Waiting: "failed upgrades: 1, first that of a",
 			},
 		},
 		{
 			"a failure is tolerated, but not retried", pool(func(p *Pool) { p.MaxFailures = 1 }),
 			with(available("a", "b"), 0, func(node *Node) { node.Failed = "new" }),
-			Decision{Give: []string{"b"}},
+			Decision{Grants: []string{"b"}},
 		},
 		{
 			"a failure of a former configuration", pool(unchanged),
 			with(available("a"), 0, func(node *Node) { node.Failed = "former" }),
-			Decision{Give: []string{"a"}},
+			Decision{Grants: []string{"a"}},
 		},
 		{
 			"a node is rolled back by hand", pool(unchanged),
 			with(available("a", "b"), 0, func(node *Node) { node.Reached = "new" }),
 			Decision{
-				Ends: []Outcome{{
+				Ended: []Outcome{{
 					Node: "a", Config: "new",
 					Failure: "the node had the configuration, and now reports configuration old: it was rolled back",
 				}},
@@ -186,7 +186,7 @@ func TestDecide(t *testing.T) {
 		{
 			"a node that is rolled back has failed already", pool(func(p *Pool) { p.MaxFailures = 1 }),
 			with(available("a", "b"), 0, func(node *Node) { node.Reached, node.Failed = "new", "new" }),
-			Decision{Give: []string{"b"}},
+			Decision{Grants: []string{"b"}},
 		},
 		{
 			"a node is being rolled back", pool(unchanged),
@@ -206,13 +206,13 @@ func TestDecide(t *testing.T) {
 		{
 			"a node had another configuration", pool(unchanged),
 			with(available("a"), 0, func(node *Node) { node.Reached = "former" }),
-			Decision{Give: []string{"a"}},
+			Decision{Grants: []string{"a"}},
 		},
 		{
 			"a slot lasts too long", pool(func(p *Pool) { p.SlotTimeout = time.Hour }),
 			with(available("a", "b"), 0, slot("new")),
 			Decision{
-				Ends:    []Outcome{{Node: "a", Config: "new", Failure: "the upgrade did not end within 1h0m0s"}},
+				Ended:   []Outcome{{Node: "a", Config: "new", Failure: "the upgrade did not end within 1h0m0s"}},
 				Waiting: "failed upgrades: 1, first that of a",
 			},
 		},
@@ -223,7 +223,7 @@ func TestDecide(t *testing.T) {
 		{
 			"the canary first", pool(func(p *Pool) { p.MaxUnavailable = intstr.FromInt32(2) }),
 			with(available("a", "b"), 1, func(node *Node) { node.IsCanary = true }),
-			Decision{Give: []string{"b"}, Waiting: "the canary nodes are upgraded first"},
+			Decision{Grants: []string{"b"}, Waiting: "the canary nodes are upgraded first"},
 		},
 		{
 			"the canary upgrades", pool(func(p *Pool) { p.MaxUnavailable = intstr.FromInt32(2) }),
@@ -233,7 +233,7 @@ func TestDecide(t *testing.T) {
 		{
 			"the canary is upgraded", pool(unchanged),
 			with(available("a", "b"), 1, func(node *Node) { node.IsCanary, node.Config = true, "new" }),
-			Decision{Give: []string{"a"}},
+			Decision{Grants: []string{"a"}},
 		},
 		{
 			"the canary fails", pool(func(p *Pool) { p.MaxFailures = 9 }),
@@ -247,13 +247,13 @@ func TestDecide(t *testing.T) {
 		{
 			"blocked with a slot in use", pool(func(p *Pool) { p.Blocked = "the NodePool is paused" }),
 			with(with(available("a"), 0, slot("new")), 0, func(node *Node) { node.Config = "new" }),
-			Decision{Ends: []Outcome{{Node: "a", Config: "new"}}},
+			Decision{Ended: []Outcome{{Node: "a", Config: "new"}}},
 		},
 		{
 			"blocked before the upgrade has begun", pool(func(p *Pool) { p.Blocked = "the NodePool is paused" }),
 			with(available("a"), 0, slot("new")),
 			Decision{
-				Ends:    []Outcome{{Node: "a", Config: "new", Withdrawn: "the NodePool is paused"}},
+				Ended:   []Outcome{{Node: "a", Config: "new", Withdrawn: "the NodePool is paused"}},
 				Waiting: "the NodePool is paused",
 			},
 		},
@@ -262,7 +262,7 @@ func TestDecide(t *testing.T) {
 			pool(func(p *Pool) { p.Window = window(t, "0 11 * * FRI", "", time.Hour-time.Minute) }),
 			with(available("a"), 0, slot("new")),
 			Decision{
-				Ends: []Outcome{{
+				Ended: []Outcome{{
 					Node: "a", Config: "new", Withdrawn: "the maintenance window opens at 2027-01-08T11:00:00Z",
 				}},
 				Waiting: "the maintenance window opens at 2027-01-08T11:00:00Z",
@@ -285,7 +285,7 @@ func TestDecide(t *testing.T) {
 		{
 			"in the window", pool(func(p *Pool) { p.Window = window(t, "0 12 * * FRI", "Europe/Berlin", 2*time.Hour) }),
 			available("a"),
-			Decision{Give: []string{"a"}, Recheck: start.Add(time.Hour)},
+			Decision{Grants: []string{"a"}, Recheck: start.Add(time.Hour)},
 		},
 	} {
 		got := Decide(test.pool, test.nodes, start)

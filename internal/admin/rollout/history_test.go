@@ -74,7 +74,7 @@ func TestUndeliveredSlotDoesNotEnd(t *testing.T) {
 		nodes := available("a", "b")
 		nodes[0].Slot = &Slot{Config: "new", Given: start.Add(-time.Hour)}
 		change(&nodes[0])
-		if d := Decide(pool, nodes, start); len(d.Ends)+len(d.Give) > 0 {
+		if d := Decide(pool, nodes, start); len(d.Ended)+len(d.Grants) > 0 {
 			t.Errorf("%s: decision %+v", name, d)
 		}
 	}
@@ -84,7 +84,7 @@ func TestUndeliveredSlotDoesNotEnd(t *testing.T) {
 func TestPercentageWithoutNodesThatLeft(t *testing.T) {
 	nodes := with(available("a", "b", "c"), 2, func(node *Node) { node.HasLeft, node.IsUpgrading = true, true })
 	pool := Pool{Config: "new", MaxUnavailable: intstr.FromString("67%")}
-	if d := Decide(pool, nodes, start); len(d.Give) > 0 {
+	if d := Decide(pool, nodes, start); len(d.Grants) > 0 {
 		t.Errorf("one of two nodes may be unavailable: decision %+v", d)
 	}
 }
@@ -104,13 +104,13 @@ func TestRolloutOfManyNodes(t *testing.T) {
 		begun := map[string]int{}
 		for round := 0; ; round++ {
 			d := Decide(pool, nodes, start)
-			if len(d.Give) > 0 && Unavailable(nodes)-len(d.Ends)+len(d.Give) > allowed {
-				t.Fatalf("seed %d: %v get slots while %d nodes are unavailable", seed, d.Give, Unavailable(nodes))
+			if len(d.Grants) > 0 && Unavailable(nodes)-len(d.Ended)+len(d.Grants) > allowed {
+				t.Fatalf("seed %d: %v get slots while %d nodes are unavailable", seed, d.Grants, Unavailable(nodes))
 			}
 			busy := 0
 			for i := range nodes {
 				node := &nodes[i]
-				for _, end := range d.Ends {
+				for _, end := range d.Ended {
 					switch {
 					case end.Node != node.Name:
 					case node.IsUpgrading:
@@ -122,7 +122,7 @@ func TestRolloutOfManyNodes(t *testing.T) {
 						}
 					}
 				}
-				if slices.Contains(d.Give, node.Name) {
+				if slices.Contains(d.Grants, node.Name) {
 					node.Slot = &Slot{Config: pool.Config, Given: start}
 				}
 				if node.Slot != nil || node.IsUpgrading {
