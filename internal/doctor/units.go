@@ -22,19 +22,24 @@ import (
 
 // unit is a service of a node, or a unit of the agent.
 type unit struct {
-	name  string
-	step  string // that starts the service; "" if no step does
-	means string // of a failure of a unit of the agent
+	name    string
+	step    string        // that starts the service; "" if no step does
+	reason  report.Reason // of a finding that the service does not run; "": that of package node
+	means   string        // of a failure of a unit of the agent
+	stopped string        // what it means that a unit of the agent is stopped; "" if nothing
 }
 
 // units returns the services of a node in the order of their dependencies, and the units of the agent.
 func units() []unit {
 	return []unit{
 		{name: systemd.NetworkManagerUnit}, // a check of the host requires it
-		{name: openvswitch.Unit, step: steps.Network},
+		{name: openvswitch.Unit, step: steps.Network, reason: noOpenVSwitch},
 		{name: crio.Unit, step: steps.Runtime},
 		{name: kubelet.UnitName, step: steps.Kubelet},
-		{name: machine.ServiceUnit, means: "an interrupted join was not resumed"},
+		{
+			name: machine.ServiceUnit, means: "an interrupted join was not resumed",
+			stopped: "nothing monitors the node, or starts an upgrade that the controller permits",
+		},
 		{name: bootunits.NodeIPUnit, means: "kubelet uses the address of an earlier boot"},
 		{
 			name:  "hcp-node-agent-ovn-remote.service",
@@ -54,7 +59,7 @@ func inspectUnits(ctx context.Context, d *diagnostics) ([]report.Finding, error)
 			return unitFindings(states, required, causes), err
 		}
 		states[u.name], required[u.name] = state, d.run.State.HasCompleted(u.step)
-		if u.name == machine.ServiceUnit { // an administrator can disable it
+		if u.stopped != "" { // an administrator can disable it
 			required[u.name] = d.phase() == joinstate.PhaseJoined && state.File == "enabled"
 		}
 		if required[u.name] && u.means == "" && state.Active != "active" {
@@ -83,18 +88,14 @@ func unitFindings(
 		case u.means != "" && state.Active == "failed":
 			findings = append(findings, warning(report.Remedyf("journalctl -b -u %s", u.name), "%s has failed: %s",
 				u.name, u.means))
-		case u.name == machine.ServiceUnit && required[u.name] && state.Active == "inactive":
-			findings = append(findings, warning("systemctl start hcp-node-agent", "%s is not running: nothing monitors the "+
-				"node, or starts an upgrade that the controller permits", u.name))
+		case u.stopped != "" && required[u.name] && state.Active == "inactive":
+			findings = append(findings, warning("systemctl start hcp-node-agent", "%s is not running: %s", u.name, u.stopped))
 		case u.means != "":
 		case state.Active == "active":
 			run = append(run, u.name)
 		case known && required[u.name]:
 			finding, why := notRunningFinding(u.name, state), causes[u.name]
-			finding.Reason = node.UnitReason(u.name)
-			if u.name == openvswitch.Unit {
-				finding.Reason = noOpenVSwitch
-			}
+			finding.Reason = cmp.Or(u.reason, node.UnitReason(u.name))
 			if u.name == crio.Unit && required[kubelet.UnitName] && finding.Remedy == startRemedy("crio") {
 				finding.Remedy = startRemedy("crio kubelet") // kubelet stops with CRI-O, and does not start with it
 			}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/test/recording"
 )
 
@@ -36,7 +35,7 @@ func recordWatch(ctx context.Context, s settings) (err error) {
 	if err != nil {
 		return err
 	}
-	upgraded := f.upgradeAll(ctx)
+	upgraded := f.rollOut(ctx, nil)
 	if err := errors.Join(upgraded, sleep(ctx, 2*time.Second), stop()); err != nil { // for the last lines
 		return err
 	}
@@ -77,28 +76,4 @@ func (f *fleet) startRecording(ctx context.Context, cast string) (stop func() er
 			return stop, err
 		}
 	}
-}
-
-// upgradeAll upgrades all nodes without a disturbance.
-func (f *fleet) upgradeAll(ctx context.Context) error {
-	rollout := newRollout()
-	rollout.Spec.MaxUnavailable = nil // that of the NodePool
-	if err := f.objects.Create(ctx, rollout); err != nil {
-		return err
-	}
-	serving, stop := context.WithCancel(ctx)
-	served := make(chan error, 1)
-	go func() {
-		served <- f.each(len(f.nodes), func(_ int, n *node) error { return f.serve(serving, n) })
-	}()
-	err := f.publish(ctx, newConfig)
-	if err == nil {
-		err = f.observer.await(ctx, "all nodes are upgraded", func() bool {
-			return f.observer.rollout.Config == newConfig && f.all(func(_ *node, status v1alpha1.NodeEnrollmentStatus) bool {
-				return status.Phase == v1alpha1.PhaseReady && status.ConfigHash == newConfig
-			})
-		})
-	}
-	stop()
-	return errors.Join(err, <-served)
 }

@@ -47,10 +47,11 @@ func measure(
 		return r, nil, err
 	}
 	r.nodes = count
+	rollOut := func(ctx context.Context) error { return f.rollOut(ctx, killAt) }
 	for _, phase := range []struct {
 		run func(context.Context) error
 		to  *phase
-	}{{f.enroll, &r.enroll}, {f.reportAll, &r.reports}, {f.rollOut, &r.rollout}} {
+	}{{f.enroll, &r.enroll}, {f.reportAll, &r.reports}, {rollOut, &r.rollout}} {
 		if err := f.measurePhase(ctx, phase.run, phase.to); err != nil {
 			return r, nil, err
 		}
@@ -135,8 +136,8 @@ func (f *fleet) all(holds func(*node, v1alpha1.NodeEnrollmentStatus) bool) bool 
 	return !slices.ContainsFunc(f.nodes, func(n *node) bool { return !holds(n, f.observer.enrollments[n.name]) })
 }
 
-// rollOut upgrades all nodes, and kills the leader meanwhile.
-func (f *fleet) rollOut(ctx context.Context) error {
+// rollOut upgrades all nodes. At each of the shares of upgraded nodes, it kills the leader and cuts a site off.
+func (f *fleet) rollOut(ctx context.Context, killAt []float64) error {
 	if err := f.objects.Create(ctx, newRollout()); err != nil {
 		return err
 	}
