@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
@@ -21,6 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -38,7 +37,7 @@ func staticPodDir() ledger.Change {
 // has changed. Then it waits until kubelet reports that it is healthy.
 func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	// systemd must have read the drop-in with the address before kubelet starts.
-	if err := j.Host.Systemd.Reload(ctx); err != nil {
+	if err := j.Host.ReloadUnits(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
 	enabled, err := j.Host.Ledger.Apply(ctx, steps.Kubelet,
@@ -74,18 +73,15 @@ func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err := node.WaitHealthy(ctx, node.HealthURL, j.diagnostics(), log); err != nil {
 		return steps.Outcome{}, err
 	}
-	version, err := command.Run(ctx, "kubelet", "--version")
-	if err != nil {
-		return steps.Outcome{}, err
-	}
+	version := software.InstalledVersions(ctx).Kubelet
 	restarted, err := restartStaticPods(ctx, j.Host.Tree, j.Run.State.NodeName)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if len(enabled) == 0 && action == systemd.NoAction && restarted == 0 {
-		return steps.Unchanged("kubelet %s is healthy", lastWord(version))
+		return steps.Unchanged("kubelet v%s is healthy", version)
 	}
-	return steps.Changed("kubelet %s is healthy", lastWord(version))
+	return steps.Changed("kubelet v%s is healthy", version)
 }
 
 // restartStaticPods restarts the containers of static pods whose configuration has changed since they
@@ -139,12 +135,4 @@ func unitsToStart(names []string) []ledger.Change {
 		changes = append(changes, runningUnit(name))
 	}
 	return changes
-}
-
-func lastWord(text string) string {
-	words := strings.Fields(text)
-	if len(words) == 0 {
-		return ""
-	}
-	return words[len(words)-1]
 }

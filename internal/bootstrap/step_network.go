@@ -171,13 +171,11 @@ func (u uplinkAttachment) configureBridgeConsumers(ctx context.Context, facts ov
 	if err != nil {
 		return 0, err
 	}
-	if len(changes) > 0 {
-		if err := u.host.Systemd.Reload(ctx); err != nil {
-			return 0, err
-		}
-	}
 	enabled, err := u.host.Ledger.Apply(ctx, steps.Network, enablement)
-	return len(changes) + len(enabled), err
+	if err != nil {
+		return 0, err
+	}
+	return len(changes) + len(enabled), u.host.ReloadUnits(ctx)
 }
 
 // payloadClearsRemote reports whether the payload's own unit clears ovn-remote at

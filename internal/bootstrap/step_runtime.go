@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -27,7 +28,7 @@ func startRuntime(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.Host.Systemd.Reload(ctx); err != nil {
+	if err := j.Host.ReloadUnits(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
 	action, err := machine.RequiredAction(ctx, j.Host.Systemd, j.Host.Tree, systemd.CRIOUnit)
@@ -58,7 +59,7 @@ func startRuntime(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err := crio.Verify(effective, j.Plan.Runtime); err != nil {
 		return steps.Outcome{}, err
 	}
-	version, err := crio.Version(ctx)
+	version, err := cri.Version(ctx, cri.Socket)
 	if err != nil {
 		return steps.Outcome{}, err
 	}

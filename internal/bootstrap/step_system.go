@@ -21,7 +21,7 @@ func configureSystem(ctx context.Context, j *Flow, log report.Log) (steps.Outcom
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.Host.Systemd.Reload(ctx); err != nil {
+	if err := j.Host.ReloadUnits(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
 	if err := updateTrustStore(ctx, j.Plan.Files, j.Run.State.Upgrade); err != nil {

@@ -8,7 +8,6 @@ package crio
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -160,21 +158,6 @@ const Unit = systemd.CRIOUnit
 
 // TrustAnchorsDir is the directory of the CAs that are added to the host's trust store.
 const TrustAnchorsDir = "/etc/pki/ca-trust/source/anchors"
-
-// Version returns the version of the installed CRI-O.
-func Version(ctx context.Context) (string, error) {
-	out, err := command.Run(ctx, "crio", "version", "--json")
-	if err != nil {
-		return "", fmt.Errorf("getting CRI-O's version: %w", err)
-	}
-	var answer struct {
-		Version string `json:"version"`
-	}
-	if err := json.Unmarshal([]byte(out), &answer); err != nil {
-		return "", fmt.Errorf("reading CRI-O's version: %w", err)
-	}
-	return answer.Version, nil
-}
 
 // RunningConfig returns the configuration that the running CRI-O uses. It is a page of CRI-O's inspection
 // interface, which is HTTP on the CRI socket.

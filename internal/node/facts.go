@@ -192,7 +192,7 @@ func (h Host) checkRuntime(ctx context.Context) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	err := cri.Check(bounded, h.Socket)
+	_, err := cri.Version(bounded, h.Socket)
 	if ctx.Err() != nil {
 		return nil // the caller's deadline passed, which is no evidence about CRI-O
 	}

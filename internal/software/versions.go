@@ -5,8 +5,11 @@ package software
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -22,15 +25,42 @@ func InstalledVersions(ctx context.Context) Versions {
 	return Versions{Kubelet: printedVersion(ctx, "kubelet"), CRIO: printedVersion(ctx, "crio")}
 }
 
-// printedVersion returns the version at the end of the first line that PROGRAM --version prints.
+// printedVersion returns the version at the end of the first line that PROGRAM --version prints. The program is run
+// again only if its file has changed.
 func printedVersion(ctx context.Context, program string) kube.Version {
-	output, err := command.Run(ctx, program, "--version")
+	file, err := exec.LookPath(program)
 	if err != nil {
 		return kube.Version{} // the checks for missing binaries report this
 	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return kube.Version{}
+	}
+	if known, there := knownVersions.Load(file); there && known.(knownVersion).isOf(info) {
+		return known.(knownVersion).version
+	}
+	output, err := command.Run(ctx, file, "--version")
+	if err != nil {
+		return kube.Version{}
+	}
 	line, _, _ := strings.Cut(output, "\n")
 	version, _ := kube.ParseVersion(line) // unknown if it has no version
+	knownVersions.Store(file, knownVersion{info, version})
 	return version
+}
+
+// knownVersions has the knownVersion of each program that was run, by path.
+var knownVersions sync.Map
+
+// knownVersion is the version of a program with the file that printed it.
+type knownVersion struct {
+	file    os.FileInfo
+	version kube.Version
+}
+
+// isOf reports whether the version is that of the file, which has not changed.
+func (k knownVersion) isOf(file os.FileInfo) bool {
+	return os.SameFile(k.file, file) && k.file.ModTime().Equal(file.ModTime()) && k.file.Size() == file.Size()
 }
 
 // Findings returns a problem for each version that does not match the contents of the OS image, which are

@@ -3,7 +3,10 @@
 package software
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -125,5 +128,30 @@ func TestReplacedSoftwareMatches(t *testing.T) {
 		if findings := Decide(facts).Mismatches; len(findings) != test.want {
 			t.Errorf("%s: %v", name, findings)
 		}
+	}
+}
+
+func TestPrintedVersionOfReplacedProgram(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	install := func(version string) {
+		t.Helper()
+		next := filepath.Join(dir, "next")
+		script := "#!/bin/sh\necho x >>" + dir + "/runs\necho Kubernetes v" + version + "\n"
+		write := os.WriteFile(next, []byte(script), 0o700) //nolint:gosec // it is run
+		if err := errors.Join(write, os.Rename(next, filepath.Join(dir, "kubelet"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, version := range []string{"1.31.4", "1.32.0"} {
+		install(version)
+		for range 2 {
+			if got := printedVersion(t.Context(), "kubelet").String(); got != version {
+				t.Errorf("printedVersion() = %s, want %s", got, version)
+			}
+		}
+	}
+	if runs, err := os.ReadFile(filepath.Join(dir, "runs")); err != nil || len(runs) != len("x\nx\n") {
+		t.Errorf("the programs were run %d times (%v), want once each", len(runs)/2, err)
 	}
 }

@@ -38,11 +38,11 @@ func IsListening(socket string) bool {
 	return err == nil
 }
 
-// Check returns an error if CRI-O does not respond before ctx ends.
-func Check(ctx context.Context, socket string) error {
-	_, err := call(ctx, socket, runtimeapi.NewRuntimeServiceClient, runtimeapi.RuntimeServiceClient.Version,
+// Version returns the version of the running CRI-O. It fails if CRI-O does not respond before ctx ends.
+func Version(ctx context.Context, socket string) (string, error) {
+	response, err := call(ctx, socket, runtimeapi.NewRuntimeServiceClient, runtimeapi.RuntimeServiceClient.Version,
 		&runtimeapi.VersionRequest{})
-	return err
+	return response.GetRuntimeVersion(), err
 }
 
 // call connects to CRI-O and calls one method of a client that newClient returns.

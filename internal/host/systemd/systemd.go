@@ -127,6 +127,20 @@ func (m *Manager) unitFileState(ctx context.Context, name string) (string, error
 	return state, wrap.Errorf(err, "reading whether %s is enabled from systemd", name)
 }
 
+// UnitDirs returns the directories from which systemd reads unit files and drop-ins, and its own configuration.
+func UnitDirs() []string {
+	return []string{"/etc/systemd", "/run/systemd/system", "/usr/local/lib/systemd", "/usr/lib/systemd/system"}
+}
+
+// UnitsLoaded returns the time of the last boot or reload, at which systemd read all unit files.
+func (m *Manager) UnitsLoaded() (time.Time, error) {
+	var loaded uint64
+	err := m.bus.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1").
+		StoreProperty("org.freedesktop.systemd1.Manager.UnitsLoadTimestamp", &loaded)
+	return time.UnixMicro(int64(loaded)), //nolint:gosec // microseconds since 1970 fit
+		wrap.Errorf(err, "reading from systemd when it last read the unit files")
+}
+
 // Reload makes systemd read all unit files again.
 func (m *Manager) Reload(ctx context.Context) error {
 	return wrap.Errorf(m.conn.ReloadContext(ctx), "reloading systemd")

@@ -19,8 +19,7 @@ const (
 )
 
 // Changes returns the changes that install the units which must run at every
-// boot of a host whose uplink is in br-ex. The unit files come first, and their
-// enablement after a daemon-reload.
+// boot of a host whose uplink is in br-ex: the unit files, and then their enablement.
 //
 // An enabled ovs-configuration.service of the payload clears ovn-remote itself,
 // either unmodified or with the drop-in that package ignition adds. On other

@@ -8,7 +8,6 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -25,9 +24,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/lab"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
 )
-
-//go:embed classic.sh
-var configureOVSScript string
 
 // comparison has the lab and the machine for the measurements.
 type comparison struct {
@@ -95,7 +91,7 @@ func (b *comparison) boot(ctx context.Context, repository string) error {
 	if err := b.machine.Put(ctx, "/usr/bin/hcp-node-agent", agent, 0o755); err != nil {
 		return err
 	}
-	if err := b.machine.Put(ctx, "/root/classic.sh", strings.NewReader(configureOVSScript), 0o755); err != nil {
+	if err := b.machine.Put(ctx, "/root/classic.sh", strings.NewReader(uplink.ClassicScript), 0o755); err != nil {
 		return err
 	}
 	if _, err := b.machine.Output(ctx, "systemctl enable --now openvswitch"); err != nil {
