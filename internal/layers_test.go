@@ -30,7 +30,7 @@ var layers = []layer{
 	{"software of a join and an upgrade", "provision"},
 	{"plan", "plan"},
 	{"parts of several flows", "admin/fleet admin/nodepool autojoin nodecheck payload"},
-	{"inputs of a command, and the opened host; CSRs for an administrator", "inputs machine admin/approve"},
+	{"request of a command, and the opened host; CSRs for an administrator", "machine request admin/approve"},
 	{"state of a join, kinds of changes", "joinstate kinds"},
 	{"domains", "admin/cluster admin/rollout admin/site crio identity ignition/... kubelet logins networkplugin " +
 		"node/... nodeip ovs/... preflight software/..."},

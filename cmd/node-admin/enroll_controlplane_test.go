@@ -14,9 +14,9 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
@@ -218,7 +218,7 @@ func (e *enrollTest) checkPublished(t *testing.T) {
 		}
 	}
 	read := func(node string) error {
-		in, err := inputs.Read(t.Context(), inputs.Options{
+		in, err := request.Read(t.Context(), request.Options{
 			Config:   config.Join{JoinToken: filepath.Join(e.dir, "tokens", node+".token")},
 			StateDir: t.TempDir(),
 		}, joinstate.State{})

@@ -14,8 +14,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 type configDocument struct {
@@ -88,7 +88,7 @@ The exit code is 0 without problems, and 2 otherwise.`,
 
 // addTokenSettings adds the labels and taints of the join token to the settings.
 func (d *configDocument) addTokenSettings(before config.Join, stdin io.Reader) {
-	after, err := inputs.WithJoinToken(before, stdin)
+	after, err := request.WithJoinToken(before, stdin)
 	if err != nil {
 		d.Problems = append(d.Problems, config.Problem{Key: "joinToken", Message: err.Error()})
 		return

@@ -10,8 +10,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/doctor"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 const doctorHelp = `Doctor examines a host before, during or after a join and changes nothing. It
@@ -35,7 +35,7 @@ func newDoctorCommand(p *cli.Printer) *cobra.Command {
 		Args: cli.NoArgs,
 	}
 	file := settingFlags(c, userDataSettings...)
-	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
+	c.RunE = withOptions(p, file, func(ctx context.Context, options request.Options) error {
 		document, err := doctor.Run(ctx, options)
 		if err != nil {
 			document.CommandResult = report.ResultOf(err)

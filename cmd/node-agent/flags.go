@@ -11,8 +11,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -20,9 +20,9 @@ import (
 // nothing has no flag for a change.
 var (
 	// userDataSettings select the payload.
-	userDataSettings = inputs.UserDataFlags
+	userDataSettings = request.UserDataFlags
 	// upgradeSettings can be given to an upgrade; the others remain those of the join.
-	upgradeSettings = inputs.UpgradeFlags
+	upgradeSettings = request.UpgradeFlags
 	// planSettings determine the result of plan and preflight.
 	planSettings = append(slices.Clone(userDataSettings),
 		"bridge-interface", "verify-reach", "network-timeout", "node-label", "node-taint", "pause-image",

@@ -16,11 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/leave"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
@@ -73,7 +73,7 @@ func TestStateOfNewerAgentIsRefused(t *testing.T) {
 				replaceInFile(t, path, test.before, `"future": true, `+test.before)
 			}
 			before := readTree(t, dir)
-			options := inputs.Options{StateDir: dir}
+			options := request.Options{StateDir: dir}
 			upgradeWith := func(options upgrade.Options) func(context.Context) error {
 				return func(ctx context.Context) error { _, err := upgrade.Upgrade(ctx, options); return err }
 			}

@@ -12,9 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -68,12 +68,12 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 	traceFile := c.Flags().String("trace", "", "write how long each step, wait, pause, command, D-Bus call and request "+
 		"takes to the new `FILE`, for ui.perfetto.dev")
 	cli.CompleteFlag(c, "only", cli.CompleteList(steps.IndependentSteps()))
-	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
+	c.RunE = withOptions(p, file, func(ctx context.Context, options request.Options) error {
 		options.Resume = *resume
-		return bootstrap.Trace(ctx, *traceFile, options, func(ctx context.Context, options inputs.Options) error {
+		return bootstrap.Trace(ctx, *traceFile, options, func(ctx context.Context, options request.Options) error {
 			join := bootstrap.Join
 			if len(*only) > 0 {
-				join = func(ctx context.Context, options inputs.Options) (bool, error) {
+				join = func(ctx context.Context, options request.Options) (bool, error) {
 					return bootstrap.RunOnly(ctx, options, *only)
 				}
 			}
@@ -115,7 +115,7 @@ func stepTable[T any](list []steps.Step[T]) string {
 
 // withOptions returns a function for RunE that calls run with the options of a join.
 func withOptions(
-	p *cli.Printer, file *string, run func(context.Context, inputs.Options) error,
+	p *cli.Printer, file *string, run func(context.Context, request.Options) error,
 ) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)
@@ -127,12 +127,12 @@ func withOptions(
 }
 
 // optionsFrom returns the options of a join from the configuration and the flags of c.
-func optionsFrom(c *cobra.Command, file string, p *cli.Printer) (inputs.Options, error) {
+func optionsFrom(c *cobra.Command, file string, p *cli.Printer) (request.Options, error) {
 	join, err := config.Load(configSource(c, file))
 	if err != nil {
-		return inputs.Options{}, err
+		return request.Options{}, err
 	}
-	return inputs.Options{
+	return request.Options{
 		Command:  c.Name(),
 		Config:   join,
 		Attended: p.IsTerminal(),

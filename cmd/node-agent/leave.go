@@ -10,10 +10,10 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/leave"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 func newLeaveCommand(p *cli.Printer) *cobra.Command {
@@ -50,12 +50,12 @@ after a stop.`,
 		var kubeconfig []byte
 		if *deleteNode != "" {
 			var err error
-			if kubeconfig, err = inputs.ReadFile(*deleteNode, p.In, "--delete-node"); err != nil {
+			if kubeconfig, err = request.ReadFile(*deleteNode, p.In, "--delete-node"); err != nil {
 				return err
 			}
 		}
 		options := leave.Options{
-			Options: inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink},
+			Options: request.Options{StateDir: joinstate.Dir, Sink: p.Sink},
 			Drain:   !*noDrain,
 			Purge:   *purge, RestoreImage: *restoreImage,
 			DeleteNode: kubeconfig,

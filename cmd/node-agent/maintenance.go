@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/maintenance"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 func newMaintenanceCommand(p *cli.Printer) *cobra.Command {
@@ -40,7 +40,7 @@ func newMaintenanceCommand(p *cli.Printer) *cobra.Command {
 	reboot := flags.Bool("reboot", false, "reboot the host even if no update requires it")
 	drainTimeout := flags.Duration("drain-timeout", maintenance.DefaultDrainTimeout,
 		"maximum `DURATION` of the eviction of the pods; a drain that takes longer is undone")
-	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
+	c.RunE = withOptions(p, file, func(ctx context.Context, options request.Options) error {
 		changed, err := maintenance.Run(ctx, maintenance.Options{
 			Options:      options,
 			NoUpdate:     *noUpdate,

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 )
 
@@ -26,7 +26,7 @@ nodeip-configuration.service does, and writes the drop-ins and the files in
 the address at their next start.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			options := inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink}
+			options := request.Options{StateDir: joinstate.Dir, Sink: p.Sink}
 			update, err := service.RefreshNodeIP(c.Context(), options)
 			if err != nil && !update.Changed {
 				return err

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preview"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 func newPreflightCommand(p *cli.Printer) *cobra.Command {
@@ -23,7 +23,7 @@ func newPreflightCommand(p *cli.Printer) *cobra.Command {
 		Args:        cli.NoArgs,
 	}
 	file := settingFlags(c, planSettings...)
-	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
+	c.RunE = withOptions(p, file, func(ctx context.Context, options request.Options) error {
 		document, err := preview.Preflight(ctx, options)
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 )
 
@@ -43,7 +43,7 @@ the journal and is an Event.`,
 	metrics := c.Flags().String("metrics-file", metricsFile, "write Prometheus metrics to `FILE`; \"\" writes none")
 	divisor := c.Flags().Int("interval-divisor", 1, "divide the intervals of the checks by `N`, for tests")
 	_ = c.Flags().MarkHidden("interval-divisor") // the flag exists
-	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
+	c.RunE = withOptions(p, file, func(ctx context.Context, options request.Options) error {
 		return service.Run(ctx, service.Options{
 			Options: options, Version: version, Metrics: *metrics, IntervalDivisor: *divisor,
 			AutoJoin: autojoin.Files{Dir: autojoin.DefaultDir, Credentials: os.Getenv("CREDENTIALS_DIRECTORY")},

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
@@ -50,7 +50,7 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 	for _, name := range userDataSettings {
 		c.MarkFlagsMutuallyExclusive("rollback", name)
 	}
-	c.RunE = withOptions(p, file, func(ctx context.Context, options inputs.Options) error {
+	c.RunE = withOptions(p, file, func(ctx context.Context, options request.Options) error {
 		if *stage && !flags.Changed("timeout") {
 			options.Config.Timeout = 0
 		}

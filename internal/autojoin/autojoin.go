@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // DefaultDir is the directory in which an administrator or an image provides the
@@ -98,7 +98,7 @@ func (f Files) Configure(c config.Join) (config.Join, bool, error) {
 
 // NextOptions returns the options of the next attempt: they resume the recorded
 // join or, if there is none, start a new one.
-func (f Files) NextOptions(o inputs.Options, state joinstate.State) (inputs.Options, error) {
+func (f Files) NextOptions(o request.Options, state joinstate.State) (request.Options, error) {
 	if state.Exists() {
 		return f.resumeOptions(o, state)
 	}
@@ -115,7 +115,7 @@ func (f Files) NextOptions(o inputs.Options, state joinstate.State) (inputs.Opti
 // is newer than a join without a payload replaces the recorded user data, and a
 // newer join token replaces the recorded one. An administrator can thus replace an
 // expired token.
-func (f Files) resumeOptions(o inputs.Options, state joinstate.State) (inputs.Options, error) {
+func (f Files) resumeOptions(o request.Options, state joinstate.State) (request.Options, error) {
 	userData, token, err := f.files()
 	if err != nil {
 		return o, err

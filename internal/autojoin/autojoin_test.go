@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -145,10 +145,10 @@ func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 				flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, test.token)
 			}
 			state := joinstate.State{Started: began, Config: kept, PayloadDigest: test.payload}
-			got, err := Files{Dir: dir}.NextOptions(inputs.Options{}, state)
-			want := inputs.Options{Resume: true}
+			got, err := Files{Dir: dir}.NextOptions(request.Options{}, state)
+			want := request.Options{Resume: true}
 			if test.want != nil {
-				want = inputs.Options{Config: test.want(dir)}
+				want = request.Options{Config: test.want(dir)}
 			}
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("%v (-want +got):\n%s", err, diff)

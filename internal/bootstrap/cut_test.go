@@ -19,13 +19,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/leave"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
@@ -214,7 +214,7 @@ func (h cutHost) check(t *testing.T, verb, output string) {
 			t.Errorf("the host boots as a node and keeps its token and join token: %q", left)
 		}
 	case verb == "join" && decision == "joining" && !complete:
-		j, err := prepareJoin(t.Context(), inputs.Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
+		j, err := prepareJoin(t.Context(), request.Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
 		if err != nil || !has(joinstate.PayloadFile) || j.Run.State.LastStep != "schedulable" {
 			t.Errorf("the join cannot be resumed: %v", err)
 		}

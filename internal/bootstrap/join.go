@@ -12,17 +12,17 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/provision"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // Join makes this host a worker node. It reports whether anything changed.
-func Join(ctx context.Context, options inputs.Options) (bool, error) {
+func Join(ctx context.Context, options request.Options) (bool, error) {
 	var read bytes.Buffer // standard input can be read only once
 	if options.Stdin != nil {
 		options.Stdin = io.TeeReader(options.Stdin, &read)
@@ -56,7 +56,7 @@ func Join(ctx context.Context, options inputs.Options) (bool, error) {
 // runJoin runs steps and emits the first and the final headline. If a new join
 // fails before it changes the host, its records are removed, and its remedies repeat
 // its inputs. A resumed join always keeps its records.
-func (j *Flow) runJoin(ctx context.Context, options inputs.Options, all []Step) (bool, error) {
+func (j *Flow) runJoin(ctx context.Context, options request.Options, all []Step) (bool, error) {
 	keepsRecords := func() bool {
 		return options.Resume || len(j.Host.Ledger.Items()) > 0 || j.Run.State.RebootNeeded != ""
 	}
@@ -88,14 +88,14 @@ func (j *Flow) runJoin(ctx context.Context, options inputs.Options, all []Step) 
 }
 
 // prepareJoin reads the inputs of a run. It changes nothing.
-func prepareJoin(ctx context.Context, options inputs.Options) (*Flow, error) {
+func prepareJoin(ctx context.Context, options request.Options) (*Flow, error) {
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return nil, err
 	}
 	// Only an administrator who names a cluster can turn an unfinished leave into a
 	// join.
-	if c := options.Config; options.Service || options.Resume || (c.JoinToken == "" && !inputs.StartsOver(c, state)) {
+	if c := options.Config; options.Service || options.Resume || (c.JoinToken == "" && !request.StartsOver(c, state)) {
 		if err := state.CheckNotLeaving(); err != nil {
 			return nil, err
 		}
@@ -113,15 +113,15 @@ func prepareJoin(ctx context.Context, options inputs.Options) (*Flow, error) {
 	}, nil)
 	if options.Resume {
 		if !state.Exists() {
-			return nil, inputs.UsageError("no join is in progress that could be resumed")
+			return nil, request.UsageError("no join is in progress that could be resumed")
 		}
 		j.Run.Config = state.Config
 		j.Run.Config.Timeout = options.Config.Timeout
 	}
-	j.Run.Config = inputs.MergeSaved(j.Run.Config, state)
-	if j.Run.Inputs, err = inputs.Read(ctx, options, state); err != nil {
+	j.Run.Config = request.MergeSaved(j.Run.Config, state)
+	if j.Run.Inputs, err = request.Read(ctx, options, state); err != nil {
 		return nil, err
 	}
-	j.Run.Config = inputs.MergeJoinToken(j.Run.Config, j.Run.Inputs.JoinToken)
+	j.Run.Config = request.MergeJoinToken(j.Run.Config, j.Run.Inputs.JoinToken)
 	return j, j.Run.CheckNodePool()
 }

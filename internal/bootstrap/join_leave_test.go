@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -38,7 +38,7 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	if err := joinstate.Write(dir, left); err != nil {
 		t.Fatal(err)
 	}
-	j, err := prepareJoin(t.Context(), inputs.Options{StateDir: dir, Config: config.Join{UserData: userData}})
+	j, err := prepareJoin(t.Context(), request.Options{StateDir: dir, Config: config.Join{UserData: userData}})
 	if err != nil {
 		t.Fatal(err)
 	}

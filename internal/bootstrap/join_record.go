@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -49,7 +49,7 @@ func (r joinRecord) start() error {
 	state.MachineID = r.host.Facts.MachineID
 	state.SetSource(r.run.Inputs.UserData)
 	if err := errors.Join(joinstate.SaveOverrides(r.run.Dir, r.run.Inputs.Overrides),
-		inputs.SaveJoinToken(r.run.Dir, r.run.Inputs.JoinToken)); err != nil {
+		request.SaveJoinToken(r.run.Dir, r.run.Inputs.JoinToken)); err != nil {
 		return err
 	}
 	if userData := r.run.Inputs.UserData; userData != nil {

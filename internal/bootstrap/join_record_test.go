@@ -11,10 +11,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -25,7 +25,7 @@ import (
 func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	userData := flowtest.EncodeUserData(t, "token.example.com", "clusters/token", "33")
-	in, err := inputs.Read(t.Context(), inputs.Options{
+	in, err := request.Read(t.Context(), request.Options{
 		Config: config.Join{
 			JoinToken: flowtest.WriteTempFile(t, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, userData, 0)),
 		},
@@ -46,7 +46,7 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	again, err := inputs.Read(t.Context(), inputs.Options{StateDir: dir, Resume: true}, record.run.State)
+	again, err := request.Read(t.Context(), request.Options{StateDir: dir, Resume: true}, record.run.State)
 	if err != nil || again.JoinToken == nil || again.JoinToken.ID != in.JoinToken.ID || again.JoinToken.UserData != nil ||
 		again.UserData.NodePool() != "clusters/token" {
 		t.Errorf("resumed with %v, user data %v, %v", again.JoinToken, again.UserData, err)
@@ -57,10 +57,10 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("after the join the join token is still there: %v", err)
 	}
-	if err := inputs.SaveJoinToken(dir, in.JoinToken); err != nil {
+	if err := request.SaveJoinToken(dir, in.JoinToken); err != nil {
 		t.Fatal(err)
 	}
-	if err := inputs.SaveJoinToken(dir, nil); err != nil {
+	if err := request.SaveJoinToken(dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -85,7 +85,7 @@ func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 			Dir:    t.TempDir(),
 			Sink:   &logged,
 			State:  joinstate.State{Started: time.Unix(1, 0)},
-			Inputs: inputs.Inputs{UserData: userData},
+			Inputs: request.Inputs{UserData: userData},
 		}, nil)
 		if err := joinstate.SaveFile(record.run.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
 			t.Fatal(err)

@@ -9,20 +9,20 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // Invalid inputs must be reported before anything is opened or written.
 func TestJoinRefusesInvalidInputsBeforeAnyChange(t *testing.T) {
 	for name, test := range map[string]struct {
-		options inputs.Options
+		options request.Options
 		want    string
 	}{
-		"no user data":      {inputs.Options{Config: config.Defaults()}, "no user data was given"},
-		"nothing begun":     {inputs.Options{Resume: true}, "no join is in progress"},
-		"no such user data": {inputs.Options{Config: config.Join{UserData: "/gone/user-data.ign"}}, "--user-data"},
-		"not even a dir":    {inputs.Options{Config: config.Join{UserData: t.TempDir()}}, "--user-data"},
+		"no user data":      {request.Options{Config: config.Defaults()}, "no user data was given"},
+		"nothing begun":     {request.Options{Resume: true}, "no join is in progress"},
+		"no such user data": {request.Options{Config: config.Join{UserData: "/gone/user-data.ign"}}, "--user-data"},
+		"not even a dir":    {request.Options{Config: config.Join{UserData: t.TempDir()}}, "--user-data"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.options.StateDir = filepath.Join(t.TempDir(), "state")

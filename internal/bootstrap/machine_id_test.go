@@ -8,11 +8,11 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -24,7 +24,7 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 	}
 	dir := t.TempDir()
 	first := newJoinRecord(
-		&plan.Run{Dir: dir, Inputs: inputs.Inputs{UserData: userData}},
+		&plan.Run{Dir: dir, Inputs: request.Inputs{UserData: userData}},
 		&machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}},
 	)
 	if err := first.start(); err != nil {

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -18,13 +18,13 @@ import (
 // before a join. The host does not have to be joined. RunOnly starts no join and
 // does not change the recorded progress; leave undoes the changes. It reports
 // whether anything changed.
-func RunOnly(ctx context.Context, options inputs.Options, names []string) (bool, error) {
+func RunOnly(ctx context.Context, options request.Options, names []string) (bool, error) {
 	if options.Resume {
-		return false, inputs.UsageError("--only and --resume cannot be given together")
+		return false, request.UsageError("--only and --resume cannot be given together")
 	}
 	for _, name := range names {
 		if allowed := steps.IndependentSteps(); !slices.Contains(allowed, name) {
-			return false, inputs.UsageError("--only: invalid value %q: must be one of %s", name, strings.Join(allowed, ", "))
+			return false, request.UsageError("--only: invalid value %q: must be one of %s", name, strings.Join(allowed, ", "))
 		}
 	}
 	selected := selectSteps(func(s steps.JoinStep) bool { return slices.Contains(names, s.Name) })
@@ -47,12 +47,12 @@ func RunOnly(ctx context.Context, options inputs.Options, names []string) (bool,
 	return changed, err
 }
 
-func (j *Flow) runOnly(ctx context.Context, options inputs.Options, selected []Step) (bool, error) {
+func (j *Flow) runOnly(ctx context.Context, options request.Options, selected []Step) (bool, error) {
 	state, err := joinstate.Read(j.Run.Dir)
 	if err != nil {
 		return false, err
 	}
-	j.Run.State, j.Run.Config = state, inputs.MergeSaved(options.Config, state)
+	j.Run.State, j.Run.Config = state, request.MergeSaved(options.Config, state)
 	hasRecords := func() bool { return len(j.Host.Ledger.Items()) > 0 || state.Exists() }
 	j.Run.Sink = options.RemedySink(hasRecords)
 	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Run.Sink, Ledger: j.Host.Ledger}, selected, j)

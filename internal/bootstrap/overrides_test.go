@@ -10,10 +10,10 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -67,7 +67,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 		[]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/c","contents":{"source":"`+server.URL+
 			`/c"}}]}}`))
 	userData := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
-	in, err := inputs.Read(t.Context(), inputs.Options{
+	in, err := request.Read(t.Context(), request.Options{
 		Config:   config.Join{UserData: userData, IgnitionOverrides: []string{site}},
 		StateDir: t.TempDir(),
 	}, joinstate.State{})
@@ -80,7 +80,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := NewFlow(plan.Run{Dir: j.Run.Dir}, nil)
-	if again.Run.Inputs.Overrides, err = inputs.SavedOverrides(j.Run.Dir); err != nil {
+	if again.Run.Inputs.Overrides, err = request.SavedOverrides(j.Run.Dir); err != nil {
 		t.Fatal(err)
 	}
 	server.Close()

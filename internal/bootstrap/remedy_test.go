@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest/machinetest"
@@ -62,8 +62,8 @@ func TestRemediesOfARefusedFirstJoinCanBeRun(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: remedy %q (-want +got):\n%s", place, printed, diff)
 			}
-			options := inputs.Options{Config: got, StateDir: failed.dir}
-			if _, err := inputs.Read(t.Context(), options, joinstate.State{}); err != nil {
+			options := request.Options{Config: got, StateDir: failed.dir}
+			if _, err := request.Read(t.Context(), options, joinstate.State{}); err != nil {
 				t.Errorf("%s: remedy %q: %v", place, printed, err)
 			}
 		}
@@ -101,7 +101,7 @@ func TestRemediesOfOtherInputs(t *testing.T) {
 		c, defaults := test.given, config.Defaults()
 		c.Software, c.Until, c.NetworkTimeout, c.HostSettings = defaults.Software, defaults.Until, defaults.NetworkTimeout,
 			defaults.HostSettings
-		if got := (inputs.Options{Config: c}).CompleteRemedy(test.remedy); got != test.want {
+		if got := (request.Options{Config: c}).CompleteRemedy(test.remedy); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -119,7 +119,7 @@ func TestRemediesOfAnUpgrade(t *testing.T) {
 		"hcp-node-agent join # restores the joined state": "hcp-node-agent join # restores the joined state",
 		"hcp-node-agent join --pause-image IMAGE":         "hcp-node-agent join --pause-image IMAGE",
 	} {
-		options := inputs.Options{Command: inputs.UpgradeCommand, Config: given}
+		options := request.Options{Command: request.UpgradeCommand, Config: given}
 		if got := options.CompleteRemedy(remedy); got != want {
 			t.Errorf("%q is completed to %q, want %q", remedy, got, want)
 		}
@@ -137,8 +137,8 @@ type refusedJoin struct {
 func refuseJoin(t *testing.T, given config.Join, remedy report.Remedy) refusedJoin {
 	t.Helper()
 	recorder := &report.Recorder{}
-	options := inputs.Options{Config: given, StateDir: t.TempDir(), Sink: recorder}
-	in, err := inputs.Read(t.Context(), options, joinstate.State{})
+	options := request.Options{Config: given, StateDir: t.TempDir(), Sink: recorder}
+	in, err := request.Read(t.Context(), options, joinstate.State{})
 	flowtest.NoError(t, err)
 	j := NewFlow(
 		plan.Run{Config: given, Dir: options.StateDir, Sink: recorder, Inputs: in},

@@ -7,20 +7,20 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // Restore restores what differs from the recorded join, as a repeated join does, with its
 // saved payload and settings. It does not change the record of the join. It waits for
 // other runs, and fails if something still differs afterwards.
-func Restore(ctx context.Context, options inputs.Options) (bool, error) {
+func Restore(ctx context.Context, options request.Options) (bool, error) {
 	j, err := openRecordedJoin(ctx, options)
 	if err != nil {
 		return false, err
@@ -37,7 +37,7 @@ func Restore(ctx context.Context, options inputs.Options) (bool, error) {
 
 // TrustCAs adds CAs, in PEM, to those with which kubelet verifies the API server, and restarts kubelet.
 // It waits for other runs.
-func TrustCAs(ctx context.Context, options inputs.Options, cas []byte) error {
+func TrustCAs(ctx context.Context, options request.Options, cas []byte) error {
 	j, err := openRecordedJoin(ctx, options)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func TrustCAs(ctx context.Context, options inputs.Options, cas []byte) error {
 
 // openRecordedJoin opens the host for a repair by the service, with the saved settings of its join. The
 // caller must close it.
-func openRecordedJoin(ctx context.Context, options inputs.Options) (*Flow, error) {
+func openRecordedJoin(ctx context.Context, options request.Options) (*Flow, error) {
 	options.Resume, options.Service = true, true
 	m, _, err := machine.Acquire(ctx, options.StateDir, options.Sink, true)
 	if err != nil {

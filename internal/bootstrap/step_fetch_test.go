@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -39,7 +39,7 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		j := NewFlow(plan.Run{
-			Dir: t.TempDir(), Inputs: inputs.Inputs{UserData: userData, NewUserData: true}, State: test.state,
+			Dir: t.TempDir(), Inputs: request.Inputs{UserData: userData, NewUserData: true}, State: test.state,
 		}, nil)
 		if err := joinstate.SaveFile(j.Run.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
 			t.Fatal(err)

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // The bootstrap credential must be removed from everything that is saved, whatever
@@ -22,11 +22,11 @@ func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
 	if err := saveWithout(j.Run.Dir, j.Loaded, ignition.BootstrapKubeconfigPath); err != nil {
 		t.Fatal(err)
 	}
-	list, err := inputs.SavedOverrides(j.Run.Dir)
+	list, err := request.SavedOverrides(j.Run.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := NewFlow(plan.Run{Dir: j.Run.Dir, Inputs: inputs.Inputs{Overrides: list}}, nil)
+	again := NewFlow(plan.Run{Dir: j.Run.Dir, Inputs: request.Inputs{Overrides: list}}, nil)
 	if err := again.LoadPayload(t.Context(), report.Log{}, again.Run.SavedPayload()); err != nil {
 		t.Fatal(err)
 	}

@@ -7,15 +7,15 @@ import (
 	"errors"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 )
 
 // Trace calls run, and writes a trace of it to a new file. It writes none if the name is empty. A failure to write is
 // a warning: the host has changed nevertheless.
 func Trace(
-	ctx context.Context, name string, options inputs.Options, run func(context.Context, inputs.Options) error,
+	ctx context.Context, name string, options request.Options, run func(context.Context, request.Options) error,
 ) error {
 	if name == "" {
 		return run(ctx, options)

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
@@ -19,9 +19,9 @@ import (
 // The trace of a run that fails is written, with what was awaited and the pauses.
 func TestTrace(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "join.json")
-	options := inputs.Options{Sink: report.Sinks{}}
+	options := request.Options{Sink: report.Sinks{}}
 	failure := errors.New("the join failed")
-	err := Trace(t.Context(), name, options, func(ctx context.Context, options inputs.Options) error {
+	err := Trace(t.Context(), name, options, func(ctx context.Context, options request.Options) error {
 		defer trace.Start(ctx, trace.Step, "runtime")()
 		log := report.Log{Sink: options.Sink, Step: "runtime"}
 		log.Wait("waiting for CRI-O", "")
@@ -48,7 +48,7 @@ func TestTraceReplacesNoFile(t *testing.T) {
 	if err := os.WriteFile(name, []byte("of another program"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := Trace(t.Context(), name, inputs.Options{}, func(context.Context, inputs.Options) error {
+	err := Trace(t.Context(), name, request.Options{}, func(context.Context, request.Options) error {
 		t.Error("the command ran")
 		return nil
 	})

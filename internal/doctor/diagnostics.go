@@ -7,12 +7,12 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // diagnostics is a diagnostics session of this host. It is not modified after it
@@ -33,14 +33,14 @@ func (d *diagnostics) session() *plan.Session {
 }
 
 // openDiagnostics opens the parts of the host that can be opened.
-func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics, []report.Finding) {
+func openDiagnostics(ctx context.Context, options request.Options) (*diagnostics, []report.Finding) {
 	d := &diagnostics{run: plan.Run{Dir: options.StateDir, ServerTimeout: serverTimeout}, now: time.Now()}
 	d.run.State, d.stateErr = joinstate.Read(d.run.Dir)
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
 	options.Offline = true
-	d.run.Config = inputs.MergeSaved(options.Config, d.run.State)
+	d.run.Config = request.MergeSaved(options.Config, d.run.State)
 	if options.Config.UserData != "" || options.Config.Endpoint != "" || d.run.State.Exists() {
-		d.run.Inputs, d.inputErr = inputs.Read(ctx, options, d.run.State)
+		d.run.Inputs, d.inputErr = request.Read(ctx, options, d.run.State)
 	}
 	if !d.run.State.Exists() {
 		d.run.State.SetSource(d.run.Inputs.UserData)

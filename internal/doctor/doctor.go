@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // Report contains all findings, the most severe first, each followed by its effects.
@@ -26,7 +26,7 @@ type Report struct {
 // Run runs the diagnostics of this host and changes nothing. The host may have
 // joined, have a join in progress, or not have joined. Run fails if the diagnostics
 // are interrupted. The outcome of the findings is in the Err of the report.
-func Run(ctx context.Context, options inputs.Options) (Report, error) {
+func Run(ctx context.Context, options request.Options) (Report, error) {
 	d, opened := openDiagnostics(ctx, options)
 	defer d.host.Close()
 	document := Report{

@@ -18,11 +18,11 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/servicelog"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
@@ -37,23 +37,23 @@ func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
 
 func TestDoctorReportsTheRequest(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	const request = "client CSR node-csr-x (key SHA256:00)"
+	const csr = "client CSR node-csr-x (key SHA256:00)"
 	for phase, want := range map[string]string{
-		"pending": "problem: " + request +
+		"pending": "problem: " + csr +
 			" has been waiting for approval for 3h5m; on platform None no controller approves it => oc adm certificate " +
 			"approve node-csr-x # on the hosted cluster; then: hcp-node-agent join",
-		"approved": "problem: " + request +
+		"approved": "problem: " + csr +
 			" was submitted 3h5m ago and is approved, but no certificate has been issued => # check the csrsigning " +
 			"controller in the hosted control plane's kube-controller-manager",
-		"issued": "problem: " + "a certificate was issued for " + request +
+		"issued": "problem: " + "a certificate was issued for " + csr +
 			", but is not on this host yet => hcp-node-agent join # downloads the certificate",
-		"absent": "problem: " + request +
+		"absent": "problem: " + csr +
 			" does not exist in the cluster: it was deleted manually, or automatically after a day without approval => " +
 			"hcp-node-agent join # submits the CSR again",
-		"denied": "problem: " + request +
+		"denied": "problem: " + csr +
 			" is denied (why) => oc get csr node-csr-x -o yaml # shows the cause; hcp-node-agent join submits a new CSR " +
 			"with a new key",
-		"": "warning: " + "the status of " + request + " is unknown: no way => look",
+		"": "warning: " + "the status of " + csr + " is unknown: no way => look",
 	} {
 		pending := identity.PendingCSR{
 			Name: "node-csr-x", Fingerprint: "SHA256:00", Phase: phase, Detail: "why", Since: now.Add(-185 * time.Minute),
@@ -181,7 +181,7 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 func TestDoctorRunsOnThisHost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	examined := func() Report {
-		document, err := Run(t.Context(), inputs.Options{Config: config.Defaults(), StateDir: dir})
+		document, err := Run(t.Context(), request.Options{Config: config.Defaults(), StateDir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}

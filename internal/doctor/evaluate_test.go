@@ -16,13 +16,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // formatFindings formats findings as lines of severity, text and remedy.
@@ -120,7 +120,7 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 				"from a node, because the directory is required to restore a host; then join again:\nmv /d /d.clone",
 		}},
 		"inputs": {
-			d: diagnostics{inputErr: inputs.UsageError("no such file")}, state: state("schedulable", began), want: []string{
+			d: diagnostics{inputErr: request.UsageError("no such file")}, state: state("schedulable", began), want: []string{
 				"warning: the inputs of the join cannot be read: no such file => hcp-node-agent doctor --help", joined,
 			},
 		},

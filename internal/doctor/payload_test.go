@@ -17,9 +17,9 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
@@ -48,7 +48,7 @@ func TestDoctorFetchesThePayloadOfGivenUserData(t *testing.T) {
 		config  config.Join
 		skipped bool
 	}{{"no user data", without, true}, {"user data", with, false}} {
-		options := inputs.Options{Config: test.config, StateDir: filepath.Join(dir, "state")}
+		options := request.Options{Config: test.config, StateDir: filepath.Join(dir, "state")}
 		document, err := Run(t.Context(), options)
 		if err != nil {
 			t.Fatal(err)

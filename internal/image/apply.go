@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // Document is the result of an apply.
@@ -41,7 +41,7 @@ type Options struct {
 // with any config, first rolls back the interrupted one.
 func Apply(ctx context.Context, o Options) (Document, error) {
 	document := Document{TypeMeta: report.Meta("ApplyResult"), Root: o.Root}
-	content, err := inputs.ReadFile(o.Payload, o.Stdin, "--payload")
+	content, err := request.ReadFile(o.Payload, o.Stdin, "--payload")
 	if err != nil {
 		return document, err
 	}
@@ -77,10 +77,10 @@ func openRoot(root string) (tree *hostfs.Tree, err error) {
 	// too.
 	given, err := os.Stat(root)
 	if err != nil {
-		return nil, inputs.UsageError("--root: %w", err)
+		return nil, request.UsageError("--root: %w", err)
 	}
 	if !given.IsDir() {
-		return nil, inputs.UsageError("--root: %s is not a directory", root)
+		return nil, request.UsageError("--root: %s is not a directory", root)
 	}
 	running, err := os.Stat("/")
 	if err != nil {
@@ -96,7 +96,7 @@ func openRoot(root string) (tree *hostfs.Tree, err error) {
 		tree, err = hostfs.OpenTree(name)
 	}
 	if err != nil {
-		return nil, inputs.UsageError("--root: %w", err)
+		return nil, request.UsageError("--root: %w", err)
 	}
 	return tree, nil
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -67,7 +67,7 @@ func leaveSteps(document *Document, o Options) []steps.Step[*Flow] {
 
 // Options configures Run.
 type Options struct {
-	inputs.Options
+	request.Options
 	Drain bool // drain the node first
 	// Purge also removes the packages that the agent installed, the images that were pulled since the
 	// join, and files that others may have created.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/selinux"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 func TestPreviewListsChangesNewestFirst(t *testing.T) {
@@ -44,7 +44,7 @@ func TestPreviewListsChangesNewestFirst(t *testing.T) {
 	}
 	write(added, "edited since")
 
-	preview, err := Preview(t.Context(), Options{Options: inputs.Options{StateDir: stateDir}})
+	preview, err := Preview(t.Context(), Options{Options: request.Options{StateDir: stateDir}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,20 +12,20 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // Options configures Run.
 type Options struct {
-	inputs.Options
+	request.Options
 	NoUpdate     bool          // update no packages
 	Reboot       bool          // reboot the host even if no update requires it
 	DrainTimeout time.Duration // maximum time to evict the pods

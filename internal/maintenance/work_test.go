@@ -11,10 +11,10 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/deployment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -173,7 +173,7 @@ func TestCheckStart(t *testing.T) {
 				flowtest.NoError(t, err)
 				defer other.Close()
 			}
-			err := checkStart(Options{Options: inputs.Options{StateDir: dir, Service: test.service}})
+			err := checkStart(Options{Options: request.Options{StateDir: dir, Service: test.service}})
 			switch {
 			case test.remedy == "":
 				flowtest.NoError(t, err)

@@ -11,9 +11,9 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
@@ -64,7 +64,7 @@ func (l Loaded) Summary() string {
 // Get returns the payload of the first source that has one. It merges the overrides over it, after it has
 // fetched the resources to which they refer, with the proxy and CAs of the user data. It does not use the
 // network if the source is a file.
-func Get(ctx context.Context, in inputs.Inputs, log report.Log, sources ...Source) (Loaded, error) {
+func Get(ctx context.Context, in request.Inputs, log report.Log, sources ...Source) (Loaded, error) {
 	for _, source := range sources {
 		found, err := source.Get(ctx, log)
 		if err != nil {
@@ -78,12 +78,14 @@ func Get(ctx context.Context, in inputs.Inputs, log report.Log, sources ...Sourc
 }
 
 // override merges the overrides over a payload.
-func override(ctx context.Context, p *ignition.Payload, source Kind, in inputs.Inputs, log report.Log) (Loaded, error) {
+func override(
+	ctx context.Context, p *ignition.Payload, source Kind, in request.Inputs, log report.Log,
+) (Loaded, error) {
 	loaded := Loaded{Source: source, Overrides: slices.Clone(in.Overrides)}
 	configs := make([][]byte, 0, len(loaded.Overrides))
 	for i, one := range loaded.Overrides {
 		if source != KindFile {
-			complete, err := ignition.OpenOverride(ctx, inputs.DescribeInput(one.Name), one.Config, in.UserData, log)
+			complete, err := ignition.OpenOverride(ctx, request.DescribeInput(one.Name), one.Config, in.UserData, log)
 			if err != nil {
 				return loaded, err
 			}

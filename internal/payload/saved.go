@@ -6,9 +6,9 @@ import (
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // Saved is the payload that an earlier run saved, unless the user data requires another one.
@@ -25,7 +25,7 @@ import (
 type Saved struct {
 	Dir    string // of the agent's records
 	State  joinstate.State
-	Inputs inputs.Inputs
+	Inputs request.Inputs
 	// NeedsCredential means that the node has no valid client certificate, and thus needs the bootstrap credential. A
 	// finished join has removed it from the saved payload.
 	NeedsCredential bool

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -46,42 +46,42 @@ func TestSaved(t *testing.T) {
 	ended := joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by, Finished: time.Unix(2, 0)}
 	const workers = "https://api-int.example.com:22623/config/worker"
 	for name, test := range map[string]struct {
-		in    inputs.Inputs
+		in    request.Inputs
 		state joinstate.State
 		kept  bool
 		needs bool // the bootstrap credential
 	}{
-		"no user data": {inputs.Inputs{}, joinstate.State{PayloadConfigHash: "11"}, true, false},
+		"no user data": {request.Inputs{}, joinstate.State{PayloadConfigHash: "11"}, true, false},
 		"hosted, the same configuration": {
-			inputs.Inputs{UserData: userData("a.example.com", "clusters/a", "11"), NewUserData: true},
+			request.Inputs{UserData: userData("a.example.com", "clusters/a", "11"), NewUserData: true},
 			joinstate.State{PayloadConfigHash: "11"},
 			true, false,
 		},
 		"hosted, another configuration": {
-			inputs.Inputs{UserData: userData("a.example.com", "clusters/a", "12"), NewUserData: true},
+			request.Inputs{UserData: userData("a.example.com", "clusters/a", "12"), NewUserData: true},
 			joinstate.State{PayloadConfigHash: "11"},
 			false, false,
 		},
-		"hosted, joined with it": {inputs.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, true, false},
+		"hosted, joined with it": {request.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, true, false},
 		"hosted, joined with it, and the certificate is lost": {
-			inputs.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, false, true,
+			request.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, false, true,
 		},
-		"joined, no user data, and the certificate is lost": {inputs.Inputs{NewUserData: true}, ended, true, true},
+		"joined, no user data, and the certificate is lost": {request.Inputs{NewUserData: true}, ended, true, true},
 		"hosted, joined, another token": {
-			inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, ended, false, false,
+			request.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, ended, false, false,
 		},
 		"the same, after an interrupt": {
-			inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false, false,
+			request.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false, false,
 		},
-		"joined, no user data": {inputs.Inputs{NewUserData: true}, ended, true, false},
+		"joined, no user data": {request.Inputs{NewUserData: true}, ended, true, false},
 		"unfinished, another token": {
-			inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true},
+			request.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true},
 			joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by},
 			true, false,
 		},
-		"standalone, resumed": {inputs.Inputs{UserData: userData(workers, "", "")}, joinstate.State{}, true, false},
+		"standalone, resumed": {request.Inputs{UserData: userData(workers, "", "")}, joinstate.State{}, true, false},
 		"standalone, given again": {
-			inputs.Inputs{UserData: userData(workers, "", ""), NewUserData: true}, joinstate.State{}, false, false,
+			request.Inputs{UserData: userData(workers, "", ""), NewUserData: true}, joinstate.State{}, false, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,13 +13,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // Settings contains what was configured for the join, and what earlier runs have recorded.
@@ -170,7 +170,7 @@ func checkJoinToken(t *enrollment.Token, nodeName string, cluster kube.Cluster) 
 		err = t.CheckCluster(hashes)
 	}
 	if err != nil {
-		return report.Fail(report.Refused, inputs.EnrollCommand(t.NodeName), "the join token is not valid for %s: %w",
+		return report.Fail(report.Refused, request.EnrollCommand(t.NodeName), "the join token is not valid for %s: %w",
 			cluster.Server, err)
 	}
 	return nil

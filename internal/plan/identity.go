@@ -10,11 +10,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // Identity returns the client certificate manager of the node, without the ledger that it needs to change
@@ -71,7 +71,7 @@ func (r *Run) csrAnnotations() func(crypto.PublicKey) (map[string]string, error)
 		return nil
 	}
 	return func(publicKey crypto.PublicKey) (map[string]string, error) {
-		if err := inputs.CheckTokenValidity(t); err != nil {
+		if err := request.CheckTokenValidity(t); err != nil {
 			return nil, err
 		}
 		cluster, err := enrollment.CAHashes(r.State.APIServerCA)

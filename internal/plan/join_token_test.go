@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -59,7 +59,7 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	annotate := func(of *enrollment.Token) (map[string]string, error) {
-		run := &Run{Inputs: inputs.Inputs{JoinToken: of}, State: joinstate.State{APIServerCA: ca}}
+		run := &Run{Inputs: request.Inputs{JoinToken: of}, State: joinstate.State{APIServerCA: ca}}
 		return run.csrAnnotations()(&key.PublicKey)
 	}
 	if proof, err := annotate(good); err != nil || proof[enrollment.AnnotationID] != good.ID {

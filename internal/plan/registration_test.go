@@ -12,11 +12,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 const (
@@ -227,14 +227,14 @@ func TestRegisteredNodeIsAsPlanned(t *testing.T) {
 func TestResumedJoinKeepsRegistration(t *testing.T) {
 	earlier := joinstate.State{Config: config.Join{Labels: []string{"a=b"}, Taints: []string{"c:NoSchedule"}}}
 	earlier.Started = earlier.Started.AddDate(1, 0, 0)
-	if c := inputs.MergeSaved(config.Join{}, earlier); len(c.Labels) != 1 || len(c.Taints) != 1 {
+	if c := request.MergeSaved(config.Join{}, earlier); len(c.Labels) != 1 || len(c.Taints) != 1 {
 		t.Errorf("a join that goes on has %v and %v", c.Labels, c.Taints)
 	}
-	if c := inputs.MergeSaved(config.Join{Labels: []string{"x=y"}}, earlier); len(c.Labels) != 1 || c.Labels[0] != "x=y" ||
-		len(c.Taints) != 1 {
+	if c := request.MergeSaved(config.Join{Labels: []string{"x=y"}}, earlier); len(c.Labels) != 1 ||
+		c.Labels[0] != "x=y" || len(c.Taints) != 1 {
 		t.Errorf("a join with others has %v and %v", c.Labels, c.Taints)
 	}
-	if c := inputs.MergeSaved(config.Join{UserData: "user-data.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {
+	if c := request.MergeSaved(config.Join{UserData: "user-data.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {
 		t.Errorf("a join that begins anew has %v and %v", c.Labels, c.Taints)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // Run contains what a run of a command is given, and what earlier runs have recorded.
@@ -19,7 +19,7 @@ type Run struct {
 	Dir      string // the state directory
 	Sink     report.Sink
 	State    joinstate.State
-	Inputs   inputs.Inputs
+	Inputs   request.Inputs
 	// ServerTimeout limits the attempts to reach each server; 0: the limits of a join.
 	ServerTimeout time.Duration
 	// Upgrading means that the payload replaces that of a join: software of another release is replaced.

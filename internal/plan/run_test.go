@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
@@ -40,7 +40,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 		"another pool":           {userData("clusters/two"), joined, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := (&Run{Inputs: inputs.Inputs{UserData: test.userData}, State: test.state}).CheckNodePool()
+			err := (&Run{Inputs: request.Inputs{UserData: test.userData}, State: test.state}).CheckNodePool()
 			if (err != nil) != test.refused {
 				t.Fatalf("error %v", err)
 			}

@@ -11,13 +11,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -64,7 +64,7 @@ func (d Document) Err() error {
 //
 // The facts are those in the file of the options, or those of this host. If a payload was given as a
 // file, and this process is not root on a host with systemd, they are the default facts.
-func Show(ctx context.Context, options inputs.Options) (Document, error) {
+func Show(ctx context.Context, options request.Options) (Document, error) {
 	document := Document{TypeMeta: report.Meta("Plan")}
 	t, err := openTarget(ctx, options, true)
 	if err != nil {
@@ -78,7 +78,7 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 }
 
 // fill adds the changes that a join would make to a document.
-func (t *target) fill(ctx context.Context, options inputs.Options, document *Document) error {
+func (t *target) fill(ctx context.Context, options request.Options, document *Document) error {
 	s := t.session
 	log := report.Log{Sink: s.Run.Sink, Step: steps.Plan}
 	if t.otherHost == nil && s.Host.Units == nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
@@ -108,7 +108,7 @@ func parseFacts(name string, raw []byte) (HostFacts, error) {
 	var facts HostFacts
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
-	name = inputs.DescribeInput(name)
+	name = request.DescribeInput(name)
 	if err := decoder.Decode(&facts); err != nil {
 		return facts, report.Fail(report.Usage, factsRemedy, "reading the host facts in %s: %w", name, err)
 	}

@@ -8,12 +8,12 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -43,7 +43,7 @@ type target struct {
 // openTarget opens the host and reads the inputs for a command that changes nothing. The host is
 // this one unless the options require facts from elsewhere. needsUserData is whether a host without a
 // recorded join requires user data, unless the options name a payload.
-func openTarget(ctx context.Context, options inputs.Options, needsUserData bool) (*target, error) {
+func openTarget(ctx context.Context, options request.Options, needsUserData bool) (*target, error) {
 	facts, err := otherHostFacts(ctx, options)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func openTarget(ctx context.Context, options inputs.Options, needsUserData bool)
 		if run.State, err = joinstate.Read(run.Dir); err != nil {
 			return nil, err
 		}
-		run.Config = inputs.MergeSaved(run.Config, run.State)
+		run.Config = request.MergeSaved(run.Config, run.State)
 	}
 	t := &target{session: &plan.Session{Run: run}}
 	if options.Payload != "" {
@@ -63,14 +63,14 @@ func openTarget(ctx context.Context, options inputs.Options, needsUserData bool)
 			return nil, err
 		}
 	}
-	read := inputs.ReadOptional
+	read := request.ReadOptional
 	if needsUserData && options.Payload == "" {
-		read = inputs.Read
+		read = request.Read
 	}
 	if run.Inputs, err = read(ctx, options, run.State); err != nil {
 		return nil, err
 	}
-	run.Config = inputs.MergeJoinToken(run.Config, run.Inputs.JoinToken)
+	run.Config = request.MergeJoinToken(run.Config, run.Inputs.JoinToken)
 	if options.Payload != "" && run.Inputs.UserData == nil && !run.State.Exists() {
 		run.State.Hosted, run.State.NodePool = true, run.Config.NodePool
 	}
@@ -84,7 +84,7 @@ func openTarget(ctx context.Context, options inputs.Options, needsUserData bool)
 
 // otherHostFacts returns the facts of the options or the default facts. It returns nil if the facts
 // are those of this host: see Show.
-func otherHostFacts(ctx context.Context, options inputs.Options) (*HostFacts, error) {
+func otherHostFacts(ctx context.Context, options request.Options) (*HostFacts, error) {
 	switch {
 	case options.Facts != "":
 		raw, err := readPlanInput(options, options.Facts, "--facts")
@@ -114,15 +114,15 @@ func isRootOnHost(ctx context.Context) bool {
 	return true
 }
 
-func readPlanInput(options inputs.Options, name, flag string) ([]byte, error) {
-	content, err := inputs.ReadFile(name, options.Stdin, flag)
+func readPlanInput(options request.Options, name, flag string) ([]byte, error) {
+	content, err := request.ReadFile(name, options.Stdin, flag)
 	if err != nil {
 		return nil, report.Fail(report.Usage, "", "%w", err)
 	}
 	return content, nil
 }
 
-func payloadOrigin(loaded payload.Loaded, options inputs.Options) PayloadOrigin {
+func payloadOrigin(loaded payload.Loaded, options request.Options) PayloadOrigin {
 	origin := PayloadOrigin{
 		Source:  loaded.Source,
 		Name:    loaded.Payload.Server,
@@ -139,7 +139,7 @@ func payloadOrigin(loaded payload.Loaded, options inputs.Options) PayloadOrigin 
 	return origin
 }
 
-func (t *target) factsOrigin(options inputs.Options) FactsOrigin {
+func (t *target) factsOrigin(options request.Options) FactsOrigin {
 	host := t.session.Host.Facts
 	origin := FactsOrigin{Source: FactsOfThisHost, File: options.Facts}
 	switch {

@@ -7,12 +7,12 @@ import (
 	"context"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -27,7 +27,7 @@ type PreflightDocument struct {
 // Preflight runs the checks that need no payload. Without user data, it reports that
 // the ignition server was not checked. It fails if the checks cannot be run; their
 // findings are in the document and in its Err.
-func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, error) {
+func Preflight(ctx context.Context, options request.Options) (PreflightDocument, error) {
 	document := PreflightDocument{TypeMeta: report.Meta("Preflight")}
 	t, err := openTarget(ctx, options, false)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // Times of the check of the cluster's CAs. The CAs that the cluster publishes must be unchanged for
@@ -94,7 +94,7 @@ func (c caCheck) missing(ctx context.Context, now time.Time) ([]*x509.Certificat
 // repair adds the new CAs of the cluster to those with which kubelet verifies the API server. The API
 // server has sent them to the node over a connection that the current CAs verify. It fails if the published
 // CAs have changed since the check.
-func (c caCheck) repair(ctx context.Context, options inputs.Options) (string, error) {
+func (c caCheck) repair(ctx context.Context, options request.Options) (string, error) {
 	missing, err := c.missing(ctx, time.Now())
 	if err != nil {
 		return "", err

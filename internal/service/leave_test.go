@@ -10,9 +10,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -28,14 +28,14 @@ func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 		}
 		for name, run := range map[string]func() error{
 			"service": func() error {
-				return Run(t.Context(), Options{Options: inputs.Options{StateDir: dir}, AutoJoin: autojoin.Files{Dir: dir}})
+				return Run(t.Context(), Options{Options: request.Options{StateDir: dir}, AutoJoin: autojoin.Files{Dir: dir}})
 			},
 			"join": func() error {
-				_, err := bootstrap.Join(t.Context(), inputs.Options{StateDir: dir, Config: config.Defaults()})
+				_, err := bootstrap.Join(t.Context(), request.Options{StateDir: dir, Config: config.Defaults()})
 				return err
 			},
 			"join that the service begins": func() error {
-				_, err := bootstrap.Join(t.Context(), inputs.Options{
+				_, err := bootstrap.Join(t.Context(), request.Options{
 					StateDir: dir, Config: config.Join{UserData: userData},
 					Service: true,
 				})

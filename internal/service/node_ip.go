@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // nodeIPTimeout is the maximum time to wait for addresses at boot.
@@ -36,7 +36,7 @@ type NodeIPResult struct {
 // CRI-O. A DHCP server may have assigned other addresses than at the last boot.
 // kubelet and CRI-O read the configuration when they start; RefreshNodeIP does not
 // start or stop them.
-func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, error) {
+func RefreshNodeIP(ctx context.Context, options request.Options) (NodeIPResult, error) {
 	document := NodeIPResult{TypeMeta: report.Meta("NodeIPResult")}
 	managed, err := nodecheck.ManagesNodeIP(options.StateDir)
 	if err != nil {
@@ -75,7 +75,7 @@ func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, e
 
 // applyNodeIPs writes the files and reports whether kubelet's configuration
 // changed. The files in /run never exist after a boot, so they do not count.
-func applyNodeIPs(ctx context.Context, options inputs.Options, chosen nodeip.Addresses) (bool, error) {
+func applyNodeIPs(ctx context.Context, options request.Options, chosen nodeip.Addresses) (bool, error) {
 	m, err := machine.Open(ctx, options.StateDir, true)
 	if err != nil {
 		return false, err

@@ -21,10 +21,10 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -84,7 +84,7 @@ func TestMetricsAreRemovedAfterLeave(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		m := &nodeMonitor{Options: Options{
-			Options: inputs.Options{StateDir: dir},
+			Options: request.Options{StateDir: dir},
 			Metrics: filepath.Join(dir, "metrics", "a.prom"),
 		}}
 		if test.state.Exists() {
@@ -186,7 +186,7 @@ func TestServiceMetrics(t *testing.T) {
 // A host that has not joined has nothing to monitor. Retries do not change that, so
 // systemd must not restart the unit.
 func TestRunNeedsAJoin(t *testing.T) {
-	err := Run(t.Context(), Options{Options: inputs.Options{StateDir: t.TempDir()}})
+	err := Run(t.Context(), Options{Options: request.Options{StateDir: t.TempDir()}})
 	if report.CodeOf(err) != report.Usage || !strings.Contains(string(report.RemedyOf(err)), "join --user-data") {
 		t.Errorf("%v (%d)", err, report.CodeOf(err))
 	}
@@ -198,7 +198,7 @@ func TestServiceHasEnded(t *testing.T) {
 	dir := t.TempDir()
 	joined := joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: "worker-0"}
 	m := &nodeMonitor{
-		Options: Options{Options: inputs.Options{StateDir: dir}}, state: joined,
+		Options: Options{Options: request.Options{StateDir: dir}}, state: joined,
 		kubeconfig: filepath.Join(dir, "kubeconfig"), wake: make(chan string, 1),
 	}
 	writeKubeconfig := func(server string) {

@@ -13,7 +13,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -22,6 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // repairTimeout is the maximum time of a repair. systemd considers the service hung if it
@@ -91,7 +91,7 @@ func (m *nodeMonitor) repair(ctx context.Context, reason report.Reason) (string,
 
 // repairAddress writes the current addresses for kubelet and CRI-O, and restarts them. kubelet
 // then requests a serving certificate with the new address.
-func repairAddress(ctx context.Context, options inputs.Options, manager *systemd.Manager) (string, error) {
+func repairAddress(ctx context.Context, options request.Options, manager *systemd.Manager) (string, error) {
 	update, err := RefreshNodeIP(ctx, options)
 	if err != nil {
 		return "", err

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -147,7 +147,7 @@ func TestNoRepairWhileAnotherRunChangesTheHost(t *testing.T) {
 	host, err := nodecheck.GatherHost(t.Context(), nil, dir, "")
 	flowtest.NoError(t, err)
 	m := &nodeMonitor{
-		Options: Options{Options: inputs.Options{StateDir: dir}},
+		Options: Options{Options: request.Options{StateDir: dir}},
 		state:   joinstate.State{NodeName: host.CurrentName},
 	}
 	m.Config.Repair = true

@@ -12,10 +12,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
@@ -204,7 +204,7 @@ func (m *nodeMonitor) start(secret, hash string, isUpgrade bool) {
 }
 
 // upgradeTo upgrades the node to new user data, or downloads what that needs.
-func upgradeTo(ctx context.Context, options inputs.Options, userData []byte, isUpgrade bool) error {
+func upgradeTo(ctx context.Context, options request.Options, userData []byte, isUpgrade bool) error {
 	options.Config.Timeout, options.Config.UserData = config.Defaults().Timeout, "-"
 	options.Stdin, options.Service = bytes.NewReader(userData), true
 	_, err := upgrade.Upgrade(ctx, upgrade.Options{

@@ -19,11 +19,11 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/hostclass"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -143,7 +143,7 @@ func newRollout(t *testing.T, slot, config string) (*nodeMonitor, *cluster) {
 		t.Fatal(err)
 	}
 	m := &nodeMonitor{
-		Options: Options{Options: inputs.Options{StateDir: t.TempDir()}},
+		Options: Options{Options: request.Options{StateDir: t.TempDir()}},
 		node:    &node.Node{Conn: conn, Name: "worker-0"},
 		state:   joinstate.State{NodeName: "worker-0", ConfigHash: "11"},
 		wake:    make(chan string, 4),

@@ -15,17 +15,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/maintenance"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 // Options configures the service.
 type Options struct {
-	inputs.Options
+	request.Options
 	Version string // of the agent, for the metrics
 	Metrics string // output file for node_exporter's textfile collector; "" for none
 	// AutoJoin locates the files that start a join if none has been recorded.

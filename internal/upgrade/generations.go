@@ -9,11 +9,11 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
@@ -63,8 +63,8 @@ func prepare(ctx context.Context, m *machine.Machine, options Options) (*run, er
 		}
 		return r, r.installGeneration(ctx)
 	}
-	r.node.Run.Config = inputs.MergeSaved(options.Config, state)
-	if r.node.Run.Inputs, err = inputs.Read(ctx, options.Options, state); err != nil {
+	r.node.Run.Config = request.MergeSaved(options.Config, state)
+	if r.node.Run.Inputs, err = request.Read(ctx, options.Options, state); err != nil {
 		return nil, err
 	}
 	if r.node.Run.Inputs.UserData == nil {
@@ -84,7 +84,7 @@ func prepare(ctx context.Context, m *machine.Machine, options Options) (*run, er
 // repeatsUpgrade reports whether the user data of this run is that of the unfinished upgrade: the command is then
 // repeated in order to resume it.
 func repeatsUpgrade(ctx context.Context, options Options, state joinstate.State) (bool, error) {
-	in, err := inputs.ReadOptional(ctx, options.Options, state)
+	in, err := request.ReadOptional(ctx, options.Options, state)
 	if err != nil || in.UserData == nil {
 		return false, err
 	}
@@ -118,7 +118,7 @@ func (r *run) installGeneration(ctx context.Context) error {
 	}
 	r.node.Run.Config = r.state().Config
 	var err error
-	r.node.Run.Inputs, err = inputs.Read(ctx, inputs.Options{
+	r.node.Run.Inputs, err = request.Read(ctx, request.Options{
 		Config: r.node.Run.Config, Resume: true, StateDir: r.node.Run.Dir,
 	},
 		*r.state())

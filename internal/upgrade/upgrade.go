@@ -11,17 +11,17 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/provision"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // Options configures Upgrade.
 type Options struct {
-	inputs.Options
+	request.Options
 	HasInput     bool          // user data was given for this run, not by the configuration file
 	Rollback     bool          // restore the generation before the last upgrade
 	Stage        bool          // end before the drain, when everything is downloaded and unpacked
@@ -79,7 +79,7 @@ func Upgrade(ctx context.Context, options Options) (bool, error) {
 // withCompleteRemedies returns options whose remedies are commands of this upgrade, with its inputs, also if the
 // service resumes it.
 func (o Options) withCompleteRemedies() Options {
-	o.Command = inputs.UpgradeCommand
+	o.Command = request.UpgradeCommand
 	o.Sink = o.RemedySink(func() bool { return false })
 	return o
 }

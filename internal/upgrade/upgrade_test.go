@@ -17,11 +17,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
@@ -82,7 +82,7 @@ func TestRemediesNameTheUpgrade(t *testing.T) {
 	recorder := &reporttest.Recorder{}
 	given := config.Defaults()
 	given.UserData = "/new.ign"
-	options := Options{Options: inputs.Options{Config: given, Sink: recorder}}.withCompleteRemedies()
+	options := Options{Options: request.Options{Config: given, Sink: recorder}}.withCompleteRemedies()
 	const printed = "hcp-node-agent join --software rpm"
 	const want = "hcp-node-agent upgrade --user-data /new.ign --software rpm"
 	report.Log{Sink: options.Sink}.Warn("the OS image is not accepted", printed)
@@ -219,7 +219,7 @@ func TestSameUserDataRepeatsUpgrade(t *testing.T) {
 	next.PayloadSourceDigest = digest
 	flowtest.NoError(t, next.Save(dir, joinstate.NextFile))
 	for file, want := range map[string]bool{same: true, other: false} {
-		options := Options{Options: inputs.Options{StateDir: dir, Config: config.Join{UserData: file}}, HasInput: true}
+		options := Options{Options: request.Options{StateDir: dir, Config: config.Join{UserData: file}}, HasInput: true}
 		if got, err := repeatsUpgrade(t.Context(), options, state); err != nil || got != want {
 			t.Errorf("%s: repeats the upgrade: %t, %v; want %t", file, got, err, want)
 		}

@@ -17,13 +17,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
@@ -104,7 +104,7 @@ func writeTokens(t *testing.T, dir, state string) {
 	enrollmentFile, err := enrollment.ManifestFile(dir, public)
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, enrollment.Create(tokenFile, enrollmentFile))
-	flowtest.NoError(t, inputs.SaveJoinToken(state, token))
+	flowtest.NoError(t, request.SaveJoinToken(state, token))
 }
 
 // recorded is a driver of objects whose states are given. It changes nothing.

@@ -20,10 +20,10 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/leave"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // faultSink is a sink of events that runs command, or interrupts or kills the process, when at is reported.
@@ -65,7 +65,7 @@ func main() {
 	switch {
 	case err != nil:
 	case *leaves:
-		_, err = leave.Run(ctx, leave.Options{Options: inputs.Options{StateDir: joinstate.Dir, Sink: of}})
+		_, err = leave.Run(ctx, leave.Options{Options: request.Options{StateDir: joinstate.Dir, Sink: of}})
 	default:
 		err = migrate(ctx, flags, of)
 	}
@@ -81,7 +81,7 @@ func migrate(ctx context.Context, flags *pflag.FlagSet, of faultSink) error {
 	if err != nil {
 		return err
 	}
-	_, err = bootstrap.RunOnly(ctx, inputs.Options{
+	_, err = bootstrap.RunOnly(ctx, request.Options{
 		Config: join, StateDir: joinstate.Dir, Sink: of,
 	}, []string{"network"})
 	return err

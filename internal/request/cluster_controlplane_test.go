@@ -2,7 +2,7 @@
 
 //go:build controlplane
 
-package inputs
+package request
 
 import (
 	"os"
