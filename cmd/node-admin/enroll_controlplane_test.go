@@ -221,7 +221,7 @@ func (e *enrollTest) checkPublished(t *testing.T) {
 		in, err := request.Read(t.Context(), request.Options{
 			Config:   config.Join{JoinToken: filepath.Join(e.dir, "tokens", node+".token")},
 			StateDir: t.TempDir(),
-		}, joinstate.State{})
+		}, joinstate.State{}, request.UserDataRequired)
 		if err == nil && in.UserData.NodePool() != "clusters/workers" {
 			t.Errorf("user data of %s", in.UserData.NodePool())
 		}

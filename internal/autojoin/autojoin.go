@@ -89,11 +89,11 @@ func (f Files) Configure(c config.Join) (config.Join, bool, error) {
 	if err != nil {
 		return c, false, err
 	}
-	if c.UserData == "" && c.Endpoint == "" {
+	if !c.HasUserData() {
 		c.UserData = userData
 	}
 	c.JoinToken = cmp.Or(c.JoinToken, token)
-	return c, c.UserData != "" || c.Endpoint != "" || c.JoinToken != "", nil
+	return c, c.HasUserData() || c.JoinToken != "", nil
 }
 
 // NextOptions returns the options of the next attempt: they resume the recorded

@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest/machinetest"
 )
@@ -80,7 +81,7 @@ func TestKernelArgumentsFollowThePayload(t *testing.T) {
 	m := machinetest.Open(t, root)
 	var logged flowtest.Events
 	run := &plan.Run{
-		Dir: t.TempDir(), Config: config.Join{HostSettings: config.HostSettingsApply},
+		Request: request.Request{Config: config.Join{HostSettings: config.HostSettingsApply}}, Dir: t.TempDir(),
 		State: joinstate.State{NodeName: "worker-0", Registered: true},
 	}
 	for _, step := range []struct {

@@ -150,7 +150,8 @@ func cutVictim(t *testing.T) {
 	h := cutHost{root: os.Getenv(cutRoot), withoutAutoJoin: verb == "leave by hand"}
 	j := h.open(t)
 	if verb == "join" {
-		joined := newJoinRecord(&plan.Run{Dir: j.Dir, State: j.State, Config: j.State.Config}, j.Machine)
+		joined := newJoinRecord(
+			&plan.Run{Request: request.Request{Config: j.State.Config}, Dir: j.Dir, State: j.State}, j.Machine)
 		flowtest.NoError(t, joined.finish(true, time.Second))
 	} else {
 		flowtest.NoError(t, j.Run(t.Context(), cutLeave(), h.firstBoot()))
@@ -214,8 +215,8 @@ func (h cutHost) check(t *testing.T, verb, output string) {
 			t.Errorf("the host boots as a node and keeps its token and join token: %q", left)
 		}
 	case verb == "join" && decision == "joining" && !complete:
-		j, err := prepareJoin(t.Context(), request.Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
-		if err != nil || !has(joinstate.PayloadFile) || j.Run.State.LastStep != "schedulable" {
+		run, err := prepareJoin(t.Context(), request.Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
+		if err != nil || !has(joinstate.PayloadFile) || run.State.LastStep != "schedulable" {
 			t.Errorf("the join cannot be resumed: %v", err)
 		}
 	case verb == "leave" && decision == "leaving" && begun && !complete:

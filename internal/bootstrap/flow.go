@@ -17,9 +17,9 @@ import (
 // inputs of the run, the host, and the results of the steps. A function that needs few of these values gets only them.
 type Flow struct {
 	Run     *plan.Run
-	Host    *machine.Machine // nil before the lock was acquired
-	Session *plan.Session    // of the same run and host
-	Uplink  *plan.Uplink     // of the same host
+	Host    *machine.Machine
+	Session *plan.Session // of the same run and host
+	Uplink  *plan.Uplink  // of the same host
 
 	Loaded     payload.Loaded  // of the fetch step: the payload with its source
 	Software   *plan.Software  // of the payload
@@ -31,19 +31,16 @@ type Flow struct {
 	kubeletStarted time.Time       // of the kubelet step: when this run has started kubelet; zero if it has not
 }
 
-// NewFlow returns a flow without results. m is nil if the host was not opened yet.
+// NewFlow returns a flow without results. Tests of steps that need no host pass nil for m.
 func NewFlow(run plan.Run, m *machine.Machine) *Flow {
 	session := &plan.Session{Run: &run}
-	j := &Flow{Run: &run, Session: session, Uplink: plan.NewUplink(session)}
-	j.UsePayload(payload.Loaded{})
 	if m != nil {
-		j.useHost(m)
+		session.Host = m.Reader()
 	}
+	j := &Flow{Run: &run, Host: m, Session: session, Uplink: plan.NewUplink(session)}
+	j.UsePayload(payload.Loaded{})
 	return j
 }
-
-// useHost makes m the host that the steps read and change.
-func (j *Flow) useHost(m *machine.Machine) { j.Host, j.Session.Host = m, m.Reader() }
 
 // Packages returns the packages of the payload on this host.
 func (j *Flow) Packages() provision.Packages {

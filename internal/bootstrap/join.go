@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"time"
 
@@ -23,13 +22,9 @@ import (
 
 // Join makes this host a worker node. It reports whether anything changed.
 func Join(ctx context.Context, options request.Options) (bool, error) {
-	var read bytes.Buffer // standard input can be read only once
-	if options.Stdin != nil {
-		options.Stdin = io.TeeReader(options.Stdin, &read)
-	}
 	ctx, cancel := options.Config.WithTimeout(ctx)
 	defer cancel()
-	j, err := prepareJoin(ctx, options)
+	run, err := prepareJoin(ctx, options)
 	if err != nil {
 		return false, err
 	}
@@ -37,17 +32,16 @@ func Join(ctx context.Context, options request.Options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if lock.Waited {
-		options.Stdin = &read
-		j, err = prepareJoin(ctx, options)
+	if lock.Waited { // for a run that may have changed the records
+		options.Stdin = bytes.NewReader(run.Stdin)
+		run, err = prepareJoin(ctx, options)
 	}
 	changed := false
 	if err == nil {
-		j.useHost(m)
-		changed, err = j.runJoin(ctx, options, Steps())
+		changed, err = NewFlow(run, m).runJoin(ctx, options, Steps())
 	}
 	m.Close()
-	if lock.Stopped || (err == nil && j.Run.Config.Until == config.Defaults().Until) {
+	if lock.Stopped || (err == nil && run.Config.Until == config.Defaults().Until) {
 		machine.StartService(context.WithoutCancel(ctx), options.Sink)
 	}
 	return changed, err
@@ -87,41 +81,27 @@ func (j *Flow) runJoin(ctx context.Context, options request.Options, all []Step)
 	return changed, err
 }
 
-// prepareJoin reads the inputs of a run. It changes nothing.
-func prepareJoin(ctx context.Context, options request.Options) (*Flow, error) {
+// prepareJoin reads the request of a join. It changes nothing.
+func prepareJoin(ctx context.Context, options request.Options) (run plan.Run, err error) {
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
-		return nil, err
+		return run, err
 	}
-	// Only an administrator who names a cluster can turn an unfinished leave into a
-	// join.
-	if c := options.Config; options.Service || options.Resume || (c.JoinToken == "" && !request.StartsOver(c, state)) {
+	if !options.NamesCluster(state) { // else the join replaces an unfinished leave
 		if err := state.CheckNotLeaving(); err != nil {
-			return nil, err
+			return run, err
 		}
 	}
 	if err := cmp.Or(state.CheckNotUpgrading(), joinstate.CheckNoMaintenance(options.StateDir),
 		joinstate.CheckSoftware(options.StateDir)); err != nil {
-		return nil, err
+		return run, err
 	}
-	j := NewFlow(plan.Run{
-		Config:   options.Config,
+	requested, err := request.Read(ctx, options, state, request.UserDataOfNodePool)
+	return plan.Run{
+		Request:  requested,
 		Attended: options.Attended,
 		Dir:      options.StateDir,
 		Sink:     options.Sink,
 		State:    state,
-	}, nil)
-	if options.Resume {
-		if !state.Exists() {
-			return nil, request.UsageError("no join is in progress that could be resumed")
-		}
-		j.Run.Config = state.Config
-		j.Run.Config.Timeout = options.Config.Timeout
-	}
-	j.Run.Config = request.MergeSaved(j.Run.Config, state)
-	if j.Run.Inputs, err = request.Read(ctx, options, state); err != nil {
-		return nil, err
-	}
-	j.Run.Config = request.MergeJoinToken(j.Run.Config, j.Run.Inputs.JoinToken)
-	return j, j.Run.CheckNodePool()
+	}, err
 }

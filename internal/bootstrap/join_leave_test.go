@@ -38,12 +38,11 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	if err := joinstate.Write(dir, left); err != nil {
 		t.Fatal(err)
 	}
-	j, err := prepareJoin(t.Context(), request.Options{StateDir: dir, Config: config.Join{UserData: userData}})
+	run, err := prepareJoin(t.Context(), request.Options{StateDir: dir, Config: config.Join{UserData: userData}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.useHost(&machine.Machine{Ledger: &ledger.Ledger{}})
-	if err := newJoinRecord(j.Run, j.Host).start(); err != nil {
+	if err := newJoinRecord(&run, &machine.Machine{Ledger: &ledger.Ledger{}}).start(); err != nil {
 		t.Fatal(err)
 	}
 	state, err := joinstate.Read(dir)

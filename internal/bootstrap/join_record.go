@@ -47,12 +47,12 @@ func (r joinRecord) start() error {
 	}
 	state.Config = r.run.Config
 	state.MachineID = r.host.Facts.MachineID
-	state.SetSource(r.run.Inputs.UserData)
-	if err := errors.Join(joinstate.SaveOverrides(r.run.Dir, r.run.Inputs.Overrides),
-		request.SaveJoinToken(r.run.Dir, r.run.Inputs.JoinToken)); err != nil {
+	state.SetSource(r.run.UserData)
+	if err := errors.Join(joinstate.SaveOverrides(r.run.Dir, r.run.Overrides),
+		request.SaveJoinToken(r.run.Dir, r.run.JoinToken)); err != nil {
 		return err
 	}
-	if userData := r.run.Inputs.UserData; userData != nil {
+	if userData := r.run.UserData; userData != nil {
 		content, err := userData.Encode()
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func (r joinRecord) finish(changed bool, elapsed time.Duration) error {
 	secrets := []string{joinstate.JoinTokenFile}
 	// User data of a standalone cluster contains no token. It is kept because it leads
 	// to the current configuration of the pool.
-	if userData := r.run.Inputs.UserData; r.run.State.Hosted || (userData != nil && userData.HasToken()) {
+	if userData := r.run.UserData; r.run.State.Hosted || (userData != nil && userData.HasToken()) {
 		secrets = append(secrets, joinstate.UserDataFile)
 	}
 	if err := joinstate.RemoveFiles(r.run.Dir, secrets...); err != nil {

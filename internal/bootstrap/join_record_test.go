@@ -30,12 +30,12 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 			JoinToken: flowtest.WriteTempFile(t, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, userData, 0)),
 		},
 		StateDir: dir,
-	}, joinstate.State{})
+	}, joinstate.State{}, request.UserDataRequired)
 	if err != nil {
 		t.Fatal(err)
 	}
 	record := newJoinRecord(
-		&plan.Run{Dir: dir, Inputs: in, Sink: &flowtest.Events{}},
+		&plan.Run{Dir: dir, Request: in, Sink: &flowtest.Events{}},
 		&machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}},
 	)
 	if err := record.start(); err != nil {
@@ -46,7 +46,8 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	again, err := request.Read(t.Context(), request.Options{StateDir: dir, Resume: true}, record.run.State)
+	again, err := request.Read(t.Context(), request.Options{StateDir: dir, Resume: true}, record.run.State,
+		request.UserDataRequired)
 	if err != nil || again.JoinToken == nil || again.JoinToken.ID != in.JoinToken.ID || again.JoinToken.UserData != nil ||
 		again.UserData.NodePool() != "clusters/token" {
 		t.Errorf("resumed with %v, user data %v, %v", again.JoinToken, again.UserData, err)
@@ -82,10 +83,10 @@ func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 		}
 		var logged flowtest.Events
 		record := newJoinRecord(&plan.Run{
-			Dir:    t.TempDir(),
-			Sink:   &logged,
-			State:  joinstate.State{Started: time.Unix(1, 0)},
-			Inputs: request.Inputs{UserData: userData},
+			Dir:     t.TempDir(),
+			Sink:    &logged,
+			State:   joinstate.State{Started: time.Unix(1, 0)},
+			Request: request.Request{UserData: userData},
 		}, nil)
 		if err := joinstate.SaveFile(record.run.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
 			t.Fatal(err)
@@ -106,7 +107,7 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 	} {
 		var logged flowtest.Events
 		record := newJoinRecord(&plan.Run{
-			Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &logged,
+			Request: request.Request{Config: config.Join{Until: "ready"}}, Dir: t.TempDir(), Sink: &logged,
 			State: joinstate.State{NodeName: "worker-7", Started: time.Now(), Hosted: true},
 		}, nil)
 		if err := joinstate.SaveFile(record.run.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {

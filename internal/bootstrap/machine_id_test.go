@@ -24,7 +24,7 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 	}
 	dir := t.TempDir()
 	first := newJoinRecord(
-		&plan.Run{Dir: dir, Inputs: request.Inputs{UserData: userData}},
+		&plan.Run{Dir: dir, Request: request.Request{UserData: userData}},
 		&machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}},
 	)
 	if err := first.start(); err != nil {

@@ -48,12 +48,14 @@ func RunOnly(ctx context.Context, options request.Options, names []string) (bool
 }
 
 func (j *Flow) runOnly(ctx context.Context, options request.Options, selected []Step) (bool, error) {
-	state, err := joinstate.Read(j.Run.Dir)
-	if err != nil {
+	var err error
+	if j.Run.State, err = joinstate.Read(j.Run.Dir); err != nil {
 		return false, err
 	}
-	j.Run.State, j.Run.Config = state, request.MergeSaved(options.Config, state)
-	hasRecords := func() bool { return len(j.Host.Ledger.Items()) > 0 || state.Exists() }
+	if j.Run.Request, err = request.Read(ctx, options, j.Run.State, request.SettingsOnly); err != nil {
+		return false, err
+	}
+	hasRecords := func() bool { return len(j.Host.Ledger.Items()) > 0 || j.Run.State.Exists() }
 	j.Run.Sink = options.RemedySink(hasRecords)
 	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Run.Sink, Ledger: j.Host.Ledger}, selected, j)
 	if err != nil && !hasRecords() {

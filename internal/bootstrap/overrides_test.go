@@ -28,7 +28,7 @@ func joinWithPayload(t *testing.T, overrides ...string) *Flow {
 	t.Helper()
 	j := NewFlow(plan.Run{Dir: t.TempDir()}, nil)
 	for _, one := range overrides {
-		j.Run.Inputs.Overrides = append(j.Run.Inputs.Overrides, joinstate.Override{Name: "a", Config: []byte(one)})
+		j.Run.Overrides = append(j.Run.Overrides, joinstate.Override{Name: "a", Config: []byte(one)})
 	}
 	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}},{"path":"` + ignition.BootstrapKubeconfigPath + `","contents":{"source":"data:,b"}}]}}`
 	if err := joinstate.SaveFile(j.Run.Dir, joinstate.PayloadFile, []byte(content)); err != nil {
@@ -70,17 +70,17 @@ func TestOverrideFromElsewhere(t *testing.T) {
 	in, err := request.Read(t.Context(), request.Options{
 		Config:   config.Join{UserData: userData, IgnitionOverrides: []string{site}},
 		StateDir: t.TempDir(),
-	}, joinstate.State{})
+	}, joinstate.State{}, request.UserDataRequired)
 	if err != nil || requests != 0 {
 		t.Fatalf("asked %d times while inputs are read, %v", requests, err)
 	}
 	j := joinWithPayload(t)
-	j.Run.Inputs.Overrides = in.Overrides
+	j.Run.Overrides = in.Overrides
 	if _, err := RunStep(t.Context(), steps.Fetch, j, report.Log{}); err != nil {
 		t.Fatal(err)
 	}
 	again := NewFlow(plan.Run{Dir: j.Run.Dir}, nil)
-	if again.Run.Inputs.Overrides, err = request.SavedOverrides(j.Run.Dir); err != nil {
+	if again.Run.Overrides, err = joinstate.LoadOverrides(j.Run.Dir); err != nil {
 		t.Fatal(err)
 	}
 	server.Close()

@@ -63,7 +63,7 @@ func TestRemediesOfARefusedFirstJoinCanBeRun(t *testing.T) {
 				t.Errorf("%s: remedy %q (-want +got):\n%s", place, printed, diff)
 			}
 			options := request.Options{Config: got, StateDir: failed.dir}
-			if _, err := request.Read(t.Context(), options, joinstate.State{}); err != nil {
+			if _, err := request.Read(t.Context(), options, joinstate.State{}, request.UserDataRequired); err != nil {
 				t.Errorf("%s: remedy %q: %v", place, printed, err)
 			}
 		}
@@ -138,10 +138,10 @@ func refuseJoin(t *testing.T, given config.Join, remedy report.Remedy) refusedJo
 	t.Helper()
 	recorder := &report.Recorder{}
 	options := request.Options{Config: given, StateDir: t.TempDir(), Sink: recorder}
-	in, err := request.Read(t.Context(), options, joinstate.State{})
+	in, err := request.Read(t.Context(), options, joinstate.State{}, request.UserDataRequired)
 	flowtest.NoError(t, err)
 	j := NewFlow(
-		plan.Run{Config: given, Dir: options.StateDir, Sink: recorder, Inputs: in},
+		plan.Run{Request: in, Dir: options.StateDir, Sink: recorder},
 		machinetest.Open(t, t.TempDir()),
 	)
 	var ran []string

@@ -72,13 +72,12 @@ func openRecordedJoin(ctx context.Context, options request.Options) (*Flow, erro
 		m.Close()
 		return nil, err
 	}
-	j, err := prepareJoin(ctx, options)
+	run, err := prepareJoin(ctx, options)
 	if err != nil {
 		m.Close()
 		return nil, err
 	}
-	j.useHost(m)
-	return j, nil
+	return NewFlow(run, m), nil
 }
 
 // checkRestored fails if the host still differs from the joined state.

@@ -18,6 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -89,7 +90,8 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
-			j := NewFlow(plan.Run{Config: test.config, Dir: t.TempDir()}, &machine.Machine{Ledger: &ledger.Ledger{}})
+			j := NewFlow(plan.Run{Request: request.Request{Config: test.config}, Dir: t.TempDir()},
+				&machine.Machine{Ledger: &ledger.Ledger{}})
 			record := newJoinRecord(j.Run, j.Host)
 			did, err := steps.Run(t.Context(), record.runner(), scriptedSteps(&ran, nil), j)
 			if err != nil || did {
@@ -115,9 +117,9 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 	var logged flowtest.Events
 	j := NewFlow(
 		plan.Run{
-			Config: config.Join{Until: "client-certificate", Skip: []string{"packages"}},
-			Dir:    t.TempDir(),
-			Sink:   &logged,
+			Request: request.Request{Config: config.Join{Until: "client-certificate", Skip: []string{"packages"}}},
+			Dir:     t.TempDir(),
+			Sink:    &logged,
 		},
 		&machine.Machine{Ledger: &ledger.Ledger{}},
 	)

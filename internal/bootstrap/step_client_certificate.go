@@ -42,13 +42,13 @@ func obtainClientCertificate(ctx context.Context, j *Flow, log report.Log) (step
 // kubeconfig of --approve-with. It returns nil without that option; an
 // administrator then approves the CSRs.
 func ownApprover(run *plan.Run, addresses []netip.Addr) identity.Approver {
-	if run.Inputs.Approver == nil {
+	if run.Approver == nil {
 		return nil
 	}
 	return func(ctx context.Context, request identity.ApprovalRequest) error {
 		want := approver.ExpectedNode{
 			NodeName: run.State.NodeName, PublicKey: request.PublicKey, Addresses: enrollment.SinglePrefixes(addresses),
 		}
-		return identity.ApproveOwn(ctx, run.Inputs.Approver, want, request.Name)
+		return identity.ApproveOwn(ctx, run.Approver, want, request.Name)
 	}
 }

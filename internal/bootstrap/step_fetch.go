@@ -23,7 +23,7 @@ import (
 
 // LoadPayload gets the payload of the first source that has one.
 func (j *Flow) LoadPayload(ctx context.Context, log report.Log, sources ...payload.Source) error {
-	loaded, err := payload.Get(ctx, j.Run.Inputs, log, sources...)
+	loaded, err := payload.Get(ctx, j.Run.Request, log, sources...)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func fetchPayload(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	j.Run.State.PayloadDigest = j.Loaded.Payload.Digest
 	j.Run.State.PayloadConfigHash = j.Run.State.ConfigHash
 	var err error
-	if j.Run.State.PayloadSourceDigest, err = j.Run.Inputs.UserData.Digest(); err != nil {
+	if j.Run.State.PayloadSourceDigest, err = j.Run.UserData.Digest(); err != nil {
 		return steps.Outcome{}, err
 	}
 	for _, warning := range j.Loaded.Payload.Warnings {

@@ -39,7 +39,7 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		j := NewFlow(plan.Run{
-			Dir: t.TempDir(), Inputs: request.Inputs{UserData: userData, NewUserData: true}, State: test.state,
+			Dir: t.TempDir(), Request: request.Request{UserData: userData, NewUserData: true}, State: test.state,
 		}, nil)
 		if err := joinstate.SaveFile(j.Run.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
 			t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
@@ -40,7 +41,8 @@ func TestPackagesAreRefused(t *testing.T) {
 	})
 	flowtest.NoError(t, err)
 	defer book.Close()
-	operation := NewFlow(plan.Run{Config: config.Join{OpenShiftRelease: "4.18"}}, &machine.Machine{
+	run := plan.Run{Request: request.Request{Config: config.Join{OpenShiftRelease: "4.18"}}}
+	operation := NewFlow(run, &machine.Machine{
 		Ledger: book,
 		Facts:  hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"},
 	})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
@@ -22,11 +23,11 @@ func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
 	if err := saveWithout(j.Run.Dir, j.Loaded, ignition.BootstrapKubeconfigPath); err != nil {
 		t.Fatal(err)
 	}
-	list, err := request.SavedOverrides(j.Run.Dir)
+	list, err := joinstate.LoadOverrides(j.Run.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := NewFlow(plan.Run{Dir: j.Run.Dir, Inputs: request.Inputs{Overrides: list}}, nil)
+	again := NewFlow(plan.Run{Dir: j.Run.Dir, Request: request.Request{Overrides: list}}, nil)
 	if err := again.LoadPayload(t.Context(), report.Log{}, again.Run.SavedPayload()); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func awaitServing(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if j.Run.Inputs.JoinToken != nil && serving.Check() != identity.Valid {
+	if j.Run.JoinToken != nil && serving.Check() != identity.Valid {
 		serving.Quiet = identity.EnrolledQuiet
 	}
 	result, err := serving.Obtain(ctx, ownApprover(j.Run, serving.Addresses))

@@ -107,6 +107,9 @@ func (j Join) AppliesHostSettings() bool {
 	return j.HostSettings == HostSettingsApply || j.HostSettings == HostSettingsReboot
 }
 
+// HasUserData reports whether user data or the endpoint of an ignition server is set: a source of the payload.
+func (j Join) HasUserData() bool { return j.UserData != "" || j.Endpoint != "" }
+
 // Duration is a time.Duration with the text format 90s or 1h30m.
 type Duration time.Duration
 

@@ -38,12 +38,13 @@ func openDiagnostics(ctx context.Context, options request.Options) (*diagnostics
 	d.run.State, d.stateErr = joinstate.Read(d.run.Dir)
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
 	options.Offline = true
-	d.run.Config = request.MergeSaved(options.Config, d.run.State)
-	if options.Config.UserData != "" || options.Config.Endpoint != "" || d.run.State.Exists() {
-		d.run.Inputs, d.inputErr = request.Read(ctx, options, d.run.State)
+	need := request.SettingsOnly
+	if options.Config.HasUserData() || d.run.State.Exists() {
+		need = request.UserDataRequired
 	}
+	d.run.Request, d.inputErr = request.Read(ctx, options, d.run.State, need)
 	if !d.run.State.Exists() {
-		d.run.State.SetSource(d.run.Inputs.UserData)
+		d.run.State.SetSource(d.run.UserData)
 	}
 	d.busy, _ = ledger.IsLocked(d.run.Dir) // cannot be determined without root
 	// Use ctx, because the connection to systemd is closed when the context of the

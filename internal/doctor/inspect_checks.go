@@ -47,7 +47,7 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 	if facts.EndpointTemporary != nil { // the section validate fetches the payload with retries
 		findings = append(findings, note("", "%s", facts.EndpointTemporary))
 	}
-	if d.run.Inputs.UserData == nil && d.phase() == joinstate.PhaseNone {
+	if d.run.UserData == nil && d.phase() == joinstate.PhaseNone {
 		findings = append(findings, note("hcp-node-agent doctor --user-data USER_DATA",
 			"the ignition server was not checked: no user data was given"))
 	}
@@ -57,12 +57,12 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 // inspectValidation runs the checks that a join makes with the payload: the one that
 // an earlier run saved, else the one of the given user data.
 func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	loaded, err := payload.Get(ctx, d.run.Inputs, report.Log{}, d.run.SavedPayload())
+	loaded, err := payload.Get(ctx, d.run.Request, report.Log{}, d.run.SavedPayload())
 	if err != nil {
 		return nil, err
 	}
-	if loaded.Payload == nil && d.run.Inputs.UserData != nil {
-		if loaded, err = payload.Get(ctx, d.run.Inputs, report.Log{}, d.run.PayloadServer()); err != nil {
+	if loaded.Payload == nil && d.run.UserData != nil {
+		if loaded, err = payload.Get(ctx, d.run.Request, report.Log{}, d.run.PayloadServer()); err != nil {
 			return refusalFinding(err)
 		}
 	}

@@ -64,7 +64,7 @@ func (l Loaded) Summary() string {
 // Get returns the payload of the first source that has one. It merges the overrides over it, after it has
 // fetched the resources to which they refer, with the proxy and CAs of the user data. It does not use the
 // network if the source is a file.
-func Get(ctx context.Context, in request.Inputs, log report.Log, sources ...Source) (Loaded, error) {
+func Get(ctx context.Context, in request.Request, log report.Log, sources ...Source) (Loaded, error) {
 	for _, source := range sources {
 		found, err := source.Get(ctx, log)
 		if err != nil {
@@ -79,7 +79,7 @@ func Get(ctx context.Context, in request.Inputs, log report.Log, sources ...Sour
 
 // override merges the overrides over a payload.
 func override(
-	ctx context.Context, p *ignition.Payload, source Kind, in request.Inputs, log report.Log,
+	ctx context.Context, p *ignition.Payload, source Kind, in request.Request, log report.Log,
 ) (Loaded, error) {
 	loaded := Loaded{Source: source, Overrides: slices.Clone(in.Overrides)}
 	configs := make([][]byte, 0, len(loaded.Overrides))

@@ -23,9 +23,9 @@ import (
 // A join with that user data, and a later join, therefore get the current configuration. The cluster's own
 // machine-config-daemon has applied it to the host before.
 type Saved struct {
-	Dir    string // of the agent's records
-	State  joinstate.State
-	Inputs request.Inputs
+	Dir     string // of the agent's records
+	State   joinstate.State
+	Request request.Request
 	// NeedsCredential means that the node has no valid client certificate, and thus needs the bootstrap credential. A
 	// finished join has removed it from the saved payload.
 	NeedsCredential bool
@@ -48,7 +48,7 @@ func (s Saved) Get(context.Context, report.Log) (*ignition.Payload, error) {
 	if err != nil {
 		return nil, nil //nolint:nilnil,nilerr // damaged: it is fetched again
 	}
-	if s.NeedsCredential && s.Inputs.UserData != nil && payload.BootstrapKubeconfig() == nil {
+	if s.NeedsCredential && s.Request.UserData != nil && payload.BootstrapKubeconfig() == nil {
 		return nil, nil //nolint:nilnil // the ignition server has it
 	}
 	return payload, nil
@@ -56,14 +56,14 @@ func (s Saved) Get(context.Context, report.Log) (*ignition.Payload, error) {
 
 // requiresOther reports whether the user data requires another payload than the saved one.
 func (s Saved) requiresOther() (bool, error) {
-	userData := s.Inputs.UserData
+	userData := s.Request.UserData
 	switch {
 	case userData == nil:
 		return false, nil
 	case userData.ConfigHash() != s.State.PayloadConfigHash:
 		return true, nil
 	case !userData.IsHosted():
-		return s.Inputs.NewUserData, nil
+		return s.Request.NewUserData, nil
 	case s.State.Finished.IsZero():
 		return false, nil
 	}

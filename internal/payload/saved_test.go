@@ -46,46 +46,46 @@ func TestSaved(t *testing.T) {
 	ended := joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by, Finished: time.Unix(2, 0)}
 	const workers = "https://api-int.example.com:22623/config/worker"
 	for name, test := range map[string]struct {
-		in    request.Inputs
+		in    request.Request
 		state joinstate.State
 		kept  bool
 		needs bool // the bootstrap credential
 	}{
-		"no user data": {request.Inputs{}, joinstate.State{PayloadConfigHash: "11"}, true, false},
+		"no user data": {request.Request{}, joinstate.State{PayloadConfigHash: "11"}, true, false},
 		"hosted, the same configuration": {
-			request.Inputs{UserData: userData("a.example.com", "clusters/a", "11"), NewUserData: true},
+			request.Request{UserData: userData("a.example.com", "clusters/a", "11"), NewUserData: true},
 			joinstate.State{PayloadConfigHash: "11"},
 			true, false,
 		},
 		"hosted, another configuration": {
-			request.Inputs{UserData: userData("a.example.com", "clusters/a", "12"), NewUserData: true},
+			request.Request{UserData: userData("a.example.com", "clusters/a", "12"), NewUserData: true},
 			joinstate.State{PayloadConfigHash: "11"},
 			false, false,
 		},
-		"hosted, joined with it": {request.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, true, false},
+		"hosted, joined with it": {request.Request{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, true, false},
 		"hosted, joined with it, and the certificate is lost": {
-			request.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, false, true,
+			request.Request{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, false, true,
 		},
-		"joined, no user data, and the certificate is lost": {request.Inputs{NewUserData: true}, ended, true, true},
+		"joined, no user data, and the certificate is lost": {request.Request{NewUserData: true}, ended, true, true},
 		"hosted, joined, another token": {
-			request.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, ended, false, false,
+			request.Request{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, ended, false, false,
 		},
 		"the same, after an interrupt": {
-			request.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false, false,
+			request.Request{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false, false,
 		},
-		"joined, no user data": {request.Inputs{NewUserData: true}, ended, true, false},
+		"joined, no user data": {request.Request{NewUserData: true}, ended, true, false},
 		"unfinished, another token": {
-			request.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true},
+			request.Request{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true},
 			joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by},
 			true, false,
 		},
-		"standalone, resumed": {request.Inputs{UserData: userData(workers, "", "")}, joinstate.State{}, true, false},
+		"standalone, resumed": {request.Request{UserData: userData(workers, "", "")}, joinstate.State{}, true, false},
 		"standalone, given again": {
-			request.Inputs{UserData: userData(workers, "", ""), NewUserData: true}, joinstate.State{}, false, false,
+			request.Request{UserData: userData(workers, "", ""), NewUserData: true}, joinstate.State{}, false, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			saved := Saved{Dir: t.TempDir(), Inputs: test.in, State: test.state, NeedsCredential: test.needs}
+			saved := Saved{Dir: t.TempDir(), Request: test.in, State: test.state, NeedsCredential: test.needs}
 			if err := joinstate.SaveFile(saved.Dir, joinstate.PayloadFile,
 				[]byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
 				t.Fatal(err)

@@ -29,8 +29,8 @@ func (r *Run) RequiredEndpoints(payload *ignition.Payload) []migrate.Endpoint {
 		})
 	}
 	// A join that resumes with a saved payload no longer needs the ignition server, and must not fail because of it.
-	if r.Inputs.UserData != nil && (payload == nil || payload.Server != "") {
-		if address, trust, ok := r.Fetcher(report.Log{}).DirectAddress(r.Inputs.UserData); ok {
+	if r.UserData != nil && (payload == nil || payload.Server != "") {
+		if address, trust, ok := r.Fetcher(report.Log{}).DirectAddress(r.UserData); ok {
 			all = append(all, migrate.Endpoint{Name: "the ignition server", Address: address, TLS: trust})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
@@ -41,8 +42,8 @@ func TestRequiredEndpoints(t *testing.T) {
 		"the ignition server by a proxy": {"https://api.example.com:6443", proxied, nil, nil, []string{api}},
 		"nothing is known":               {"", nil, nil, nil, nil},
 	} {
-		run := &Run{Config: config.Join{RequiredEndpoints: test.peers}}
-		run.Inputs.UserData, run.State.APIServer, run.State.APIServerCA = test.userData, test.api, certtest.NewCA(
+		run := &Run{Request: request.Request{Config: config.Join{RequiredEndpoints: test.peers}}}
+		run.UserData, run.State.APIServer, run.State.APIServerCA = test.userData, test.api, certtest.NewCA(
 			t,
 			"ca",
 		).PEM

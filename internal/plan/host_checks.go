@@ -54,8 +54,8 @@ func (s *Session) HostFacts(ctx context.Context, uplink *Uplink, installsPackage
 	}
 	migration, err := uplink.Check(ctx, installsPackages)
 	facts.Uplink, facts.UplinkWarnings = err, migration.Findings()
-	if s.Run.Inputs.UserData != nil && s.Run.State.PayloadDigest == "" {
-		probe, err := s.Run.Fetcher(report.Log{}).Probe(ctx, s.Run.Inputs.UserData)
+	if s.Run.UserData != nil && s.Run.State.PayloadDigest == "" {
+		probe, err := s.Run.Fetcher(report.Log{}).Probe(ctx, s.Run.UserData)
 		facts.Endpoint, facts.EndpointTemporary, facts.ClockSkew = err, probe.Temporary, probe.Skew
 	}
 	return facts, nil

@@ -66,7 +66,7 @@ func (s *Session) DiagnosticsHost(payload *ignition.Payload) node.Host {
 // client CSR proves possession of the join token. It returns nil if there is no
 // join token.
 func (r *Run) csrAnnotations() func(crypto.PublicKey) (map[string]string, error) {
-	t := r.Inputs.JoinToken
+	t := r.JoinToken
 	if t == nil {
 		return nil
 	}

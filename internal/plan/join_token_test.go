@@ -59,7 +59,7 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	annotate := func(of *enrollment.Token) (map[string]string, error) {
-		run := &Run{Inputs: request.Inputs{JoinToken: of}, State: joinstate.State{APIServerCA: ca}}
+		run := &Run{Request: request.Request{JoinToken: of}, State: joinstate.State{APIServerCA: ca}}
 		return run.csrAnnotations()(&key.PublicKey)
 	}
 	if proof, err := annotate(good); err != nil || proof[enrollment.AnnotationID] != good.ID {

@@ -146,10 +146,10 @@ func (s *Session) DNF(payload *ignition.Payload) dnf.Host {
 // proxy: that of the environment, else of the user data, else of the payload, nil before it was loaded.
 func (r *Run) ProxyVariables(payload *ignition.Payload) []string {
 	var named []string
-	if userData := r.Inputs.UserData; userData != nil {
+	if userData := r.UserData; userData != nil {
 		named = dnf.ProxyVariables(userData.Proxy.HTTP, userData.Proxy.HTTPS, userData.Proxy.No)
 	}
-	if r.Inputs.UserData == nil && payload != nil {
+	if r.UserData == nil && payload != nil {
 		proxy := payloadProxy(payload)
 		named = dnf.ProxyVariables(proxy.HTTP, proxy.HTTPS, proxy.No)
 	}

@@ -12,12 +12,12 @@ import (
 
 // SavedPayload returns the source with the payload of an earlier run.
 func (r *Run) SavedPayload() payload.Saved {
-	return payload.Saved{Dir: r.Dir, State: r.State, Inputs: r.Inputs}
+	return payload.Saved{Dir: r.Dir, State: r.State, Request: r.Request}
 }
 
 // PayloadServer returns the ignition server of the user data.
 func (r *Run) PayloadServer() payload.Server {
-	return payload.Server{Fetcher: r.Fetcher(report.Log{}), UserData: r.Inputs.UserData, Dir: r.Dir}
+	return payload.Server{Fetcher: r.Fetcher(report.Log{}), UserData: r.UserData, Dir: r.Dir}
 }
 
 // attendedTokenTimeout is the time for retries of a token that is not accepted while a person waits. A restarted

@@ -227,14 +227,21 @@ func TestRegisteredNodeIsAsPlanned(t *testing.T) {
 func TestResumedJoinKeepsRegistration(t *testing.T) {
 	earlier := joinstate.State{Config: config.Join{Labels: []string{"a=b"}, Taints: []string{"c:NoSchedule"}}}
 	earlier.Started = earlier.Started.AddDate(1, 0, 0)
-	if c := request.MergeSaved(config.Join{}, earlier); len(c.Labels) != 1 || len(c.Taints) != 1 {
+	settings := func(c config.Join) config.Join {
+		r, err := request.Read(t.Context(), request.Options{Config: c}, earlier, request.SettingsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Config
+	}
+	if c := settings(config.Join{}); len(c.Labels) != 1 || len(c.Taints) != 1 {
 		t.Errorf("a join that goes on has %v and %v", c.Labels, c.Taints)
 	}
-	if c := request.MergeSaved(config.Join{Labels: []string{"x=y"}}, earlier); len(c.Labels) != 1 ||
-		c.Labels[0] != "x=y" || len(c.Taints) != 1 {
+	if c := settings(config.Join{Labels: []string{"x=y"}}); len(c.Labels) != 1 || c.Labels[0] != "x=y" ||
+		len(c.Taints) != 1 {
 		t.Errorf("a join with others has %v and %v", c.Labels, c.Taints)
 	}
-	if c := request.MergeSaved(config.Join{UserData: "user-data.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {
+	if c := settings(config.Join{UserData: "user-data.ign"}); len(c.Labels)+len(c.Taints) != 0 {
 		t.Errorf("a join that begins anew has %v and %v", c.Labels, c.Taints)
 	}
 }

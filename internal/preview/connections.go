@@ -67,7 +67,7 @@ func connectionTargets(s *plan.Session, payload *ignition.Payload) []connectionT
 	case payload != nil:
 		targets = append(targets, apiServerTarget(payload)...)
 		targets = append(targets, registryTargets(s, payload)...)
-	case s.Run.Inputs.UserData != nil:
+	case s.Run.UserData != nil:
 		targets = append(targets, connectionTarget{Connection: preflight.Connection{
 			Name:      "the API server and the registries",
 			Unchecked: "their addresses are in the payload, which preflight does not get",

@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
 )
 
@@ -63,11 +64,11 @@ func TestConnectionTargets(t *testing.T) {
 			}
 			defer tree.Close()
 			s := &plan.Session{Host: machine.Reader{Files: tree}, Run: &plan.Run{
-				Config: config.Join{RequiredEndpoints: test.peers},
-				State:  joinstate.State{Hosted: !test.standalone},
+				Request: request.Request{Config: config.Join{RequiredEndpoints: test.peers}},
+				State:   joinstate.State{Hosted: !test.standalone},
 			}}
 			if test.hasUserData {
-				s.Run.Inputs.UserData = &ignition.UserData{}
+				s.Run.UserData = &ignition.UserData{}
 			}
 			var got []string
 			for _, target := range connectionTargets(s, payloadOf(t, test.payload)) {

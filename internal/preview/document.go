@@ -66,7 +66,7 @@ func (d Document) Err() error {
 // file, and this process is not root on a host with systemd, they are the default facts.
 func Show(ctx context.Context, options request.Options) (Document, error) {
 	document := Document{TypeMeta: report.Meta("Plan")}
-	t, err := openTarget(ctx, options, true)
+	t, err := openTarget(ctx, options, request.UserDataRequired)
 	if err != nil {
 		return document, err
 	}
@@ -145,9 +145,9 @@ func (t *target) fill(ctx context.Context, options request.Options, document *Do
 func (t *target) loadPayload(ctx context.Context, log report.Log) (payload.Loaded, error) {
 	run := t.session.Run
 	if t.payloadFile != nil {
-		return payload.Get(ctx, run.Inputs, log, payload.File{Content: t.payloadFile})
+		return payload.Get(ctx, run.Request, log, payload.File{Content: t.payloadFile})
 	}
-	return payload.Get(ctx, run.Inputs, log, run.SavedPayload(), run.PayloadServer())
+	return payload.Get(ctx, run.Request, log, run.SavedPayload(), run.PayloadServer())
 }
 
 // build decides what a join with the payload does to this host, or to another one.

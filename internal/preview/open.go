@@ -12,7 +12,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -41,40 +40,34 @@ type target struct {
 }
 
 // openTarget opens the host and reads the inputs for a command that changes nothing. The host is
-// this one unless the options require facts from elsewhere. needsUserData is whether a host without a
-// recorded join requires user data, unless the options name a payload.
-func openTarget(ctx context.Context, options request.Options, needsUserData bool) (*target, error) {
+// this one unless the options require facts from elsewhere. With a payload in the options, user data are optional.
+func openTarget(ctx context.Context, options request.Options, need request.Need) (*target, error) {
 	facts, err := otherHostFacts(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	run := &plan.Run{Config: options.Config, Attended: true}
+	run := &plan.Run{Attended: true}
 	run.Sink = options.RemedySink(func() bool { return run.State.Exists() })
 	if facts == nil {
 		run.Dir = options.StateDir
 		if run.State, err = joinstate.Read(run.Dir); err != nil {
 			return nil, err
 		}
-		run.Config = request.MergeSaved(run.Config, run.State)
 	}
 	t := &target{session: &plan.Session{Run: run}}
 	if options.Payload != "" {
-		if t.payloadFile, err = readPlanInput(options, options.Payload, "--payload"); err != nil {
+		need = request.UserDataOptional
+		if t.payloadFile, err = request.ReadFile(options.Payload, options.Stdin, "--payload"); err != nil {
 			return nil, err
 		}
 	}
-	read := request.ReadOptional
-	if needsUserData && options.Payload == "" {
-		read = request.Read
-	}
-	if run.Inputs, err = read(ctx, options, run.State); err != nil {
+	if run.Request, err = request.Read(ctx, options, run.State, need); err != nil {
 		return nil, err
 	}
-	run.Config = request.MergeJoinToken(run.Config, run.Inputs.JoinToken)
-	if options.Payload != "" && run.Inputs.UserData == nil && !run.State.Exists() {
+	if options.Payload != "" && run.UserData == nil && !run.State.Exists() {
 		run.State.Hosted, run.State.NodePool = true, run.Config.NodePool
 	}
-	run.State.SetSource(run.Inputs.UserData)
+	run.State.SetSource(run.UserData)
 	if facts != nil {
 		return t, t.openOtherHost(*facts)
 	}
@@ -87,7 +80,7 @@ func openTarget(ctx context.Context, options request.Options, needsUserData bool
 func otherHostFacts(ctx context.Context, options request.Options) (*HostFacts, error) {
 	switch {
 	case options.Facts != "":
-		raw, err := readPlanInput(options, options.Facts, "--facts")
+		raw, err := request.ReadFile(options.Facts, options.Stdin, "--facts")
 		if err != nil {
 			return nil, err
 		}
@@ -112,14 +105,6 @@ func isRootOnHost(ctx context.Context) bool {
 	}
 	manager.Close()
 	return true
-}
-
-func readPlanInput(options request.Options, name, flag string) ([]byte, error) {
-	content, err := request.ReadFile(name, options.Stdin, flag)
-	if err != nil {
-		return nil, report.Fail(report.Usage, "", "%w", err)
-	}
-	return content, nil
 }
 
 func payloadOrigin(loaded payload.Loaded, options request.Options) PayloadOrigin {

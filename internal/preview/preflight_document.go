@@ -29,7 +29,7 @@ type PreflightDocument struct {
 // findings are in the document and in its Err.
 func Preflight(ctx context.Context, options request.Options) (PreflightDocument, error) {
 	document := PreflightDocument{TypeMeta: report.Meta("Preflight")}
-	t, err := openTarget(ctx, options, false)
+	t, err := openTarget(ctx, options, request.UserDataOptional)
 	if err != nil {
 		return document, err
 	}
@@ -52,13 +52,13 @@ func Preflight(ctx context.Context, options request.Options) (PreflightDocument,
 	}
 	var saved payload.Loaded
 	if s.Run.State.Exists() { // an interrupted join may have stored the payload
-		if saved, err = payload.Get(ctx, s.Run.Inputs, log, s.Run.SavedPayload()); err != nil {
+		if saved, err = payload.Get(ctx, s.Run.Request, log, s.Run.SavedPayload()); err != nil {
 			return document, err
 		}
 	}
 	addConnections(ctx, s, saved.Payload, &document.Result)
 	if !s.Run.State.Exists() {
-		if s.Run.Inputs.UserData == nil {
+		if s.Run.UserData == nil {
 			document.Checked--
 			document.Findings = append(document.Findings, uncheckedEndpoint())
 		}

@@ -14,12 +14,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
 
 // installing is a join that may install packages.
-var installing = plan.Run{Config: config.Join{OpenShiftRelease: "4.18", InstallPackages: true}}
+var installing = plan.Run{
+	Request: request.Request{Config: config.Join{OpenShiftRelease: "4.18", InstallPackages: true}},
+}
 
 // packagesOnBench returns the packages of a run on a RHEL 9 host that has the packages of the bench.
 func packagesOnBench(t *testing.T, b *rpms.Environment, run plan.Run) Packages {
@@ -60,7 +63,7 @@ func TestPackagesAreInstalledThenListedByLeave(t *testing.T) {
 	if err := p.Install(t.Context(), report.Log{}, decision.Specs()); err != nil {
 		t.Fatal(err)
 	}
-	again := packagesOnBench(t, b, plan.Run{Config: config.Join{OpenShiftRelease: "4.18"}})
+	again := packagesOnBench(t, b, plan.Run{Request: request.Request{Config: config.Join{OpenShiftRelease: "4.18"}}})
 	after, err := again.Software.Decision(t.Context(), nil, plan.Validation{})
 	if err != nil || len(after.With(software.Present)) != 7 {
 		t.Errorf("after it: %v, %+v", err, after)

@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
@@ -50,7 +51,9 @@ func TestUpgradeReplacesPackagesAndBack(t *testing.T) {
 			[]string{"cri-o-1.31.4", "openshift-kubelet-4.18.7"},
 		},
 	} {
-		p := packagesOnBench(t, b, plan.Run{Config: config.Join{OpenShiftRelease: step.release}, Upgrading: true})
+		p := packagesOnBench(t, b, plan.Run{
+			Request: request.Request{Config: config.Join{OpenShiftRelease: step.release}}, Upgrading: true,
+		})
 		if step.image != nil {
 			p.Software.Contents = &software.Contents{
 				Release:  software.Release{Major: 4, Minor: 18},

@@ -15,7 +15,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
@@ -36,20 +35,17 @@ const (
 // isInCluster reports whether this run gets the user data from the hosted cluster of the join token: a join that has
 // no other user data and no payload yet. A resumed join does so too, because the saved user data may have expired.
 // Afterwards the credential of the join token is no longer valid.
-func isInCluster(o Options, state joinstate.State, token *enrollment.Token) bool {
-	if token == nil || token.Cluster == nil || o.Offline || state.PayloadDigest != "" || !state.Finished.IsZero() {
+func (r *reader) isInCluster() bool {
+	token, state, saved := r.request.JoinToken, r.state, r.state.Config
+	if token == nil || token.Cluster == nil || r.Offline || state.PayloadDigest != "" || !state.Finished.IsZero() ||
+		r.given.HasUserData() {
 		return false
 	}
-	c := o.Config
-	if o.Resume {
-		c = state.Config
-		if c.TokenFile != "" || c.CAFile != "" || c.NodePool != "" || c.ConfigHash != "" {
-			return false // the saved user data contains these values
-		}
-	} else if c.JoinToken == "" && (state.Config.UserData != "" || state.Config.Endpoint != "") {
+	if r.given.JoinToken == "" && saved.HasUserData() {
 		return false // the join was started with other user data than that of the saved join token
 	}
-	return c.UserData == "" && c.Endpoint == ""
+	hasValues := saved.TokenFile != "" || saved.CAFile != "" || saved.NodePool != "" || saved.ConfigHash != ""
+	return !r.Resume || !hasValues // the saved user data contains these values
 }
 
 // getUserData gets the user data of the NodePool from the hosted cluster, with the credential of the join token. It

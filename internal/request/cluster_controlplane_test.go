@@ -48,7 +48,7 @@ func TestControlPlaneUserDataOfTheCluster(t *testing.T) {
 	}, metav1.CreateOptions{})
 	create(requested, err)
 
-	read := func(secret string) (Inputs, error) {
+	read := func(secret string) (Request, error) {
 		ca := kubetest.ReadFile(t, kubetest.Plane.ClusterCA)
 		token, _, err := enrollment.New(enrollment.Options{NodeName: "worker-7", ClusterCA: ca, Cluster: &enrollment.Cluster{
 			Server: "https://" + kubetest.Plane.APIForward, CA: string(ca), BearerToken: requested.Status.Token, Secret: secret,
@@ -59,7 +59,7 @@ func TestControlPlaneUserDataOfTheCluster(t *testing.T) {
 		recorded := &reporttest.Recorder{}
 		return Read(recorded.DeadlineAt(t, awaitingPermission), Options{
 			Config: config.Join{JoinToken: flowtest.WriteTempFile(t, content)}, StateDir: t.TempDir(), Sink: recorded,
-		}, joinstate.State{})
+		}, joinstate.State{}, UserDataRequired)
 	}
 	check := func(secret, want string, code report.Code) {
 		t.Helper()

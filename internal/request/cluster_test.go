@@ -151,7 +151,7 @@ func TestUserDataOfTheCluster(t *testing.T) {
 				}
 			}
 			cluster.requests.Store(0)
-			in, err := Read(t.Context(), test.options, test.state)
+			in, err := Read(t.Context(), test.options, test.state, UserDataRequired)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +243,7 @@ func TestUserDataOfTheClusterFails(t *testing.T) {
 			_, err := Read(ctx, Options{
 				Config: config.Join{JoinToken: flowtest.WriteTempFile(t, cluster.token(t, test.change))}, Sink: recorded,
 				StateDir: t.TempDir(),
-			}, joinstate.State{})
+			}, joinstate.State{}, UserDataRequired)
 			if report.CodeOf(err) != test.code || !strings.Contains(fmt.Sprint(err), test.want) ||
 				!strings.Contains(string(report.RemedyOf(err)), test.remedy) {
 				t.Errorf("code %d, %v, remedy %q", report.CodeOf(err), err, report.RemedyOf(err))

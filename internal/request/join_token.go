@@ -22,31 +22,44 @@ func EnrollCommand(node string) report.Remedy {
 		"hcp-node-admin enroll -n NAMESPACE NODEPOOL %[1]s=ADDRESS", node)
 }
 
-// readJoinToken returns the join token of this run, else the saved one of an
-// unfinished join, or nil. A saved join token may have expired. That matters only
-// if the node still has to submit a CSR with it.
-func readJoinToken(c config.Join, state joinstate.State, dir string, resume bool,
-	stdin io.Reader,
-) (*enrollment.Token, error) {
-	if resume || (c.JoinToken == "" && !StartsOver(c, state)) {
-		content, err := joinstate.LoadFile(dir, joinstate.JoinTokenFile)
-		if err != nil || content == nil {
-			return nil, err
-		}
-		return parseJoinToken(content)
+// readJoinToken reads the join token of this run, else the saved one of an unfinished join, and merges its settings. A
+// saved join token may have expired. That matters only if the node still has to submit a CSR with it.
+func (r *reader) readJoinToken() error {
+	name := r.given.JoinToken
+	isSaved := name == "" && r.inherits
+	var content []byte
+	var err error
+	if isSaved {
+		content, err = joinstate.LoadFile(r.StateDir, joinstate.JoinTokenFile)
+	} else if name != "" {
+		content, err = r.readFile(name, "--join-token")
 	}
+	if err != nil || content == nil {
+		return err // most nodes have none
+	}
+	if r.request.JoinToken, err = parseJoinToken(content); err != nil {
+		return err
+	}
+	r.request.mergeJoinToken()
+	if isSaved || !r.state.Finished.IsZero() {
+		return nil // a node that has joined no longer needs it
+	}
+	return CheckTokenValidity(r.request.JoinToken)
+}
+
+// WithJoinToken returns c with the labels and taints of its join token, as a join
+// uses it. It does not read the state of a recorded join.
+func WithJoinToken(c config.Join, stdin io.Reader) (config.Join, error) {
+	r := Request{Config: c}
 	if c.JoinToken == "" {
-		return nil, nil // most nodes have none
+		return c, nil
 	}
 	content, err := ReadFile(c.JoinToken, stdin, "--join-token")
-	if err != nil {
-		return nil, err
+	if err == nil {
+		r.JoinToken, err = parseJoinToken(content)
 	}
-	t, err := parseJoinToken(content)
-	if err != nil || !state.Finished.IsZero() {
-		return t, err // a node that has joined no longer needs it
-	}
-	return t, CheckTokenValidity(t)
+	r.mergeJoinToken()
+	return r.Config, err
 }
 
 func parseJoinToken(content []byte) (*enrollment.Token, error) {
@@ -82,23 +95,21 @@ func SaveJoinToken(dir string, t *enrollment.Token) error {
 	return joinstate.SaveFile(dir, joinstate.JoinTokenFile, content)
 }
 
-// MergeJoinToken adds the labels and taints of the join token to the configuration.
-// Those of the configuration take precedence, because they are specific to the
-// host.
-func MergeJoinToken(c config.Join, t *enrollment.Token) config.Join {
-	if t == nil {
-		return c
+// mergeJoinToken adds the labels and taints of the join token to the settings. Those of the settings take precedence,
+// because they are specific to the host.
+func (r *Request) mergeJoinToken() {
+	if r.JoinToken == nil {
+		return
 	}
-	c.Labels = mergeByKey(c.Labels, t.Labels, func(label string) string {
+	r.Config.Labels = mergeByKey(r.Config.Labels, r.JoinToken.Labels, func(label string) string {
 		key, _, _ := strings.Cut(label, "=")
 		return key
 	})
-	c.Taints = mergeByKey(c.Taints, t.Taints, func(taint string) string {
+	r.Config.Taints = mergeByKey(r.Config.Taints, r.JoinToken.Taints, func(taint string) string {
 		rest, effect, _ := strings.Cut(taint, ":")
 		key, _, _ := strings.Cut(rest, "=")
 		return key + ":" + effect
 	})
-	return c
 }
 
 // mergeByKey returns list plus the elements of more whose key list does not

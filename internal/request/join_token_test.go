@@ -131,7 +131,7 @@ func TestReadJoinToken(t *testing.T) {
 				StateDir: dir,
 				Resume:   test.resume,
 				Stdin:    strings.NewReader(test.stdin),
-			}, test.state)
+			}, test.state, UserDataRequired)
 			if test.want != "" {
 				if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code {
 					t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
@@ -151,16 +151,50 @@ func TestJoinTokenLabelsAndTaints(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := config.Join{Labels: []string{"zone=here"}, Taints: []string{"dedicated=cpu:NoSchedule", "x:NoSchedule"}}
-	got := MergeJoinToken(given, made)
+	merge := func(c config.Join, t *enrollment.Token) config.Join {
+		r := Request{Config: c, JoinToken: t}
+		r.mergeJoinToken()
+		return r.Config
+	}
+	got := merge(given, made)
 	if !slices.Equal(got.Labels, []string{"zone=here", "rack=r1"}) ||
 		!slices.Equal(got.Taints, []string{"dedicated=cpu:NoSchedule", "x:NoSchedule", "x:NoExecute"}) {
 		t.Errorf("labels %q, taints %q", got.Labels, got.Taints)
 	}
-	if again := MergeJoinToken(got, made); !slices.Equal(again.Labels, got.Labels) ||
+	if again := merge(got, made); !slices.Equal(again.Labels, got.Labels) ||
 		!slices.Equal(again.Taints, got.Taints) {
 		t.Errorf("a resumed join has labels %q, taints %q", again.Labels, again.Taints)
 	}
-	if len(given.Labels) != 1 || MergeJoinToken(given, nil).Labels[0] != "zone=here" {
+	if len(given.Labels) != 1 || merge(given, nil).Labels[0] != "zone=here" {
 		t.Error("the given list was changed")
+	}
+}
+
+// The labels and taints of a join token are settings of the run that is given it, and of each later run of the join.
+func TestSettingsContainThoseOfTheJoinToken(t *testing.T) {
+	dir := t.TempDir()
+	userData := flowtest.EncodeUserData(t, "token.example.com", "clusters/token", "33")
+	content := flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, userData, 0)
+	want := []string{"zone=here", "rack=r1"}
+	given := Options{StateDir: dir, Config: config.Join{
+		JoinToken: flowtest.WriteTempFile(t, content), Labels: []string{"zone=here"},
+	}}
+	first, err := Read(t.Context(), given, joinstate.State{}, UserDataRequired)
+	if err != nil || !slices.Equal(first.Config.Labels, want) {
+		t.Fatalf("labels %q, %v", first.Config.Labels, err)
+	}
+	if err := SaveJoinToken(dir, first.JoinToken); err != nil {
+		t.Fatal(err)
+	}
+	begun := joinstate.State{Started: time.Now(), Config: first.Config}
+	for name, later := range map[string]Options{
+		"resumed":                   {StateDir: dir, Resume: true},
+		"repeated":                  {StateDir: dir},
+		"repeated with the setting": {StateDir: dir, Config: config.Join{Labels: []string{"zone=here"}}},
+	} {
+		again, err := Read(t.Context(), later, begun, UserDataOptional)
+		if err != nil || !slices.Equal(again.Config.Labels, want) {
+			t.Errorf("%s: labels %q, %v", name, again.Config.Labels, err)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -26,4 +27,16 @@ type Options struct {
 	Diff    bool   // include differences of text files
 	Payload string // file with the payload, "-" for standard input; "": it is fetched
 	Facts   string // file with the facts of another host; "": see plan.Show
+}
+
+// startsOver reports whether the options name a new source for the payload of a host that has not joined yet.
+// Otherwise the saved settings continue to apply.
+func (o Options) startsOver(state joinstate.State) bool {
+	return !state.Exists() || (o.Config.HasUserData() && state.Phase() != joinstate.PhaseJoined)
+}
+
+// NamesCluster reports whether an administrator names the cluster that the host joins. The service, and a resumed or
+// repeated join, continue with the recorded one.
+func (o Options) NamesCluster(state joinstate.State) bool {
+	return !o.Service && !o.Resume && (o.Config.JoinToken != "" || o.startsOver(state))
 }

@@ -69,7 +69,7 @@ func TestReadOverrides(t *testing.T) {
 				StateDir: dir,
 				Resume:   test.resume,
 				Stdin:    strings.NewReader(firstOverride),
-			}, test.state)
+			}, test.state, UserDataRequired)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestBadOverridesAreRefused(t *testing.T) {
 				Config:   config.Join{UserData: userData, IgnitionOverrides: test.names},
 				StateDir: t.TempDir(),
 				Stdin:    strings.NewReader(firstOverride),
-			}, joinstate.State{})
+			}, joinstate.State{}, UserDataRequired)
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
@@ -126,7 +126,7 @@ func TestOverridesAreSaved(t *testing.T) {
 	if err := joinstate.SaveOverrides(dir, list); err != nil {
 		t.Fatal(err)
 	}
-	got, err := SavedOverrides(dir)
+	got, err := savedOverrides(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,13 +139,13 @@ func TestOverridesAreSaved(t *testing.T) {
 	if err := joinstate.SaveOverrides(dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = SavedOverrides(dir); err != nil || got != nil {
+	if got, err = savedOverrides(dir); err != nil || got != nil {
 		t.Errorf("a # join without overrides keeps those before: %v, %v", got, err)
 	}
 	if err := joinstate.SaveFile(dir, joinstate.OverridesFile, []byte("{")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := SavedOverrides(dir); report.CodeOf(err) != report.Usage {
+	if _, err := savedOverrides(dir); report.CodeOf(err) != report.Usage {
 		t.Errorf("a damaged file: %v", err)
 	}
 }

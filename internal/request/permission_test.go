@@ -31,7 +31,7 @@ func TestUserDataOfTheClusterAwaitsPermission(t *testing.T) {
 	in, err := Read(t.Context(), Options{
 		Config: config.Join{JoinToken: flowtest.WriteTempFile(t, cluster.token(t, nil))}, Sink: &events,
 		StateDir: t.TempDir(),
-	}, joinstate.State{})
+	}, joinstate.State{}, UserDataRequired)
 	if err != nil || in.UserData == nil || in.UserData.NodePool() != "clusters/workers" || cluster.requests.Load() != 3 {
 		t.Errorf("%v after %d requests, %v", in.UserData, cluster.requests.Load(), err)
 	}

@@ -99,7 +99,7 @@ func (s remedySink) Emit(event report.Event) {
 func (o Options) repeatedArguments(command string) []string {
 	source := []string{"user-data", "endpoint", "token-file", "ca-file", "nodepool", "config-hash"}
 	c := o.Config
-	if c.UserData == "" && c.Endpoint == "" && c.JoinToken == "" && len(o.Only) == 0 {
+	if !c.HasUserData() && c.JoinToken == "" && len(o.Only) == 0 {
 		c.UserData = "-"
 	}
 	isGiven := func(flag string) bool { return slices.Contains(strings.FieldsFunc(command, isFlagEnd), "--"+flag) }

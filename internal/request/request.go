@@ -5,11 +5,7 @@ package request
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"slices"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
@@ -18,160 +14,137 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Inputs contains everything that a join reads before it changes the host. All of
-// it is secret.
-type Inputs struct {
+// Request contains what a command was requested to do. All of it is read before the host is changed, and all but
+// Config is secret. Read returns it, and the run does not change it.
+type Request struct {
+	Config      config.Join // settings of this run, of the recorded join and of the join token
 	UserData    *ignition.UserData
 	Approver    []byte               // kubeconfig of an identity that can approve CSRs; nil if none was given
 	Overrides   []joinstate.Override // merged over the payload in this order
 	JoinToken   *enrollment.Token
-	NewUserData bool // the user data was given in this run, or the join that used it has finished
+	NewUserData bool   // the user data was given in this run, or the join that used it has finished
+	Stdin       []byte // content of standard input, for another Read of the same options; nil if it was not read
 }
 
-// Read reads the user data, the values that replace parts of it, the
-// approver's kubeconfig, the join token and the Ignition overrides. It fails if
-// a first join has no user data. It blocks while it gets user data from the hosted
-// cluster of the join token.
-func Read(ctx context.Context, o Options, state joinstate.State) (Inputs, error) {
-	in, err := ReadOptional(ctx, o, state)
-	if err == nil && in.UserData == nil && !o.Resume && !state.Exists() {
-		remedy, message := ignition.UserDataRemedyFor(cmp.Or(o.Command, "join")), "the file that HyperShift stores for each "+
-			"NodePool"
-		if in.JoinToken != nil {
-			remedy = "# if the controller publishes the user data now: enroll the host again with the same command, and " +
-				"copy the file again; else:\n" + remedy
-			message = "the join token has no source of it"
-		}
-		err = report.Fail(report.Usage, remedy, "no user data was given: %s", message)
-	}
-	return in, err
-}
+// A Need describes what a command requires of its request. Each need includes those before it.
+type Need int
 
-// ReadOptional is Read for a command that needs no user data.
-func ReadOptional(ctx context.Context, o Options, state joinstate.State) (Inputs, error) {
-	var in Inputs
-	c := o.Config
-	if err := checkStandardInput(c); err != nil {
-		return in, err
-	}
-	var err error
-	if in.JoinToken, err = readJoinToken(c, state, o.StateDir, o.Resume, o.Stdin); err != nil {
-		return in, err
-	}
-	if in.Overrides, err = readOverrides(c, state, o.StateDir, o.Resume, o.Stdin); err != nil {
-		return in, err
-	}
-	if c.ApproveWith != "" && !o.Resume {
-		if in.Approver, err = ReadFile(c.ApproveWith, o.Stdin, "--approve-with"); err != nil {
-			return in, err
-		}
-	}
-	in.NewUserData = !o.Resume && (c.UserData != "" || c.Endpoint != "" || !state.Finished.IsZero())
-	in.UserData, err = readUserData(ctx, o, state, in.JoinToken)
-	return in, err
-}
+// The needs.
+const (
+	SettingsOnly       Need = iota // no file is read, also not the join token
+	UserDataOptional               // all inputs are read, and none is required
+	UserDataRequired               // user data for a host without a recorded join
+	UserDataOfNodePool             // and of the NodePool of the recorded join, if it has one
+)
 
-// readUserData returns the user data, nil if there is none. What this run was given takes precedence: user data, then
-// an endpoint, then a join token. Otherwise it is that of the unfinished join; a finished join needs none. Single
-// values that are given in addition replace its values, except in a resumed run: the saved user data contains them,
-// and their files may no longer exist.
-func readUserData(
-	ctx context.Context, o Options, state joinstate.State, token *enrollment.Token,
-) (*ignition.UserData, error) {
-	var raw []byte
-	var err error
-	switch c := o.Config; {
-	case isInCluster(o, state, token):
-		raw, err = getUserData(ctx, o.Sink, token)
-	case o.Resume:
-		raw, err = joinstate.LoadFile(o.StateDir, joinstate.UserDataFile)
-	case c.UserData != "":
-		raw, err = ReadFile(c.UserData, o.Stdin, "--user-data")
-	case c.Endpoint != "": // the single values are the user data
-	case token != nil && token.UserData != nil:
-		raw = token.UserData
-	case state.Exists():
-		raw, err = joinstate.LoadFile(o.StateDir, joinstate.UserDataFile)
-	}
-	var values ignition.Values
-	if err == nil && !o.Resume {
-		values, err = readUserDataValues(o.Config)
-	}
+// Read reads the request of a command, in this order:
+//
+//  1. The settings. A resumed join has its saved settings, with the timeout of this run. Any other run inherits the
+//     saved settings that it was not given, unless it starts over.
+//  2. The join token, given or saved. It adds its labels and taints to the settings.
+//  3. The Ignition overrides, given or saved.
+//  4. The approver's kubeconfig.
+//  5. The user data, given or saved. Read blocks while it gets them from the hosted cluster of the join token.
+//
+// It fails if an input is invalid or need is not met. The request then contains what was read before.
+func Read(ctx context.Context, o Options, state joinstate.State, need Need) (Request, error) {
+	r := reader{Options: o, given: o.Config, state: state, request: Request{Config: o.Config}}
+	r.inherits = o.Resume || !o.startsOver(state)
 	switch {
-	case err != nil:
-		return nil, err
-	case raw == nil && o.Config.Endpoint != "" && !o.Resume:
-		return ignition.NewUserData(values)
-	case raw == nil:
-		return nil, nil //nolint:nilnil // there is none
+	case o.Resume && !state.Exists():
+		return r.request, UsageError("no join is in progress that could be resumed")
+	case o.Resume:
+		r.given, r.request.Config = config.Join{}, state.Config
+		r.request.Config.Timeout = o.Config.Timeout
+	case r.inherits:
+		r.request.inheritSettings(state.Config)
 	}
-	userData, err := ignition.ParseUserData(raw)
-	if err != nil || o.Resume {
-		return userData, err
+	if need == SettingsOnly {
+		return r.request, nil
 	}
-	return userData.Override(values)
+	err := r.readInputs(ctx)
+	if err == nil && need >= UserDataRequired {
+		err = r.checkUserData()
+	}
+	if err == nil && need >= UserDataOfNodePool {
+		err = r.request.checkNodePool(state)
+	}
+	return r.request, err
 }
 
-// checkStandardInput fails if more than one input is to be read from standard
-// input.
-func checkStandardInput(c config.Join) error {
-	names := slices.Concat([]string{c.UserData, c.ApproveWith, c.JoinToken}, c.IgnitionOverrides)
-	isFile := func(name string) bool { return name != "-" }
-	if readers := slices.DeleteFunc(names, isFile); len(readers) > 1 {
-		return UsageError("only one of --user-data, --approve-with, --join-token and --ignition-override can read standard " +
-			"input")
-	}
-	return nil
+// reader reads the inputs of one request.
+type reader struct {
+	Options
+	given    config.Join // inputs of this run; empty for a resumed join
+	state    joinstate.State
+	inherits bool // what was not given is that of the recorded join
+	request  Request
 }
 
-// readUserDataValues reads the values that are given in addition to the user data
-// or instead of it.
-func readUserDataValues(c config.Join) (ignition.Values, error) {
-	values := ignition.Values{Endpoint: c.Endpoint, NodePool: c.NodePool, Hash: c.ConfigHash}
-	var errs [2]error
-	if c.TokenFile != "" {
-		values.Token, errs[0] = ReadFile(c.TokenFile, nil, "--token-file")
+// readInputs reads the inputs in the order of Read.
+func (r *reader) readInputs(ctx context.Context) error {
+	if err := checkStandardInput(r.Config); err != nil {
+		return err
 	}
-	if c.CAFile != "" {
-		values.CA, errs[1] = ReadFile(c.CAFile, nil, "--ca-file")
+	if err := r.readJoinToken(); err != nil {
+		return err
 	}
-	return values, errors.Join(errs[:]...)
-}
-
-const maxInputSize = 32 << 20 // 32 MiB; user data has about 2 kB, a payload about 500 kB
-
-// ReadFile reads the file that a flag names, or standard input if name is "-". It fails if the
-// input is empty or larger than maxInputSize.
-func ReadFile(name string, stdin io.Reader, flag string) ([]byte, error) {
-	source := stdin
-	if name == "-" && stdin == nil {
-		return nil, UsageError("%s: standard input is not supported; use a file", flag)
+	if err := r.readOverrides(); err != nil {
+		return err
 	}
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, UsageError("%s: %w", flag, err)
+	var err error
+	if r.given.ApproveWith != "" {
+		if r.request.Approver, err = r.readFile(r.given.ApproveWith, "--approve-with"); err != nil {
+			return err
 		}
-		defer file.Close()
-		source = file
 	}
-	content, err := io.ReadAll(io.LimitReader(source, maxInputSize+1))
-	if err != nil {
-		return nil, UsageError("%s: %w", flag, err)
-	}
-	if len(content) > maxInputSize {
-		return nil, UsageError("%s: %s is larger than %d MiB", flag, DescribeInput(name), maxInputSize>>20)
-	}
-	if len(content) == 0 {
-		return nil, UsageError("%s: %s is empty", flag, DescribeInput(name))
-	}
-	return content, nil
+	r.request.NewUserData = !r.Resume && (r.given.HasUserData() || !r.state.Finished.IsZero())
+	r.request.UserData, err = r.readUserData(ctx)
+	return err
 }
 
-// DescribeInput returns the name of an input for messages.
-func DescribeInput(name string) string {
+// readFile reads a file of this run, and keeps the content of standard input.
+func (r *reader) readFile(name, flag string) ([]byte, error) {
+	content, err := ReadFile(name, r.Stdin, flag)
 	if name == "-" {
-		return "standard input"
+		r.request.Stdin = content
 	}
-	return fmt.Sprintf("%q", name)
+	return content, err
+}
+
+// checkUserData fails if a host without a recorded join was given no user data.
+func (r *reader) checkUserData() error {
+	if r.request.UserData != nil || r.state.Exists() {
+		return nil
+	}
+	remedy, message := ignition.UserDataRemedyFor(cmp.Or(r.Command, "join")), "the file that HyperShift stores for each "+
+		"NodePool"
+	if r.request.JoinToken != nil {
+		remedy = "# if the controller publishes the user data now: enroll the host again with the same command, and " +
+			"copy the file again; else:\n" + remedy
+		message = "the join token has no source of it"
+	}
+	return report.Fail(report.Usage, remedy, "no user data was given: %s", message)
+}
+
+// checkNodePool fails if the user data belongs to a NodePool other than the one that the host has joined.
+func (r *Request) checkNodePool(state joinstate.State) error {
+	if r.UserData == nil || !state.Exists() || state.NodePool == "" || r.UserData.NodePool() == "" ||
+		r.UserData.NodePool() == state.NodePool {
+		return nil
+	}
+	return report.Fail(report.Refused,
+		report.Remedyf("hcp-node-agent leave # prints how to delete the Node\nhcp-node-agent join --user-data %s",
+			r.UserDataArgument()),
+		"this host belongs to NodePool %s (join of %s); the user data is for NodePool %s",
+		state.NodePool, state.Started.Format(time.DateOnly), r.UserData.NodePool())
+}
+
+// UserDataArgument returns the user data of the request as a word of a shell command: the file, or USER_DATA if it was
+// not read from a file.
+func (r *Request) UserDataArgument() string {
+	if r.Config.UserData == "" || r.Config.UserData == "-" {
+		return "USER_DATA"
+	}
+	return report.ShellWord(r.Config.UserData)
 }

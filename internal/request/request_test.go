@@ -3,6 +3,7 @@
 package request
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -111,7 +112,7 @@ func TestReadInputs(t *testing.T) {
 				StateDir: dir,
 				Resume:   test.resume,
 				Stdin:    strings.NewReader(test.stdin),
-			}, test.state)
+			}, test.state, UserDataRequired)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +173,7 @@ func TestReadInputsRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Read(t.Context(), Options{Command: "plan", Config: test.config, StateDir: t.TempDir(), Stdin: test.stdin},
-				joinstate.State{})
+				joinstate.State{}, UserDataRequired)
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage ||
 				!strings.Contains(string(report.RemedyOf(err)), test.remedy) {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
@@ -183,9 +184,22 @@ func TestReadInputsRefuses(t *testing.T) {
 		})
 	}
 	_, err := Read(t.Context(), Options{Config: config.Join{UserData: "/gone/user-data.ign"}, StateDir: t.TempDir()},
-		joinstate.State{})
+		joinstate.State{}, UserDataRequired)
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the cause is lost: %v", err)
+	}
+}
+
+// A command that has waited for another run reads its request again, but standard input only once.
+func TestReadAgainWithTheSameStandardInput(t *testing.T) {
+	userData := string(flowtest.EncodeUserData(t, "given.example.com", "clusters/given", "11"))
+	o := Options{Config: config.Join{UserData: "-"}, StateDir: t.TempDir(), Stdin: strings.NewReader(userData)}
+	for range 2 {
+		r, err := Read(t.Context(), o, joinstate.State{}, UserDataRequired)
+		if err != nil || r.UserData.NodePool() != "clusters/given" || string(r.Stdin) != userData {
+			t.Fatalf("user data %s, %v", r.UserData, err)
+		}
+		o.Stdin = bytes.NewReader(r.Stdin)
 	}
 }
 

@@ -32,7 +32,8 @@ func TestWhichUserDataIsNew(t *testing.T) {
 		"again, later":   {config.Join{}, ended, false, true},
 		"resumed, later": {given, ended, true, false},
 	} {
-		in, err := Read(t.Context(), Options{Config: test.config, StateDir: t.TempDir(), Resume: test.resume}, test.state)
+		in, err := Read(t.Context(), Options{Config: test.config, StateDir: t.TempDir(), Resume: test.resume}, test.state,
+			UserDataRequired)
 		if err != nil || in.NewUserData != test.fresh {
 			t.Errorf("%s: fresh is %t, %v", name, in.NewUserData, err)
 		}

@@ -63,32 +63,29 @@ func prepare(ctx context.Context, m *machine.Machine, options Options) (*run, er
 		}
 		return r, r.installGeneration(ctx)
 	}
-	r.node.Run.Config = request.MergeSaved(options.Config, state)
-	if r.node.Run.Inputs, err = request.Read(ctx, options.Options, state); err != nil {
+	r.node.Run.Request, err = request.Read(ctx, options.Options, state, request.UserDataOfNodePool)
+	if err != nil {
 		return nil, err
 	}
-	if r.node.Run.Inputs.UserData == nil {
+	if r.node.Run.UserData == nil {
 		return nil,
 			report.Fail(report.Usage,
 				"hcp-node-agent upgrade --user-data USER_DATA # with the current user data of the NodePool",
 				"no user data was given")
 	}
-	if err := r.node.Run.CheckNodePool(); err != nil {
-		return nil, err
-	}
 	r.state().Config = r.node.Run.Config
-	r.state().SetSource(r.node.Run.Inputs.UserData)
+	r.state().SetSource(r.node.Run.UserData)
 	return r, nil
 }
 
 // repeatsUpgrade reports whether the user data of this run is that of the unfinished upgrade: the command is then
 // repeated in order to resume it.
 func repeatsUpgrade(ctx context.Context, options Options, state joinstate.State) (bool, error) {
-	in, err := request.ReadOptional(ctx, options.Options, state)
-	if err != nil || in.UserData == nil {
+	requested, err := request.Read(ctx, options.Options, state, request.UserDataOptional)
+	if err != nil || requested.UserData == nil {
 		return false, err
 	}
-	digest, err := in.UserData.Digest()
+	digest, err := requested.UserData.Digest()
 	if err != nil {
 		return false, err
 	}
@@ -111,17 +108,15 @@ func checkUpgradable(state joinstate.State, options Options) error {
 	return nil
 }
 
-// installGeneration makes the generation of an unfinished upgrade the current one, and reads its inputs.
+// installGeneration makes the generation of an unfinished upgrade the current one, and reads its request.
 func (r *run) installGeneration(ctx context.Context) error {
 	if err := joinstate.InstallUpgrade(r.node.Run.Dir, r.state()); err != nil {
 		return err
 	}
-	r.node.Run.Config = r.state().Config
 	var err error
-	r.node.Run.Inputs, err = request.Read(ctx, request.Options{
-		Config: r.node.Run.Config, Resume: true, StateDir: r.node.Run.Dir,
-	},
-		*r.state())
+	r.node.Run.Request, err = request.Read(ctx, request.Options{
+		Config: r.state().Config, Resume: true, StateDir: r.node.Run.Dir,
+	}, *r.state(), request.UserDataOptional)
 	return err
 }
 

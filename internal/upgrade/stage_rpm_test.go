@@ -37,6 +37,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
@@ -69,7 +70,8 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 		})
 		flowtest.NoError(t, err)
 		t.Cleanup(func() { book.Close() })
-		r := &run{node: bootstrap.NewFlow(plan.Run{Config: config.Join{OpenShiftRelease: "4.19"}, Dir: dir}, &machine.Machine{
+		of := plan.Run{Request: request.Request{Config: config.Join{OpenShiftRelease: "4.19"}}, Dir: dir}
+		r := &run{node: bootstrap.NewFlow(of, &machine.Machine{
 			Ledger: book, Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"},
 		})}
 		r.node.Session.PackageHost, r.node.Run.Upgrading = b.Root, true

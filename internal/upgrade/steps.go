@@ -68,7 +68,7 @@ func fetchPayload(ctx context.Context, r *run, log report.Log) (steps.Outcome, e
 	isSame := r.state().PayloadDigest == r.node.Loaded.Payload.Digest
 	r.state().PayloadDigest, r.state().PayloadConfigHash = r.node.Loaded.Payload.Digest, r.state().ConfigHash
 	var err error
-	if r.state().PayloadSourceDigest, err = r.node.Run.Inputs.UserData.Digest(); err != nil {
+	if r.state().PayloadSourceDigest, err = r.node.Run.UserData.Digest(); err != nil {
 		return steps.Outcome{}, err
 	}
 	if isSame {

@@ -2,26 +2,12 @@
 
 package request
 
-import (
-	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-)
+import "github.com/hcp-node-agent/hcp-node-agent/internal/config"
 
-// StartsOver reports whether c names a new source for the payload of a host that has
-// not joined yet. Otherwise the settings in state continue to apply.
-func StartsOver(c config.Join, state joinstate.State) bool {
-	hasSource := c.UserData != "" || c.Endpoint != ""
-	return !state.Exists() || (hasSource && state.Phase() != joinstate.PhaseJoined)
-}
-
-// MergeSaved returns c with unset fields filled from the saved configuration of the
-// earlier join. Inputs and timeouts apply to one run and are never inherited. The
-// configuration of a join that starts over is returned unchanged.
-func MergeSaved(c config.Join, state joinstate.State) config.Join {
-	if StartsOver(c, state) {
-		return c
-	}
-	saved, defaults := state.Config, config.Defaults()
+// inheritSettings fills the settings that this run was not given from the saved ones of the earlier join. Inputs and
+// timeouts apply to one run and are never inherited.
+func (r *Request) inheritSettings(saved config.Join) {
+	c, defaults := &r.Config, config.Defaults()
 	inheritDefault(&c.ConnectTo, saved.ConnectTo, defaults.ConnectTo)
 	inheritDefault(&c.BridgeInterface, saved.BridgeInterface, defaults.BridgeInterface)
 	inheritDefault(&c.NetworkTimeout, saved.NetworkTimeout, defaults.NetworkTimeout)
@@ -40,7 +26,6 @@ func MergeSaved(c config.Join, state joinstate.State) config.Join {
 	inheritList(&c.Taints, saved.Taints)
 	inheritList(&c.RequiredEndpoints, saved.RequiredEndpoints)
 	inheritList(&c.Skip, saved.Skip)
-	return c
 }
 
 // inheritList sets *now to the saved list if *now is empty.

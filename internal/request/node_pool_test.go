@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plan
+package request
 
 import (
 	"strings"
@@ -10,7 +10,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
@@ -40,7 +39,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 		"another pool":           {userData("clusters/two"), joined, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := (&Run{Inputs: request.Inputs{UserData: test.userData}, State: test.state}).CheckNodePool()
+			err := (&Request{UserData: test.userData}).checkNodePool(test.state)
 			if (err != nil) != test.refused {
 				t.Fatalf("error %v", err)
 			}

@@ -15,7 +15,7 @@ import (
 )
 
 // A resumed join keeps the list of skipped steps.
-func TestMergeSaved(t *testing.T) {
+func TestInheritSettings(t *testing.T) {
 	before := joinstate.State{
 		Started: time.Now(),
 		Config:  config.Join{IgnitionOverrides: []string{"a"}, Payload: config.Payload{Exclude: []string{"/a"}}},
@@ -31,22 +31,22 @@ func TestMergeSaved(t *testing.T) {
 		"again":              {config.Join{UserData: "user data"}, before, nil},
 		"again, by endpoint": {config.Join{Endpoint: "e"}, before, nil},
 	} {
-		if diff := cmp.Diff(test.want, MergeSaved(test.config, test.state).Payload.Exclude); diff != "" {
+		if diff := cmp.Diff(test.want, settingsOf(t, test.config, test.state).Payload.Exclude); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
 // Every setting must be either inherited by a resumed join or specific to one run.
-func TestMergeSavedHandlesEverySetting(t *testing.T) {
+func TestInheritSettingsHandlesEverySetting(t *testing.T) {
 	own := []string{
 		"APIVersion", "Kind", "UserData", "Endpoint", "TokenFile", "CAFile", "NodePool", "ConfigHash", "ApproveWith",
 		"JoinToken", "Until", "Timeout", "Repair",
 	}
 	var saved config.Join
 	fill(reflect.ValueOf(&saved).Elem())
-	got, plain := reflect.ValueOf(MergeSaved(config.Defaults(), joinstate.State{Started: time.Now(), Config: saved})),
-		reflect.ValueOf(config.Defaults())
+	before := joinstate.State{Started: time.Now(), Config: saved}
+	got, plain := reflect.ValueOf(settingsOf(t, config.Defaults(), before)), reflect.ValueOf(config.Defaults())
 	for i := range got.NumField() {
 		name := got.Type().Field(i).Name
 		want := reflect.ValueOf(saved).Field(i)
@@ -59,10 +59,19 @@ func TestMergeSavedHandlesEverySetting(t *testing.T) {
 	}
 	other := config.Defaults()
 	other.PauseImage, other.Skip = "mine", []string{"packages"}
-	if c := MergeSaved(other, joinstate.State{Started: time.Now(), Config: saved}); c.PauseImage != "mine" ||
-		c.Skip[0] != "packages" {
+	if c := settingsOf(t, other, before); c.PauseImage != "mine" || c.Skip[0] != "packages" {
 		t.Errorf("what is said now does not count: %+v", c)
 	}
+}
+
+// settingsOf returns the settings of a run with the configuration.
+func settingsOf(t *testing.T, c config.Join, state joinstate.State) config.Join {
+	t.Helper()
+	r, err := Read(t.Context(), Options{Config: c}, state, SettingsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Config
 }
 
 // fill sets every field of a configuration to a non-default value.
