@@ -69,13 +69,12 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		"takes to the new `FILE`, for ui.perfetto.dev")
 	cli.CompleteFlag(c, "only", cli.CompleteList(steps.IndependentSteps()))
 	c.RunE = withOptions(p, file, func(ctx context.Context, options request.Options) error {
-		options.Resume = *resume
-		return bootstrap.Trace(ctx, *traceFile, options, func(ctx context.Context, options request.Options) error {
+		options.Resume, options.Only = *resume, *only
+		return bootstrap.Trace(ctx, *traceFile, options.Sink, func(ctx context.Context, sink report.Sink) error {
+			options.Sink = sink
 			join := bootstrap.Join
 			if len(*only) > 0 {
-				join = func(ctx context.Context, options request.Options) (bool, error) {
-					return bootstrap.RunOnly(ctx, options, *only)
-				}
+				join = bootstrap.RunOnly
 			}
 			changed, err := join(ctx, options)
 			return finishSteps(p, "JoinResult", changed, err)

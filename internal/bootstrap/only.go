@@ -14,21 +14,20 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// RunOnly runs only the named steps, for example to attach the uplink to br-ex
+// RunOnly runs only the steps of options.Only, for example to attach the uplink to br-ex
 // before a join. The host does not have to be joined. RunOnly starts no join and
 // does not change the recorded progress; leave undoes the changes. It reports
 // whether anything changed.
-func RunOnly(ctx context.Context, options request.Options, names []string) (bool, error) {
+func RunOnly(ctx context.Context, options request.Options) (bool, error) {
 	if options.Resume {
 		return false, request.UsageError("--only and --resume cannot be given together")
 	}
-	for _, name := range names {
+	for _, name := range options.Only {
 		if allowed := steps.IndependentSteps(); !slices.Contains(allowed, name) {
 			return false, request.UsageError("--only: invalid value %q: must be one of %s", name, strings.Join(allowed, ", "))
 		}
 	}
-	selected := selectSteps(func(s steps.JoinStep) bool { return slices.Contains(names, s.Name) })
-	options.Only = names
+	selected := selectSteps(func(s steps.JoinStep) bool { return slices.Contains(options.Only, s.Name) })
 	ctx, cancel := options.Config.WithTimeout(ctx)
 	defer cancel()
 	m, lock, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)

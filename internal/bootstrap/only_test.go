@@ -11,14 +11,17 @@ import (
 
 func TestOnlyRefusesDependentSteps(t *testing.T) {
 	for _, names := range [][]string{{"network", "files"}, {"nothing"}} {
-		if _, err := RunOnly(t.Context(), request.Options{StateDir: t.TempDir()}, names); report.CodeOf(err) != report.Usage {
+		options := request.Options{Only: names, StateDir: t.TempDir()}
+		if _, err := RunOnly(t.Context(), options); report.CodeOf(err) != report.Usage {
 			t.Errorf("%q: %v", names, err)
 		}
 	}
 }
 
 func TestOnlyRefusesResume(t *testing.T) {
-	_, err := RunOnly(t.Context(), request.Options{Resume: true, StateDir: t.TempDir()}, []string{"network"})
+	_, err := RunOnly(t.Context(), request.Options{
+		Resume: true, Only: []string{"network"}, StateDir: t.TempDir(),
+	})
 	if report.CodeOf(err) != report.Usage {
 		t.Errorf("%v", err)
 	}

@@ -8,17 +8,16 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 )
 
 // Trace calls run, and writes a trace of it to a new file. It writes none if the name is empty. A failure to write is
 // a warning: the host has changed nevertheless.
 func Trace(
-	ctx context.Context, name string, options request.Options, run func(context.Context, request.Options) error,
+	ctx context.Context, name string, sink report.Sink, run func(context.Context, report.Sink) error,
 ) error {
 	if name == "" {
-		return run(ctx, options)
+		return run(ctx, sink)
 	}
 	file, err := hostfs.CreatePrivate(name)
 	if err != nil {
@@ -26,10 +25,10 @@ func Trace(
 	}
 	recorder := trace.NewRecorder()
 	ctx = recorder.Context(ctx)
-	options.Sink = report.Sinks{options.Sink, &waits{recorder: recorder}}
-	err = run(ctx, options)
+	sink = report.Sinks{sink, &waits{recorder: recorder}}
+	err = run(ctx, sink)
 	if failed := errors.Join(recorder.Encode(file), file.Close()); failed != nil {
-		report.Log{Sink: options.Sink}.Warn("the trace could not be written: "+failed.Error(), "")
+		report.Log{Sink: sink}.Warn("the trace could not be written: "+failed.Error(), "")
 	}
 	return err
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/trace"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
@@ -19,11 +18,10 @@ import (
 // The trace of a run that fails is written, with what was awaited and the pauses.
 func TestTrace(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "join.json")
-	options := request.Options{Sink: report.Sinks{}}
 	failure := errors.New("the join failed")
-	err := Trace(t.Context(), name, options, func(ctx context.Context, options request.Options) error {
+	err := Trace(t.Context(), name, report.Sinks{}, func(ctx context.Context, sink report.Sink) error {
 		defer trace.Start(ctx, trace.Step, "runtime")()
-		log := report.Log{Sink: options.Sink, Step: "runtime"}
+		log := report.Log{Sink: sink, Step: "runtime"}
 		log.Wait("waiting for CRI-O", "")
 		log.Wait("waiting for CRI-O", "")
 		log.Note("CRI-O runs")
@@ -48,7 +46,7 @@ func TestTraceReplacesNoFile(t *testing.T) {
 	if err := os.WriteFile(name, []byte("of another program"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := Trace(t.Context(), name, request.Options{}, func(context.Context, request.Options) error {
+	err := Trace(t.Context(), name, nil, func(context.Context, report.Sink) error {
 		t.Error("the command ran")
 		return nil
 	})

@@ -82,7 +82,7 @@ func migrate(ctx context.Context, flags *pflag.FlagSet, of faultSink) error {
 		return err
 	}
 	_, err = bootstrap.RunOnly(ctx, request.Options{
-		Config: join, StateDir: joinstate.Dir, Sink: of,
-	}, []string{"network"})
+		Config: join, Only: []string{"network"}, StateDir: joinstate.Dir, Sink: of,
+	})
 	return err
 }
