@@ -83,7 +83,7 @@ type reader struct {
 
 // readInputs reads the inputs in the order of Read.
 func (r *reader) readInputs(ctx context.Context) error {
-	if err := checkStandardInput(r.Config); err != nil {
+	if err := checkStandardInput(r.given); err != nil {
 		return err
 	}
 	if err := r.readJoinToken(); err != nil {

@@ -94,6 +94,10 @@ func TestReadInputs(t *testing.T) {
 			},
 			state: begun, kept: kept, resume: true, pool: "clusters/kept", host: "kept.example.com",
 		},
+		"resumed, its inputs were on standard input": {
+			config: config.Join{UserData: "-", IgnitionOverrides: []string{"-"}},
+			state:  begun, kept: kept, resume: true, pool: "clusters/kept", host: "kept.example.com",
+		},
 		"resumed after its end": {
 			config: config.Join{Endpoint: "older.example.com", TokenFile: "/gone/token"},
 			state:  begun,
