@@ -29,7 +29,7 @@ var layers = []layer{
 		"preview status"},
 	{"software of a join and an upgrade", "provision"},
 	{"plan", "plan"},
-	{"parts of several flows", "admin/fleet admin/nodepool autojoin nodecheck payload"},
+	{"parts of several flows", "admin/fleet admin/metrics admin/nodepool autojoin nodecheck payload"},
 	{"request of a command, and the opened host; CSRs for an administrator", "machine request admin/approve"},
 	{"state of a join, kinds of changes", "joinstate kinds"},
 	{"domains", "admin/cluster admin/rollout admin/site crio identity ignition/... kubelet logins networkplugin " +

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/controller"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/metrics"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/publisher"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -60,7 +61,7 @@ func (o *publishFlags) addPublisher(p *cli.Printer, m manager.Manager, isHostedA
 		Management: management, Namespace: o.namespace, HostedCluster: o.hostedCluster,
 		CredentialRemedy: o.credentialRemedy(),
 		Hosted:           m.GetClient(), Live: m.GetAPIReader(), Events: m.GetEventRecorder(controller.EventSource),
-		Log: m.GetLogger().WithName("publisher"), Record: controller.RecordPublished, Interval: publisher.Interval,
+		Log: m.GetLogger().WithName("publisher"), Record: metrics.RecordPublished, Interval: publisher.Interval,
 	})
 }
 

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/metrics"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
@@ -190,7 +191,7 @@ func (r *csrReconciler) approve(
 		return reconcile.Result{}, err
 	}
 	r.waiting.remove(csr.Name)
-	countDecision(decision)
+	metrics.CountDecision(decision)
 	log.FromContext(ctx).Info("approved", "node", decision.Node, "signer", csr.Spec.SignerName, "key", decision.Key,
 		"joinTokenID", decision.Enrollment.ID, "reason", decision.Reason)
 	r.events.Eventf(object, csr, corev1.EventTypeNormal, "CSRApproved", "Approve", "%s",
@@ -243,7 +244,7 @@ func (r *csrReconciler) report(
 	if !r.waiting.add(csr.Name, decision.Reason, found.nodes(decision)) {
 		return false
 	}
-	countDecision(decision)
+	metrics.CountDecision(decision)
 	log.FromContext(ctx).Info(string(decision.Outcome), "node", decision.Node, "signer", csr.Spec.SignerName,
 		"key", decision.Key, "reason", decision.Reason, "remedy", decision.Remedy)
 	if object := found.objects[decision.Node]; object != nil {

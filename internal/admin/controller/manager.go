@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/metrics"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -146,7 +147,7 @@ func addControllers(m manager.Manager, hashes []enrollment.Hash) error {
 		}
 		return nil
 	}
-	addMetrics(m)
+	metrics.Export(m.GetCache())
 	return errors.Join(
 		addCSRController(m, hashes), addStatusController(m), addAccessController(m), addRolloutController(m),
 		addNodeSettingsController(m),

@@ -5,21 +5,14 @@
 package controller
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
-	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/loopback"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
@@ -28,9 +21,12 @@ import (
 // A replica without the Lease exports the state of the fleet as the leader does.
 func TestControlPlaneMetrics(t *testing.T) {
 	leader := &testController{t: t}
-	m, err := New(leader.options(controllerKubeconfig))
+	options := leader.options(controllerKubeconfig)
+	options.MetricsAddress = loopback.FreeAddress(t)
+	m, err := New(options)
 	leader.run(m, err)
-	approvals, refusals := countOf(t, approver.Approved), countOf(t, approver.Refused)
+	approvals := countOf(t, options.MetricsAddress, approver.Approved)
+	refusals := countOf(t, options.MetricsAddress, approver.Refused)
 	token := enroll(t, "metered")
 	csr, _ := csrtest.SubmitWithToken(t, token)
 	leader.awaitApproved(csr)
@@ -38,7 +34,7 @@ func TestControlPlaneMetrics(t *testing.T) {
 	leader.awaitDecision(csr, approver.Refused, "")
 
 	standby := &testController{t: t}
-	options := standby.options(controllerKubeconfig)
+	options = standby.options(controllerKubeconfig)
 	options.MetricsAddress = loopback.FreeAddress(t)
 	m, err = New(options) // the last manager is the one whose cache is exported
 	standby.run(m, err)
@@ -69,14 +65,14 @@ func TestControlPlaneMetrics(t *testing.T) {
 	}
 }
 
-// countOf returns how many decisions have an outcome.
-func countOf(t *testing.T, outcome approver.Outcome) (count int) {
+// countOf returns how many decisions have an outcome, by the metrics of a server.
+func countOf(t *testing.T, address string, outcome approver.Outcome) (count int) {
 	t.Helper()
-	_, text := scrapeFleet(t, fixedReader{})
-	_, value, _ := strings.Cut(text, `csr_decisions_total{outcome="`+string(outcome)+`"} `)
-	if _, err := fmt.Sscan(value, &count); err != nil {
-		t.Fatal(err)
-	}
+	waittest.Until(t, "waiting for the number of decisions "+string(outcome), func() (any, bool) {
+		_, value, _ := strings.Cut(getMetrics(t, address), `csr_decisions_total{outcome="`+string(outcome)+`"} `)
+		_, err := fmt.Sscan(value, &count)
+		return err, err == nil
+	})
 	return count
 }
 
@@ -93,35 +89,4 @@ func getMetrics(t *testing.T, address string) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// The real kubectl renders the dashboard as a ConfigMap that OpenShift's console finds.
-func TestControlPlaneDashboardConfigMap(t *testing.T) {
-	bin, err := bed.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := exec.CommandContext(t.Context(), filepath.Join(bin, "kubectl"), "kustomize",
-		monitoringManifests).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found corev1.ConfigMap
-	for document := range strings.SplitSeq(string(output), "\n---\n") {
-		var object corev1.ConfigMap
-		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
-			t.Fatal(err)
-		}
-		if object.Kind == "ConfigMap" {
-			found = object
-		}
-	}
-	var board dashboard
-	if err := json.Unmarshal([]byte(found.Data["dashboard.json"]), &board); err != nil || len(found.Data) != 1 {
-		t.Errorf("the ConfigMap has %d files: %v", len(found.Data), err)
-	}
-	if found.Namespace != "openshift-config-managed" || found.Labels["console.openshift.io/dashboard"] != "true" ||
-		found.Name != "grafana-dashboard-hcp-node-agent" || len(board.Rows) == 0 {
-		t.Errorf("the ConfigMap is %+v", found.ObjectMeta)
-	}
 }

@@ -143,14 +143,11 @@ func poolOf(object *v1alpha1.NodeRollout, secret *metav1.PartialObjectMetadata, 
 		pool.Blocked = "the published user data has expired: the publisher is not running, or cannot read newer user data: " +
 			cmp.Or(published.Problem, "see its log")
 	}
-	if window := object.Spec.Window; window != nil {
-		var err error
-		pool.Window, err = rollout.NewWindow(window.Schedule, window.TimeZone, window.Duration.Duration)
-		if err != nil {
-			pool.Blocked = cmp.Or(pool.Blocked, err.Error())
-		}
+	var err error
+	if pool.Window, err = rollout.WindowOf(object.Spec); err != nil {
+		pool.Blocked = cmp.Or(pool.Blocked, err.Error())
 	}
-	if _, err := metav1.LabelSelectorAsSelector(object.Spec.Canary); err != nil {
+	if _, err = metav1.LabelSelectorAsSelector(object.Spec.Canary); err != nil {
 		pool.Blocked = cmp.Or(pool.Blocked, "canary: "+err.Error())
 	}
 	return pool

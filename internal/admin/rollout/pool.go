@@ -9,6 +9,8 @@ import (
 
 	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 )
 
 // Pool describes the configuration of a NodePool that its nodes must get, and the limits of the rollout.
@@ -55,6 +57,14 @@ var (
 	// leapYear begins years with all days. The search for the next time ends after five years.
 	leapYear = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 )
+
+// WindowOf returns the maintenance window of a NodeRollout, nil for none.
+func WindowOf(spec v1alpha1.NodeRolloutSpec) (*Window, error) {
+	if spec.Window == nil {
+		return nil, nil //nolint:nilnil // always open
+	}
+	return NewWindow(spec.Window.Schedule, spec.Window.TimeZone, spec.Window.Duration.Duration)
+}
 
 // NewWindow returns a window that opens by a schedule, the five fields of cron in a time zone ("" for UTC).
 func NewWindow(schedule, zone string, duration time.Duration) (*Window, error) {

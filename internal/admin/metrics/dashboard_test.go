@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package metrics
 
 import (
 	"encoding/json"
@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/test/promtest"
 )
 
@@ -174,7 +175,7 @@ func TestExpressions(t *testing.T) {
 func TestPrometheusEvaluatesDashboard(t *testing.T) {
 	_, text := scrapeFleet(t, exampleFleet())
 	text += "controller_runtime_reconcile_errors_total{controller=\"csr\"} 0\nleader_election_master_status{name=\"" +
-		LeaseName + "\"} "
+		v1alpha1.ControllerName + "\"} "
 	server := promtest.Start(t,
 		promtest.Target{Job: "hcp-node-admin", Metrics: text + "1\n"},
 		promtest.Target{Job: "hcp-node-admin", Metrics: text + "0\n"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package metrics
 
 import (
 	"cmp"
@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/rollout"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
@@ -167,9 +168,11 @@ func (s *scrape) addRollout(object *v1alpha1.NodeRollout, secret *metav1.Partial
 	s.add(rolloutFailedDesc, float64(status.Failed), pool)
 	s.add(rolloutMaxFailuresDesc, float64(object.Spec.MaxFailures), pool)
 	isPoolPaused := secret != nil && v1alpha1.StateOfPublished(secret).Paused != ""
+	window, _ := rollout.WindowOf(object.Spec) // an invalid one blocks the rollout, and is nil
+	isWindowClosed := secret != nil && !window.IsOpen(s.now)
 	s.add(rolloutPausedDesc, numberOf(object.Spec.Paused), pool, "noderollout")
 	s.add(rolloutPausedDesc, numberOf(isPoolPaused), pool, "nodepool")
-	s.add(rolloutPausedDesc, numberOf(!poolOf(object, secret, &clock{now: s.now}).Window.IsOpen(s.now)), pool, "window")
+	s.add(rolloutPausedDesc, numberOf(isWindowClosed), pool, "window")
 	s.add(rolloutSlotsDesc, float64(len(status.Slots)), pool)
 	var oldest time.Time
 	for _, slot := range status.Slots {

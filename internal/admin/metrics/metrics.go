@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+// Package metrics exports the metrics of the controller in a hosted cluster: the state of the nodes, rollouts and user
+// data, read from the cache at each scrape, and what the controllers and the publisher count.
+package metrics
 
 import (
 	"context"
@@ -11,8 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 )
@@ -60,18 +61,18 @@ var (
 )
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(metricsPrefix+name, help, labels, nil)
+	return prometheus.NewDesc(prefix+name, help, labels, nil)
 }
 
-const metricsPrefix = "hcp_node_admin_"
+const prefix = "hcp_node_admin_"
 
 var (
 	csrDecisions = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: metricsPrefix + "csr_decisions_total",
+		Name: prefix + "csr_decisions_total",
 		Help: "Number of decisions on CSRs. A repeated decision for the same reason is counted once.",
 	}, []string{"outcome"})
 	publishedTimes = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: metricsPrefix + "user_data_published_timestamp_seconds",
+		Name: prefix + "user_data_published_timestamp_seconds",
 		Help: "Unix time of the last successful publication of the user data of a NodePool.",
 	}, []string{"nodepool"})
 	fleetMetrics = &fleetCollector{}
@@ -87,15 +88,16 @@ func RecordPublished(nodePool string, at time.Time) {
 	publishedTimes.WithLabelValues(nodePool).Set(float64(at.Unix()))
 }
 
-// registerMetrics registers the metrics once, although a process can have several managers.
-var registerMetrics = sync.OnceFunc(func() {
-	metrics.Registry.MustRegister(csrDecisions, publishedTimes, fleetMetrics)
+// register registers the metrics once, although a process can have several caches.
+var register = sync.OnceFunc(func() {
+	ctrlmetrics.Registry.MustRegister(csrDecisions, publishedTimes, fleetMetrics)
 	for _, outcome := range []approver.Outcome{approver.Approved, approver.Refused, approver.Ignored, approver.Warning} {
 		csrDecisions.WithLabelValues(string(outcome)) // 0, which a rate needs
 	}
 })
 
-func countDecision(decision approver.Decision) {
+// CountDecision counts a decision on a CSR.
+func CountDecision(decision approver.Decision) {
 	csrDecisions.WithLabelValues(string(decision.Outcome)).Inc()
 }
 
@@ -104,11 +106,11 @@ type fleetCollector struct {
 	reader atomic.Pointer[client.Reader]
 }
 
-// addMetrics makes the collector read the cache of a manager, the last one of the process.
-func addMetrics(m manager.Manager) {
-	registerMetrics()
-	reader := client.Reader(m.GetCache())
-	fleetMetrics.reader.Store(&reader)
+// Export adds the metrics to the registry that a manager serves. The state of the objects is read from a cache, that of
+// the last call.
+func Export(cache client.Reader) {
+	register()
+	fleetMetrics.reader.Store(&cache)
 }
 
 // Describe sends the descriptions of all metrics.

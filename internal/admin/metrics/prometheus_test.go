@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package metrics
 
 import (
 	"os"
@@ -32,7 +32,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 func TestMetricsAreDocumented(t *testing.T) {
 	_, text := scrapeFleet(t, exampleFleet())
 	exported := submatches(text, `# TYPE (\w+)`)
-	documented := submatches(readDocument(t), "(?m)^\\| `("+metricsPrefix+"\\w+)` \\|")
+	documented := submatches(readDocument(t), "(?m)^\\| `("+prefix+"\\w+)` \\|")
 	slices.Sort(documented)
 	if diff := cmp.Diff(exported, documented); diff != "" {
 		t.Errorf("docs/monitoring.md (-code +document):\n%s", diff)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package metrics
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
@@ -54,13 +55,14 @@ var fleetTime = time.Unix(1_800_000_000, 0)
 
 // exampleFleet returns two NodePools: workers in an upgrade, with a failure, and a lost node of edge, which is paused.
 func exampleFleet() fixedReader {
+	timeOf := func(t time.Time) *metav1.Time { return ptr.To(metav1.NewTime(t)) }
 	enrolled := func(pool, name string, phase v1alpha1.Phase, release string, upToDate metav1.ConditionStatus,
 	) v1alpha1.NodeEnrollment {
 		object := v1alpha1.NodeEnrollment{Spec: v1alpha1.NodeEnrollmentSpec{NodePool: pool}}
 		object.Name, object.Status.Phase, object.Status.Release = name, phase, release
 		if phase != v1alpha1.PhasePending {
-			object.Status.LastReport = setTime(fleetTime.Add(-time.Minute))
-			object.Status.CertificateExpires = setTime(fleetTime.Add(240 * time.Hour))
+			object.Status.LastReport = timeOf(fleetTime.Add(-time.Minute))
+			object.Status.CertificateExpires = timeOf(fleetTime.Add(240 * time.Hour))
 			object.Status.Conditions = []metav1.Condition{
 				{Type: v1alpha1.ConditionJoined, Status: metav1.ConditionTrue},
 				{Type: v1alpha1.ConditionUpToDate, Status: upToDate},
@@ -132,7 +134,7 @@ func scrapeFleet(t *testing.T, reader client.Reader) (status int, text string) {
 	collector.reader.Store(&reader)
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(collector, csrDecisions, publishedTimes)
-	registerMetrics()
+	register()
 	RecordPublished("deleted", time.Unix(1_799_999_000, 0))
 	RecordPublished("deleted", time.Time{})
 	RecordPublished("workers", time.Unix(1_799_999_000, 0))
@@ -148,7 +150,7 @@ func TestMetrics(t *testing.T) {
 	}
 	var got []string
 	for line := range strings.Lines(text) {
-		sample, isOwn := strings.CutPrefix(strings.TrimSpace(line), metricsPrefix)
+		sample, isOwn := strings.CutPrefix(strings.TrimSpace(line), prefix)
 		isZero := strings.HasPrefix(sample, "enrollments") && strings.HasSuffix(sample, "} 0")
 		if isOwn && !isZero && !strings.HasPrefix(sample, "csr_") {
 			got = append(got, sample)
@@ -203,13 +205,23 @@ func TestMetrics(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
-	if count := strings.Count(text, metricsPrefix+`enrollments{nodepool="edge"`); count != len(v1alpha1.Phases()) {
+	if count := strings.Count(text, prefix+`enrollments{nodepool="edge"`); count != len(v1alpha1.Phases()) {
 		t.Errorf("%d phases of a NodePool have a sample, want %d", count, len(v1alpha1.Phases()))
 	}
 	for _, outcome := range []string{"approved", "ignored", "refused", "warning"} {
-		if !strings.Contains(text, "\n"+metricsPrefix+`csr_decisions_total{outcome="`+outcome+`"} `) {
+		if !strings.Contains(text, "\n"+prefix+`csr_decisions_total{outcome="`+outcome+`"} `) {
 			t.Errorf("no sample of the outcome %s", outcome)
 		}
+	}
+}
+
+// Without published user data, a closed maintenance window is not the reason why a rollout waits.
+func TestMetricsWithoutUserData(t *testing.T) {
+	fleet := exampleFleet()
+	fleet.secrets = nil
+	_, text := scrapeFleet(t, fleet)
+	if sample := "\n" + prefix + `rollout_paused{cause="window",nodepool="edge"} 0`; !strings.Contains(text, sample) {
+		t.Errorf("no sample %s", sample)
 	}
 }
 
