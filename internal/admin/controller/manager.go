@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/csrcache"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/metrics"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
@@ -87,13 +88,13 @@ func newManager(options Options, leaderElection bool) (manager.Manager, error) {
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject: map[client.Object]cache.ByObject{
 				&corev1.Node{}: {Transform: shrinkNode},
-				&kube.CSR{}:    {Transform: shrinkCSR},
+				&kube.CSR{}:    {Transform: csrcache.Shrink},
 				// Only those with user data, and what permits to read them.
 				&corev1.Secret{}:      published,
 				&rbacv1.Role{}:        published,
 				&rbacv1.RoleBinding{}: published,
 			},
-			NewInformer: newInformer,
+			NewInformer: csrcache.NewInformer,
 		},
 		Controller: config.Controller{
 			SkipNameValidation: ptr.To(true),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package csrcache
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func csrMetadata(name string, annotations map[string]string) *metav1.PartialObje
 	}
 }
 
-func TestShrinkMetadata(t *testing.T) {
+func TestShrink(t *testing.T) {
 	id, long := strings.Repeat("ab", maxTokenIDLength/2), strings.Repeat("a", 100_000)
 	for name, test := range map[string]struct {
 		annotations, want map[string]string
@@ -42,7 +42,7 @@ func TestShrinkMetadata(t *testing.T) {
 		full.Labels, full.Finalizers = map[string]string{"x": long}, []string{long}
 		full.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: long}}
 		full.OwnerReferences = []metav1.OwnerReference{{Name: long}}
-		got, err := shrinkCSR(full)
+		got, err := Shrink(full)
 		if err != nil {
 			t.Fatal(err)
 		}

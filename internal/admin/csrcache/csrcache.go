@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+// Package csrcache limits the memory of a cache of CSRs to the metadata that the controllers read. Any user of a
+// bootstrap kubeconfig can create any number of CSRs with large annotations.
+package csrcache
 
 import (
 	"context"
@@ -16,9 +18,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
-// newInformer returns an informer. That of the metadata of CSRs lists them in small pages and keeps little of each: any
-// user of a bootstrap kubeconfig can create any number of CSRs with large annotations.
-func newInformer(
+// NewInformer returns an informer. That of the metadata of CSRs lists them in small pages, and keeps little of each.
+func NewInformer(
 	from cache.ListerWatcher, object runtime.Object, resync time.Duration, indexers cache.Indexers,
 ) cache.SharedIndexInformer {
 	metadata, isMetadata := object.(*metav1.PartialObjectMetadata)
@@ -78,8 +79,9 @@ func (p pagedMetadata) ListWithContext(ctx context.Context, options metav1.ListO
 // IsWatchListSemanticsUnSupported makes the informer list instead of streaming the list: a stream has no pages.
 func (pagedMetadata) IsWatchListSemanticsUnSupported() bool { return true }
 
-// shrinkCSR is shrinkMetadata for the transformation of a cache.
-func shrinkCSR(object any) (any, error) {
+// Shrink returns what the cache keeps of a CSR's metadata, and any other object unchanged. It is a transformation of a
+// cache.
+func Shrink(object any) (any, error) {
 	if metadata, isMetadata := object.(*metav1.PartialObjectMetadata); isMetadata {
 		return shrinkMetadata(metadata), nil
 	}
