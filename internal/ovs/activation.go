@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/nmprofile"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -95,7 +96,7 @@ func awaitedLease(facts Facts, options Options) string {
 		isOf := func(prefix netip.Prefix) bool { return networkmanager.FamilyOf(prefix.Addr()) == family }
 		method := profile.Settings.Method(family)
 		switch {
-		case !HasAddresses(profile.Settings, family) || slices.ContainsFunc(link.Stable(), isOf):
+		case !nmprofile.HasAddresses(profile.Settings, family) || slices.ContainsFunc(link.Stable(), isOf):
 		case method == "manual":
 			return fmt.Sprintf("the %s address in the profile of %s", family, choice.name)
 		case family == networkmanager.IPv4:
@@ -117,7 +118,7 @@ func (f Facts) isActivating(name string) bool {
 		return device.Active.State != networkmanager.Activated
 	}
 	profile, _ := f.Profile(device.Active.UUID)
-	isHeld := IsDynamic(profile.Settings, networkmanager.IPv4) && len(device.IPv4.Addresses) > 0 &&
+	isHeld := nmprofile.IsDynamic(profile.Settings, networkmanager.IPv4) && len(device.IPv4.Addresses) > 0 &&
 		len(device.IPv4.LeasedAddresses()) == 0
 	return device.Active.State == networkmanager.Activating && !isHeld
 }

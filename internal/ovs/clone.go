@@ -4,6 +4,7 @@ package ovs
 
 import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/nmprofile"
 )
 
 // The original profile is cloned completely, so that search domains, static
@@ -72,10 +73,10 @@ func bridgeIPSettings(p profileInputs) networkmanager.Settings {
 	s.Set("802-3-ethernet", "mtu", p.device.MTU)
 	dnsPriority := chooseDNSPriority(p.facts, p.link.Name)
 	for _, family := range networkmanager.Families() {
-		if HasAddresses(s, family) {
+		if nmprofile.HasAddresses(s, family) {
 			s.Set(family.Section(), "route-metric", p.metrics[family])
 		}
-		if dnsPriority != 0 && HasAddresses(s, family) && s.Int32(family.Section(), "dns-priority") == 0 {
+		if dnsPriority != 0 && nmprofile.HasAddresses(s, family) && s.Int32(family.Section(), "dns-priority") == 0 {
 			s.Set(family.Section(), "dns-priority", dnsPriority)
 		}
 		retargetRoutingRules(s, family.Section(), p.link.Name)
@@ -93,7 +94,7 @@ func (p profileInputs) requireAddresses(s networkmanager.Settings) {
 	first := true
 	for _, family := range networkmanager.Families() {
 		switch {
-		case !HasAddresses(s, family) || len(p.now[family].Addresses) == 0:
+		case !nmprofile.HasAddresses(s, family) || len(p.now[family].Addresses) == 0:
 			continue
 		case first:
 			s.Set(family.Section(), "may-fail", false)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/nmprofile"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -83,7 +84,8 @@ func identify(link hostnet.Link, device networkmanager.Device, original networkm
 			found = half
 		case auto && !slices.Contains(link.Permanent, prefix.Addr()):
 			i.extraAddresses = append(i.extraAddresses, prefix)
-		case prefix.Addr().Is4() && IsDynamic(original, networkmanager.IPv4) && len(device.IPv4.LeasedAddresses()) == 0:
+		case prefix.Addr().Is4() && nmprofile.IsDynamic(original, networkmanager.IPv4) &&
+			len(device.IPv4.LeasedAddresses()) == 0:
 			return i, refuseUnconfirmedAddresses(link.Name)
 		default:
 			return i, Refuse(report.Remedyf("nmcli connection modify uuid %s +%s.addresses %s # or: ip address delete %s dev %s",

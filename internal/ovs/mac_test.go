@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/test/nmtest"
 )
 
 func TestUniquePermanentMAC(t *testing.T) {
@@ -60,7 +61,7 @@ func TestNICProfileMatchesNameAndMAC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nic := settingTexts(move.Profiles.NIC)
+	nic := nmtest.SettingTexts(move.Profiles.NIC)
 	if nic["connection.interface-name"] != `"eth0"` || nic["802-3-ethernet.mac-address"] == "" {
 		t.Errorf("name %s, MAC %q", nic["connection.interface-name"], nic["802-3-ethernet.mac-address"])
 	}
@@ -78,7 +79,7 @@ func TestMemberProfileMatchesMAC(t *testing.T) {
 	if err != nil || len(move.Profiles.Members) != 2 {
 		t.Fatalf("%d members, %v", len(move.Profiles.Members), err)
 	}
-	known, unknown := settingTexts(move.Profiles.Members[0]), settingTexts(move.Profiles.Members[1])
+	known, unknown := nmtest.SettingTexts(move.Profiles.Members[0]), nmtest.SettingTexts(move.Profiles.Members[1])
 	if known["connection.interface-name"] != "" || known["802-3-ethernet.mac-address"] == "" {
 		t.Errorf("with a NIC's MAC: %v", known)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/test/nmtest"
 )
 
 // Addresses that OVN-Kubernetes has added to br-ex are neither restored on the
@@ -20,9 +21,9 @@ func TestMasqueradeAddressesAreIgnored(t *testing.T) {
 	bridge.Transient = []netip.Addr{netip.MustParseAddr("fd69::2")}             // as with newer OVN-Kubernetes
 	device := networkmanager.Device{
 		Name: "br-ex", Type: networkmanager.OVSInterface,
-		IPv4: newIP(t, "192.0.2.7/24 169.254.200.1/16 169.254.0.2/17", "192.0.2.1",
+		IPv4: nmtest.NewIP(t, "192.0.2.7/24 169.254.200.1/16 169.254.0.2/17", "192.0.2.1",
 			"0.0.0.0/0 via 192.0.2.1", "172.30.0.0/16 via 169.254.0.4", "169.254.0.1/32", "10.0.0.0/8 via 169.254.200.9"),
-		IPv6: newIP(t, "2001:db8::7/64", "fe80::1", "::/0 via fe80::1", "fd02::/112 via fd69::4", "fd69::1/128",
+		IPv6: nmtest.NewIP(t, "2001:db8::7/64", "fe80::1", "::/0 via fe80::1", "fd02::/112 via fd69::4", "fd69::1/128",
 			"fd69:1::/64 via 2001:db8::9"),
 	}
 	device.IPv6.Nameservers = []netip.Addr{netip.MustParseAddr("2001:db8::53")}

@@ -61,6 +61,15 @@ func boundInterface(facts Facts, s networkmanager.Settings) string {
 	return link.Name
 }
 
+// keepsProfileUntilReboot reports whether the uplink keeps its own profile
+// until the next boot and only loses its addresses. NetworkManager (1.42,
+// nm_device_cleanup) detaches a bond's ports when the bond gets another
+// profile. That interrupts the network for half a second with active-backup,
+// and for ten seconds until LACP has negotiated again.
+func keepsProfileUntilReboot(device networkmanager.Device) bool {
+	return device.Type == networkmanager.Bond
+}
+
 // planMembers decides about the ports of a bond. It returns none for any other
 // uplink.
 func planMembers(facts Facts, device networkmanager.Device, original networkmanager.Profile) ([]memberInputs, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/hostrules"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/nmprofile"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -26,9 +27,9 @@ type Migration struct {
 	AlreadyAttached bool   `json:"alreadyAttached"` // br-ex already carries the host's traffic; nothing to do
 	Uplink          string `json:"uplink"`
 
-	Backup   Backup         `json:"backup"`         // for a rollback
-	Profiles Profiles       `json:"profiles"`       // the final profiles
-	Staged   StagedProfiles `json:"stagedProfiles"` // the intermediate settings of ovs-if-br-ex
+	Backup   Backup                   `json:"backup"`         // for a rollback
+	Profiles Profiles                 `json:"profiles"`       // the final profiles
+	Staged   nmprofile.StagedProfiles `json:"stagedProfiles"` // the intermediate settings of ovs-if-br-ex
 
 	// The uplink's addressing, which br-ex must have afterwards.
 	AddressState
@@ -40,16 +41,6 @@ type Migration struct {
 	Warnings []hostrules.Warning `json:"warnings,omitempty"`
 	// Access lists connections that the packet filter must accept on br-ex, as it does on the uplink.
 	Access []packetfilter.Connection `json:"access,omitempty"`
-}
-
-// StagedProfiles are the intermediate settings of ovs-if-br-ex, in their order.
-type StagedProfiles struct {
-	// Static has the current addresses, with higher metrics than the NIC's.
-	Static networkmanager.Settings `json:"static"`
-	// StaticFinalMetric has the final metrics. It is nil without a competing route.
-	StaticFinalMetric networkmanager.Settings `json:"staticFinalMetric,omitempty"`
-	// DHCP has DHCP and static addresses, until there is a lease.
-	DHCP networkmanager.Settings `json:"dhcp"`
 }
 
 // Plan decides what to do about br-ex: nothing, a migration, or a refusal that
@@ -106,7 +97,7 @@ func planMigration(facts Facts, choice uplinkChoice, options Options) (Migration
 		Uplink:       choice.name,
 		Source:       choice.source,
 		Profiles:     profiles,
-		Staged:       newStagedProfiles(profiles.BridgeIP, p.now, hasCompetingRoute(facts, choice.name)),
+		Staged:       nmprofile.NewStagedProfiles(profiles.BridgeIP, p.now, hasCompetingRoute(facts, choice.name)),
 		AddressState: state,
 		Notes:        notes,
 		Warnings:     facts.HostRules.Warnings(uplink, bridgeSysctls),
@@ -164,7 +155,7 @@ func newProfileInputs(facts Facts, uplink string) (profileInputs, error) {
 // The order matters: the first IPv4 address of a subnet is the source address
 // of outgoing packets. If NetworkManager has to change the order, it can lose
 // the other addresses.
-func IPStateOf(facts Facts, link hostnet.Link, device networkmanager.Device) IPState {
+func IPStateOf(facts Facts, link hostnet.Link, device networkmanager.Device) nmprofile.IPState {
 	v4 := withoutMasquerade(device.IPv4, link)
 	slices.SortStableFunc(v4.Addresses, func(a, b netip.Prefix) int {
 		return cmp.Compare(slices.Index(link.Addresses, a), slices.Index(link.Addresses, b))
@@ -179,7 +170,7 @@ func IPStateOf(facts Facts, link hostnet.Link, device networkmanager.Device) IPS
 	if route, ok := hostnet.DefaultRouteOf(facts.Routes, 6, link.Name); ok {
 		v6.Gateway = route.Gateway
 	}
-	return IPState{networkmanager.IPv4: v4, networkmanager.IPv6: withoutMasquerade(v6, link)}
+	return nmprofile.IPState{networkmanager.IPv4: v4, networkmanager.IPv6: withoutMasquerade(v6, link)}
 }
 
 // BridgedUplink returns the NIC in br-ex, and reports whether br-ex has a

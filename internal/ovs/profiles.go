@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/nmprofile"
 )
 
 // The profile names that configure-ovs.sh, mtu-migration.sh, must-gather and
@@ -82,7 +83,7 @@ type profileInputs struct {
 	link     hostnet.Link
 	device   networkmanager.Device
 	original networkmanager.Profile
-	now      IPState
+	now      nmprofile.IPState
 	identity identity
 	priority int32
 	metrics  map[networkmanager.Family]int64 // of br-ex's routes
@@ -181,24 +182,4 @@ func copyIdentity(s, identity networkmanager.Settings) {
 	for name, v := range identity["connection"] {
 		s.Set("connection", name, v.Value())
 	}
-}
-
-// delayingProperties lists the properties of the section connection because of which an activation takes longer, or
-// fails: waits, pings through a br-ex that has no uplink yet, and VPNs.
-var delayingProperties = []string{
-	"wait-activation-delay", "gateway-ping-timeout", "ip-ping-timeout", "ip-ping-addresses",
-	"ip-ping-addresses-require-all", "secondaries",
-}
-
-// WithoutAutoconnect returns a profile that is not activated automatically, and without delay, for
-// use until the migration is verified. Ports with autoconnect-slaves would
-// activate the NIC before br-ex has the address.
-func WithoutAutoconnect(s networkmanager.Settings) networkmanager.Settings {
-	s = s.Clone()
-	s.Drop("connection", delayingProperties...)
-	s.Set("connection", "autoconnect", false)
-	if _, pulls := s["connection"]["autoconnect-slaves"]; pulls {
-		s.Set("connection", "autoconnect-slaves", int32(0))
-	}
-	return s
 }

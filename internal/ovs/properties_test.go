@@ -11,6 +11,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/nmprofile"
 )
 
 // translated lists the properties that the agent's profiles do not copy, with the reason. A section alone stands for
@@ -190,7 +191,7 @@ func TestNoPropertyDelaysTheMigration(t *testing.T) {
 	}
 	staged := []networkmanager.Settings{migration.Staged.Static, migration.Staged.DHCP}
 	for _, final := range migration.Profiles.List() {
-		staged = append(staged, WithoutAutoconnect(final))
+		staged = append(staged, nmprofile.WithoutAutoconnect(final))
 	}
 	for _, s := range staged {
 		for _, name := range []string{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/nmprofile"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -117,7 +118,7 @@ func refuseSecrets(name string, settings networkmanager.Settings) error {
 }
 
 // refuseFamilies refuses addressing that br-ex cannot have.
-func refuseFamilies(facts Facts, link hostnet.Link, original networkmanager.Profile, now IPState) error {
+func refuseFamilies(facts Facts, link hostnet.Link, original networkmanager.Profile, now nmprofile.IPState) error {
 	show := report.Remedy("nmcli connection show uuid " + original.UUID())
 	if len(now[networkmanager.IPv4].Addresses)+len(now[networkmanager.IPv6].Addresses) == 0 {
 		return Refuse("ip -br address", "the uplink %s has no address", link.Name)
@@ -142,7 +143,9 @@ func refuseFamilies(facts Facts, link hostnet.Link, original networkmanager.Prof
 // (getDefaultGatewayInterfaceDetails in
 // go-controller/pkg/node/helper_linux.go). Without a gateway the migration
 // could also not be verified.
-func refuseWithoutDefaultRoute(facts Facts, uplink string, original networkmanager.Profile, now IPState) error {
+func refuseWithoutDefaultRoute(
+	facts Facts, uplink string, original networkmanager.Profile, now nmprofile.IPState,
+) error {
 	family := networkmanager.IPv6
 	for _, f := range networkmanager.Families() {
 		if _, ok := hostnet.DefaultRouteOf(facts.Routes, int(f), uplink); ok {

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/nmprofile"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -150,10 +151,10 @@ func overriddenRouteNotes(facts Facts, uplink string, metrics map[networkmanager
 }
 
 // hasCompetingRoute reports whether another interface has a default route with a metric
-// up to the uplink's plus metricPenalty.
+// up to the uplink's plus nmprofile.MetricPenalty.
 func hasCompetingRoute(facts Facts, uplink string) bool {
 	return slices.ContainsFunc(facts.Routes, func(other hostnet.Route) bool {
 		own, ok := hostnet.DefaultRouteOf(facts.Routes, other.Family, uplink)
-		return ok && other.Link != uplink && other.Metric <= own.Metric+metricPenalty
+		return ok && other.Link != uplink && other.Metric <= own.Metric+nmprofile.MetricPenalty
 	})
 }

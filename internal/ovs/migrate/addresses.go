@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/nmprofile"
 )
 
 // removeAddresses removes the addresses of an uplink that keeps its profile.
@@ -15,7 +16,7 @@ func (d *Driver) removeAddresses(ctx context.Context, uplink networkmanager.Devi
 	if err != nil {
 		return err
 	}
-	return d.NM.Reapply(ctx, uplink, ovs.WithoutAddresses(applied))
+	return d.NM.Reapply(ctx, uplink, nmprofile.WithoutAddresses(applied))
 }
 
 // restoreAddresses does the work of restoreProfile for a NIC on which the
@@ -45,11 +46,11 @@ func (r *restoration) restoreAddresses(ctx context.Context) error {
 // exists. It reports whether the addresses had been removed.
 func (r *restoration) reapplyAddresses(ctx context.Context) (bool, error) {
 	applied, err := r.NM.AppliedSettings(ctx, r.nic)
-	if err != nil || !ovs.LostAddresses(applied, r.backup.Settings) {
+	if err != nil || !nmprofile.LostAddresses(applied, r.backup.Settings) {
 		return false, err
 	}
 	r.raiseBridgeMetrics(ctx)
-	settings := ovs.WithAddressesOf(applied, withHeldAddresses(r.backup.Settings, r.now))
+	settings := nmprofile.WithAddressesOf(applied, withHeldAddresses(r.backup.Settings, r.now))
 	return true, r.NM.Reapply(ctx, r.nic, settings)
 }
 
@@ -57,7 +58,7 @@ func (r *restoration) reapplyAddresses(ctx context.Context) (bool, error) {
 // addresses, and then removes the static ones.
 func (r *restoration) restoreProfileAddresses(ctx context.Context) error {
 	name, settings := r.backup.Uplink, r.backup.Settings
-	if ovs.IsDynamic(settings, networkmanager.IPv4) && len(r.backup.IPv4.Addresses) > 0 {
+	if nmprofile.IsDynamic(settings, networkmanager.IPv4) && len(r.backup.IPv4.Addresses) > 0 {
 		limited, cancel := context.WithTimeout(ctx, leaseTimeout)
 		defer cancel()
 		if err := r.awaitLease(limited, name); err != nil {
@@ -74,14 +75,14 @@ func (r *restoration) restoreProfileAddresses(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.NM.Reapply(ctx, uplink, ovs.WithAddressesOf(applied, settings))
+	return r.NM.Reapply(ctx, uplink, nmprofile.WithAddressesOf(applied, settings))
 }
 
 // withHeldAddresses returns the profile with the current addresses of both
 // families as additional static ones.
-func withHeldAddresses(s networkmanager.Settings, now ovs.IPState) networkmanager.Settings {
+func withHeldAddresses(s networkmanager.Settings, now nmprofile.IPState) networkmanager.Settings {
 	for _, family := range networkmanager.Families() {
-		s = ovs.WithStaticAddresses(s, family, now)
+		s = nmprofile.WithStaticAddresses(s, family, now)
 	}
 	return s
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/nmprofile"
 )
 
 // ipv6Addresses keeps IPv6 addresses and a default route in the kernel while
@@ -34,7 +35,7 @@ type ipv6Addresses struct {
 func keepIPv6(
 	link string, profile networkmanager.Settings, now networkmanager.IP, metric int,
 ) (*ipv6Addresses, error) {
-	if !ovs.HasAddresses(profile, networkmanager.IPv6) || len(now.Addresses) == 0 {
+	if !nmprofile.HasAddresses(profile, networkmanager.IPv6) || len(now.Addresses) == 0 {
 		return nil, nil
 	}
 	hold, err := hostnet.StartAddressKeeper(link, now.Addresses, now.Gateway, metric+1)

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/nmprofile"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
@@ -35,14 +36,14 @@ func (m *migration) addProfiles(ctx context.Context) error {
 		return err
 	}
 	profiles := []networkmanager.Settings{
-		ovs.WithoutAutoconnect(m.Profiles.Bridge),
-		ovs.WithoutAutoconnect(m.Profiles.NICPort),
-		ovs.WithoutAutoconnect(m.Profiles.BridgePort),
-		ovs.WithoutAutoconnect(m.Profiles.NIC),
+		nmprofile.WithoutAutoconnect(m.Profiles.Bridge),
+		nmprofile.WithoutAutoconnect(m.Profiles.NICPort),
+		nmprofile.WithoutAutoconnect(m.Profiles.BridgePort),
+		nmprofile.WithoutAutoconnect(m.Profiles.NIC),
 		m.Staged.Static,
 	}
 	for _, member := range m.Profiles.Members {
-		profiles = append(profiles, ovs.WithoutAutoconnect(member))
+		profiles = append(profiles, nmprofile.WithoutAutoconnect(member))
 	}
 	for _, profile := range profiles {
 		ref, err := m.NM.AddProfile(ctx, profile, networkmanager.InMemory)
@@ -131,7 +132,7 @@ func (m *migration) activateNIC(ctx context.Context) error {
 }
 
 // startDHCP makes br-ex request its addresses, for IPv4 in two steps: see
-// ovs.StagedProfiles.
+// nmprofile.StagedProfiles.
 func (m *migration) startDHCP(ctx context.Context) error {
 	var err error
 	metric := int(m.Profiles.BridgeIP.Int64("ipv6", "route-metric"))
@@ -141,13 +142,13 @@ func (m *migration) startDHCP(ctx context.Context) error {
 	if err := m.reapply(ctx, m.Staged.DHCP); err != nil {
 		return err
 	}
-	if !ovs.IsDynamic(m.Profiles.BridgeIP, networkmanager.IPv4) || len(m.Backup.IPv4.Addresses) == 0 {
+	if !nmprofile.IsDynamic(m.Profiles.BridgeIP, networkmanager.IPv4) || len(m.Backup.IPv4.Addresses) == 0 {
 		return m.removeStaleTableRoutes() // no static address was kept until there is a lease
 	}
 	if err := m.awaitLease(ctx, ovs.BridgeName); err != nil {
 		return err
 	}
-	if err := m.reapply(ctx, ovs.WithoutAutoconnect(m.Profiles.BridgeIP)); err != nil {
+	if err := m.reapply(ctx, nmprofile.WithoutAutoconnect(m.Profiles.BridgeIP)); err != nil {
 		return err
 	}
 	if err := m.awaitLease(ctx, ovs.BridgeName); err != nil {
@@ -183,7 +184,7 @@ func (m *migration) save(ctx context.Context) error {
 		for _, profile := range ordered {
 			ref := m.addedProfiles[profile.Text("connection", "id")]
 			if !autoconnect {
-				profile = ovs.WithoutAutoconnect(profile)
+				profile = nmprofile.WithoutAutoconnect(profile)
 			}
 			if err := m.NM.UpdateProfile(ctx, ref, profile, networkmanager.ToDisk); err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/nmprofile"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -19,7 +20,7 @@ type restoration struct {
 	*Driver
 	backup ovs.Backup
 	nic    networkmanager.Device // the uplink before the restoration
-	now    ovs.IPState           // IP configuration to preserve: that of br-ex, or the uplink's before the migration
+	now    nmprofile.IPState     // IP configuration to preserve: that of br-ex, or the uplink's before the migration
 	state  ovs.AddressState      // the addressing that now amounts to; the uplink must have it afterwards
 	ipv6   *ipv6Addresses        // kept while NetworkManager configures IPv6 again; nil: none
 }
@@ -83,7 +84,7 @@ func (r *restoration) activateOriginal(ctx context.Context, original networkmana
 // keepIPv6 keeps the IPv6 addresses on the uplink until r.ipv6 is released.
 func (r *restoration) keepIPv6() {
 	var err error
-	metric := int(ovs.MetricOf(r.backup.IPv6))
+	metric := int(nmprofile.MetricOf(r.backup.IPv6))
 	r.ipv6, err = keepIPv6(r.backup.Uplink, r.backup.Settings, r.now[networkmanager.IPv6], metric)
 	if err != nil {
 		r.Log.Note(err.Error())
@@ -105,7 +106,7 @@ func (r *restoration) raiseBridgeMetrics(ctx context.Context) {
 	if err != nil || bridge.Active.State != networkmanager.Activated {
 		return // an interface without the profile has no routes
 	}
-	settings := ovs.StaticSettings(bridgeIP.Settings, withMetricsOf(r.now, r.backup))
+	settings := nmprofile.StaticSettings(bridgeIP.Settings, withMetricsOf(r.now, r.backup))
 	if err := r.NM.Reapply(ctx, bridge, settings); err != nil {
 		r.Log.Note(err.Error())
 	}
@@ -192,7 +193,7 @@ func (r *restoration) verify(ctx context.Context) error {
 
 // currentState returns the current addressing of br-ex, or the uplink's before
 // the migration if br-ex has none.
-func (d *Driver) currentState(ctx context.Context, backup ovs.Backup) (ovs.IPState, ovs.AddressState, error) {
+func (d *Driver) currentState(ctx context.Context, backup ovs.Backup) (nmprofile.IPState, ovs.AddressState, error) {
 	facts, err := ovs.GatherAddresses(ctx, d.NM.Reader())
 	if err != nil {
 		return nil, ovs.AddressState{}, err
@@ -203,17 +204,17 @@ func (d *Driver) currentState(ctx context.Context, backup ovs.Backup) (ovs.IPSta
 	if device.Active.State == networkmanager.Activated && len(state.Addresses) > 0 && len(state.DefaultRoutes) > 0 {
 		return ovs.IPStateOf(facts, link, device), state, nil
 	}
-	return ovs.IPState{networkmanager.IPv4: backup.IPv4, networkmanager.IPv6: backup.IPv6}, backup.AddressState, nil
+	return nmprofile.IPState{networkmanager.IPv4: backup.IPv4, networkmanager.IPv6: backup.IPv6}, backup.AddressState, nil
 }
 
 // withMetricsOf returns state with route metrics that are at least those of the
 // uplink.
-func withMetricsOf(state ovs.IPState, backup ovs.Backup) ovs.IPState {
+func withMetricsOf(state nmprofile.IPState, backup ovs.Backup) nmprofile.IPState {
 	before := map[networkmanager.Family]uint32{
-		networkmanager.IPv4: ovs.MetricOf(backup.IPv4),
-		networkmanager.IPv6: ovs.MetricOf(backup.IPv6),
+		networkmanager.IPv4: nmprofile.MetricOf(backup.IPv4),
+		networkmanager.IPv6: nmprofile.MetricOf(backup.IPv6),
 	}
-	changed := ovs.IPState{}
+	changed := nmprofile.IPState{}
 	for family, now := range state {
 		now.Routes = slices.Clone(now.Routes)
 		for i := range now.Routes {

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ovs
+package nmprofile
 
 import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
-
-// keepsProfileUntilReboot reports whether the uplink keeps its own profile
-// until the next boot and only loses its addresses. NetworkManager (1.42,
-// nm_device_cleanup) detaches a bond's ports when the bond gets another
-// profile. That interrupts the network for half a second with active-backup,
-// and for ten seconds until LACP has negotiated again.
-func keepsProfileUntilReboot(device networkmanager.Device) bool {
-	return device.Type == networkmanager.Bond
-}
 
 // WithoutAddresses returns the settings without addresses. All other settings
 // are unchanged, or NetworkManager would refuse to reapply them.

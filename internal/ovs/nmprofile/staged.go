@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ovs
+package nmprofile
 
 import (
 	"math"
@@ -10,19 +10,29 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// metricPenalty is added to the NIC's metrics for the static routes of br-ex,
+// MetricPenalty is added to the NIC's metrics for the static routes of br-ex,
 // so that traffic uses the NIC until its addresses are removed.
-const metricPenalty = 300
+const MetricPenalty = 300
 
 // IPState is the host's IP configuration by family.
 type IPState map[networkmanager.Family]networkmanager.IP
 
-// newStagedProfiles returns the stages before the final settings. DHCP requests an IPv4 lease while the static
+// StagedProfiles are the intermediate settings of ovs-if-br-ex, in their order.
+type StagedProfiles struct {
+	// Static has the current addresses, with higher metrics than the NIC's.
+	Static networkmanager.Settings `json:"static"`
+	// StaticFinalMetric has the final metrics. It is nil without a competing route.
+	StaticFinalMetric networkmanager.Settings `json:"staticFinalMetric,omitempty"`
+	// DHCP has DHCP and static addresses, until there is a lease.
+	DHCP networkmanager.Settings `json:"dhcp"`
+}
+
+// NewStagedProfiles returns the stages before the final settings. DHCP requests an IPv4 lease while the static
 // addresses are kept. Going from a manual address to DHCP in one step removes the address until there is a lease.
 //
 // IPv6 has its final settings already: NetworkManager discards router advertisements at every reapply that changes
 // the section, so that an intermediate step would not help.
-func newStagedProfiles(final networkmanager.Settings, now IPState, hasCompetingRoute bool) StagedProfiles {
+func NewStagedProfiles(final networkmanager.Settings, now IPState, hasCompetingRoute bool) StagedProfiles {
 	staged := StagedProfiles{
 		Static: StaticSettings(final, now),
 		DHCP:   WithStaticAddresses(WithoutAutoconnect(final), networkmanager.IPv4, now),
@@ -40,7 +50,7 @@ func newStagedProfiles(final networkmanager.Settings, now IPState, hasCompetingR
 // static settings, with higher metrics. DHCP cannot be used yet, because the
 // bridge has no uplink.
 func StaticSettings(final networkmanager.Settings, now IPState) networkmanager.Settings {
-	return staticSettings(final, now, metricPenalty)
+	return staticSettings(final, now, MetricPenalty)
 }
 
 // staticSettings returns the static settings with metrics that are worse than the NIC's, or with the final metrics

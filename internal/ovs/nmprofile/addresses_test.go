@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ovs
+package nmprofile
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/test/nmtest"
 )
 
 // A bond whose addresses are removed and restored must keep all other active
@@ -32,18 +33,8 @@ func TestRemovingAddressesKeepsOtherSettings(t *testing.T) {
 	if LostAddresses(applied, original) || !LostAddresses(quiet, original) {
 		t.Errorf("silenced: before %t, after %t", LostAddresses(applied, original), LostAddresses(quiet, original))
 	}
-	got, want := settingTexts(WithAddressesOf(quiet, original)), settingTexts(applied)
+	got, want := nmtest.SettingTexts(WithAddressesOf(quiet, original)), nmtest.SettingTexts(applied)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("there and back (-want +got):\n%s", diff)
 	}
-}
-
-func settingTexts(s networkmanager.Settings) map[string]string {
-	found := map[string]string{}
-	for section, properties := range s {
-		for name, v := range properties {
-			found[section+"."+name] = v.String()
-		}
-	}
-	return found
 }
