@@ -25,20 +25,19 @@ const HealthURL = "http://127.0.0.1:10248/healthz"
 // fails if systemd no longer restarts the unit, or when ctx ends.
 func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) error {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
-	started := time.Now()
+	search := searches{next: time.Now().Add(evidenceInterval)}
 	last := report.Finding{
 		Severity: report.SeverityProblem, Message: "kubelet does not respond at " + url,
 		Remedy: "journalctl -b -u kubelet",
 	}
-	var lastQuery time.Time
 	for {
 		unhealthy := probeHealth(ctx, client, url)
 		if unhealthy == nil {
 			return nil
 		}
-		if time.Since(started) > evidenceInterval && time.Since(lastQuery) > evidenceInterval {
-			lastQuery = time.Now()
-			gathered := machine.gatherFacts(ctx)
+		if search.isDue() {
+			var gathered hostFacts
+			search.run(func() { gathered = machine.gatherFacts(ctx) })
 			if ctx.Err() != nil {
 				return report.WaitError(ctx, failureOf(last))
 			}

@@ -61,6 +61,20 @@ func OpenNode(kubeconfig, name string, proxy kube.Proxy, log report.Log) (*Node,
 // host and in its pods.
 const evidenceInterval = 3 * time.Second
 
+// searches are the searches for causes while a wait lasts. They use at most a fifth of the time, because they need
+// the processor with which kubelet and the pods start.
+type searches struct{ next time.Time }
+
+// isDue reports whether the next search may begin.
+func (s *searches) isDue() bool { return !time.Now().Before(s.next) }
+
+// run runs a search.
+func (s *searches) run(search func()) {
+	began := time.Now()
+	search()
+	s.next = time.Now().Add(max(evidenceInterval, 4*time.Since(began)))
+}
+
 // Findings returns all problems of this host as a node, the most direct cause
 // first. It is empty when the Node is Ready and schedulable, and the pods that
 // the host itself needs are running. An API server that does not respond is a
@@ -109,7 +123,7 @@ func (n *Node) unknownPodsFindings(ctx context.Context, known facts) []report.Fi
 // WaitReady waits until the Node is Ready, and logs meanwhile why it is not.
 func (n *Node) WaitReady(ctx context.Context) error {
 	reporter := n.newProgressReporter()
-	var lastCheck time.Time
+	var search searches
 	var known facts
 	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval,
 		func(found map[string]*corev1.Node) (bool, error) {
@@ -117,8 +131,8 @@ func (n *Node) WaitReady(ctx context.Context) error {
 			if node != nil && kube.IsReady(node) && n.isCurrentBoot(node) && n.isReported(node) {
 				return true, nil
 			}
-			if time.Since(lastCheck) >= evidenceInterval {
-				known, lastCheck = n.gatherFacts(ctx, node), time.Now()
+			if search.isDue() {
+				search.run(func() { known = n.gatherFacts(ctx, node) })
 			}
 			if ctx.Err() != nil {
 				return false, ctx.Err()

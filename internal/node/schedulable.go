@@ -22,7 +22,7 @@ import (
 func (n *Node) WaitSchedulable(ctx context.Context) error {
 	reporter := n.newProgressReporter()
 	known := facts{name: n.Name, bootID: n.BootID, requestedTaints: n.RequestedTaints}
-	var lastCheck time.Time
+	var search searches
 	began := time.Now()
 	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval,
 		func(found map[string]*corev1.Node) (bool, error) {
@@ -50,8 +50,8 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 				return true, nil
 			}
 			permanent := slices.ContainsFunc(reasons, func(f report.Finding) bool { return !f.Temporary })
-			if (permanent || time.Since(began) >= n.quietPeriod) && time.Since(lastCheck) >= evidenceInterval {
-				known, lastCheck = n.gatherFacts(ctx, node), time.Now()
+			if (permanent || time.Since(began) >= n.quietPeriod) && search.isDue() {
+				search.run(func() { known = n.gatherFacts(ctx, node) })
 			}
 			if ctx.Err() != nil {
 				return false, ctx.Err()
