@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -52,16 +51,10 @@ name of a CSR, so that it does not select what is approved.
 Nothing is ever denied.` + describePermissions(approvePermissions()),
 		Example: `  hcp-node-admin approve worker-7.example.com
   hcp-node-admin approve worker-7.example.com --fingerprint SHA256:HEX`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("the name of one node or CSR is required")
-			}
-			return nil
-		},
+		Args: requireOne("the name of one node or CSR is required"),
 	}
 	var o approveOptions
 	flags := c.Flags()
-	flags.SortFlags = false
 	o.cluster.add(c, p)
 	flags.StringVar(&o.fingerprint, "fingerprint", "",
 		"approve the CSRs with the key of this fingerprint: `SHA256:HEX`")
@@ -97,7 +90,7 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 		return err
 	}
 	if o.fingerprint != "" {
-		if err := checkNodeNames([]string{o.name}); err != nil {
+		if err := checkNodeNames(nil, []string{o.name}); err != nil {
 			return err
 		}
 	}
@@ -123,7 +116,7 @@ func reviewCSRs(ctx context.Context, p *cli.Printer, hosted *cluster.Cluster, na
 	if err != nil {
 		return err
 	}
-	if err := checkNodeNames([]string{node}); err != nil {
+	if err := checkNodeNames(nil, []string{node}); err != nil {
 		return err
 	}
 	reviews, err := approve.Review(ctx, hosted, node, "")

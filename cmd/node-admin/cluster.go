@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // clusterFlags select a cluster as oc does. With a namespace or a HostedCluster, the kubeconfig is that of the
@@ -77,7 +78,7 @@ func (c *clusterFlags) nameHostedCluster(args []string, isRequired bool) error {
 	case len(args) > 1, name == "" && isRequired:
 		return errors.New("the name of one HostedCluster is required")
 	case c.hostedCluster != "" && name != c.hostedCluster:
-		return usageError("HOSTEDCLUSTER %s differs from --hosted-cluster %s", name, c.hostedCluster)
+		return report.UsageError("HOSTEDCLUSTER %s differs from --hosted-cluster %s", name, c.hostedCluster)
 	}
 	c.hostedCluster = name
 	return nil

@@ -54,7 +54,6 @@ the Lease ` + controller.LeaseName + ` works.`,
 		Args:    cli.NoArgs,
 	}
 	flags := c.Flags()
-	flags.SortFlags = false
 	o.cluster.addKubeconfig(c, p, "hosted")
 	flags.StringVarP(&o.namespace, "namespace", "n", v1alpha1.Namespace, "`NAMESPACE` of the Lease")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "",
@@ -117,7 +116,7 @@ func (o controllerOptions) connect(stdin io.Reader) (*rest.Config, []enrollment.
 			return config, hashes, err
 		}
 		if !errors.Is(err, rest.ErrNotInCluster) {
-			return nil, nil, usageError("reading the service account of the pod: %w", err)
+			return nil, nil, report.UsageError("reading the service account of the pod: %w", err)
 		}
 	}
 	selected, err := o.cluster.read(stdin)

@@ -32,7 +32,6 @@ type installFlags struct {
 
 func (o *installFlags) add(c *cobra.Command, p *cli.Printer) {
 	flags := c.Flags()
-	flags.SortFlags = false
 	o.management.addManagement(c, p, "HostedCluster")
 	o.management.addHostedKubeconfig(c)
 	flags.StringVar(&o.controllerNamespace, "controller-namespace", v1alpha1.Namespace,
@@ -45,7 +44,7 @@ func (o *installFlags) addDryRun(flags *pflag.FlagSet) {
 
 func (o *installFlags) check() error {
 	if problems := validation.IsDNS1123Label(o.controllerNamespace); len(problems) > 0 {
-		return usageError("--controller-namespace: %s", problems[0])
+		return report.UsageError("--controller-namespace: %s", problems[0])
 	}
 	return nil
 }
@@ -153,18 +152,18 @@ configmaps in the namespace openshift-config-managed.`,
 func (o *controllerInstallOptions) check() error {
 	switch {
 	case o.replicas < 1:
-		return usageError("--replicas must be at least 1")
+		return report.UsageError("--replicas must be at least 1")
 	case o.manifests != "" && *o.format != "yaml":
-		return usageError("--cluster requires --output yaml")
+		return report.UsageError("--cluster requires --output yaml")
 	case *o.in == string(cluster.Hosted) && o.publish:
-		return usageError("--publish requires --in management: a controller in the hosted cluster has no credential of the " +
-			"management cluster")
+		return report.UsageError("--publish requires --in management: a controller in the hosted cluster has no " +
+			"credential of the management cluster")
 	case *o.in == string(cluster.Hosted) && o.controllerNamespace != v1alpha1.Namespace:
-		return usageError("--controller-namespace requires --in management")
+		return report.UsageError("--controller-namespace requires --in management")
 	}
 	if o.image != "" {
 		if _, err := name.ParseReference(o.image); err != nil {
-			return usageError("--image: %w", err)
+			return report.UsageError("--image: %w", err)
 		}
 	}
 	return o.installFlags.check()
@@ -184,14 +183,14 @@ func (o *controllerInstallOptions) printManifests(w io.Writer, hostedCluster str
 		return err
 	}
 	if o.publish && hostedCluster != "" && o.management.namespace == "" {
-		return usageError("--publish and --output yaml require --namespace, that of the HostedCluster")
+		return report.UsageError("--publish and --output yaml require --namespace, that of the HostedCluster")
 	}
 	place := cluster.Place(cmp.Or(o.manifests, string(cluster.Hosted)))
 	switch {
 	case o.manifests == "" && *o.in == string(cluster.Management):
-		return usageError("there are manifests for two clusters: select one with --cluster management or hosted")
+		return report.UsageError("there are manifests for two clusters: select one with --cluster management or hosted")
 	case place != cluster.Hosted && place != cluster.Place(*o.in):
-		return usageError("--cluster %s: must be hosted, or management with --in management", o.manifests)
+		return report.UsageError("--cluster %s: must be hosted, or management with --in management", o.manifests)
 	}
 	content, err := o.settings(hostedCluster).Manifests(place)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/install"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // keep sets the flags that are not given to the settings of the installed controller.
@@ -24,7 +25,7 @@ func (o *controllerInstallOptions) keep(installed install.Settings) error {
 		o.replicas = cmp.Or(installed.Replicas, o.replicas)
 	}
 	if o.image = cmp.Or(o.image, installed.Image); o.image == "" {
-		return usageError("--image is required: no image has been published; make image builds one")
+		return report.UsageError("--image is required: no image has been published; make image builds one")
 	}
 	return o.check()
 }

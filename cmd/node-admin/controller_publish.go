@@ -34,11 +34,11 @@ func (o *publishFlags) add(flags *pflag.FlagSet) {
 func (o *publishFlags) check() error {
 	switch {
 	case o.hostedCluster == "" && (o.namespace != "" || o.kubeconfig != ""):
-		return usageError("--nodepool-namespace and --management-kubeconfig require --hosted-cluster")
+		return report.UsageError("--nodepool-namespace and --management-kubeconfig require --hosted-cluster")
 	case o.hostedCluster != "" && o.namespace == "":
-		return usageError("--hosted-cluster requires --nodepool-namespace")
+		return report.UsageError("--hosted-cluster requires --nodepool-namespace")
 	case o.kubeconfig == "-":
-		return usageError("--management-kubeconfig must be a file")
+		return report.UsageError("--management-kubeconfig must be a file")
 	}
 	return nil
 }
@@ -76,11 +76,11 @@ func (o *publishFlags) config(p *cli.Printer, isHostedAccount bool) (*rest.Confi
 	}
 	config, err := rest.InClusterConfig() // client-go reads the token again when kubelet renews it
 	if isHostedAccount || errors.Is(err, rest.ErrNotInCluster) {
-		return nil, usageError("--hosted-cluster requires --management-kubeconfig, except in a pod of the management " +
-			"cluster with the --kubeconfig of the hosted cluster")
+		return nil, report.UsageError("--hosted-cluster requires --management-kubeconfig, except in a pod of the " +
+			"management cluster with the --kubeconfig of the hosted cluster")
 	}
 	if err != nil {
-		return nil, usageError("reading the service account of the pod: %w", err)
+		return nil, report.UsageError("reading the service account of the pod: %w", err)
 	}
 	return config, nil
 }

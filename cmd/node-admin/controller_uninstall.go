@@ -53,7 +53,7 @@ management cluster.`,
 
 func (o *controllerUninstallOptions) run(ctx context.Context, p *cli.Printer, hostedCluster string) error {
 	if o.force && !o.withCRD {
-		return usageError("--force requires --crd")
+		return report.UsageError("--force requires --crd")
 	}
 	if err := o.check(); err != nil {
 		return err

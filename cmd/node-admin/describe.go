@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,21 +35,12 @@ a bootstrap kubeconfig can submit CSRs with its name: these texts prove nothing.
 They are printed without control characters, and not completely if they are
 long.` + describePermissions(describeNodePermissions()),
 		Example: "  hcp-node-admin describe worker-7.example.com",
-		Args:    oneNode,
+		Args:    cobra.MatchAll(requireOne("the name of one node is required"), checkNodeNames),
 	}
-	c.Flags().SortFlags = false
 	cluster.add(c, p)
 	c.ValidArgsFunction = completeOne(completeFrom(&cluster, fleet.Client.NodeNames))
 	c.RunE = func(c *cobra.Command, args []string) error { return describe(c.Context(), p, &cluster, args[0]) }
 	return c
-}
-
-// oneNode checks that the only argument is the name of a node.
-func oneNode(_ *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return errors.New("the name of one node is required")
-	}
-	return checkNodeNames(args)
 }
 
 func describeNodePermissions() []permission {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"time"
@@ -92,12 +91,7 @@ Required permissions:
 			"      --expires 720h --format cloud-init\n" +
 			"  hcp-node-admin enroll --offline workers worker-7.example.com=192.0.2.7 \\\n" +
 			"      --ca ca.crt",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("the name of the NodePool is required, then the nodes or -f FILE")
-			}
-			return nil
-		},
+		Args: requireSome("the name of the NodePool is required, then the nodes or -f FILE"),
 	}
 	o.addFlags(c, p)
 	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.Names))
@@ -107,7 +101,6 @@ Required permissions:
 
 func (o *enrollOptions) addFlags(c *cobra.Command, p *cli.Printer) {
 	flags := c.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&o.nodesFile, "filename", "f", "",
 		"`FILE` with many nodes, one NAME ADDRESS... per line; - for standard input")
 	flags.DurationVar(&o.lifetime, "expires", 0,
@@ -135,14 +128,15 @@ func (o *enrollOptions) addFlags(c *cobra.Command, p *cli.Printer) {
 func (o *enrollOptions) check() error {
 	switch {
 	case o.nodesFile == "-" && o.management.kubeconfig == "-":
-		return usageError("only one of --filename and --kubeconfig can read standard input")
+		return report.UsageError("only one of --filename and --kubeconfig can read standard input")
 	case !o.offline && o.ca != "":
-		return usageError("--ca requires --offline")
+		return report.UsageError("--ca requires --offline")
 	case o.offline && o.management.isSet():
-		return usageError("--offline connects to no cluster: --kubeconfig, --context, --namespace and --hosted-cluster " +
-			"have no effect")
+		return report.UsageError("--offline connects to no cluster: --kubeconfig, --context, --namespace and " +
+			"--hosted-cluster have no effect")
 	case o.offline && (o.ca == "") == (o.management.hostedKubeconfig == ""):
-		return usageError("--offline requires the CA of the hosted cluster: either --ca FILE or --hosted-kubeconfig FILE")
+		return report.UsageError("--offline requires the CA of the hosted cluster: either --ca FILE or " +
+			"--hosted-kubeconfig FILE")
 	}
 	return nil
 }
@@ -196,13 +190,13 @@ func (o *enrollOptions) options(
 		err = options.CheckIDs()
 	}
 	if err != nil {
-		return options, nil, usageError("%w", err)
+		return options, nil, report.UsageError("%w", err)
 	}
 	if o.userDataFile == "" {
 		return options, findings, nil
 	}
 	if options.UserData, err = os.ReadFile(o.userDataFile); err != nil {
-		return options, nil, usageError("--embed-user-data: %w", err)
+		return options, nil, report.UsageError("--embed-user-data: %w", err)
 	}
 	_, err = ignition.ParseUserData(options.UserData)
 	return options, findings, err
@@ -214,7 +208,7 @@ func (o *enrollOptions) nodes(stdin io.Reader, arguments []string) ([]enroll.Nod
 	for _, argument := range arguments {
 		node, err := enroll.ParseNode(argument)
 		if err != nil {
-			return nil, usageError("%s: %w", argument, err)
+			return nil, report.UsageError("%s: %w", argument, err)
 		}
 		nodes = append(nodes, node)
 	}
@@ -223,11 +217,11 @@ func (o *enrollOptions) nodes(stdin io.Reader, arguments []string) ([]enroll.Nod
 	}
 	content, err := readInput(o.nodesFile, stdin)
 	if err != nil {
-		return nil, usageError("--filename: %w", err)
+		return nil, report.UsageError("--filename: %w", err)
 	}
 	more, err := enroll.ParseNodes(content)
 	if err != nil {
-		return nil, usageError("--filename: %s: %w", o.nodesFile, err)
+		return nil, report.UsageError("--filename: %s: %w", o.nodesFile, err)
 	}
 	return append(nodes, more...), nil
 }
@@ -246,15 +240,15 @@ func (o *enrollOptions) enrollOffline(stdin io.Reader, options enroll.Options, r
 		return err
 	}
 	if _, err := enrollment.CAHashes(ca); err != nil {
-		return usageError("%w", err)
+		return report.UsageError("%w", err)
 	}
 	if options.Input.NeedsUserData() && options.UserData == nil {
-		return usageError("--offline with --format %s requires --embed-user-data: the host gets no other input at its "+
-			"first boot", options.Input.Format)
+		return report.UsageError("--offline with --format %s requires --embed-user-data: the host gets no other "+
+			"input at its first boot", options.Input.Format)
 	}
 	if options.Input.NeedsSite() && options.Input.Site == nil {
-		return usageError("--offline with --format %s requires --site-config: a host needs more than its join token to "+
-			"become a node", options.Input.Format)
+		return report.UsageError("--offline with --format %s requires --site-config: a host needs more than its "+
+			"join token to become a node", options.Input.Format)
 	}
 	if options.Input.Site == nil {
 		options.Input.Site = &site.Config{}
@@ -268,7 +262,7 @@ func (o *enrollOptions) offlineCA(stdin io.Reader) ([]byte, error) {
 	if o.ca != "" {
 		ca, err := os.ReadFile(o.ca)
 		if err != nil {
-			return nil, usageError("--ca: %w", err)
+			return nil, report.UsageError("--ca: %w", err)
 		}
 		return ca, nil
 	}

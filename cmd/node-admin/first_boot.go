@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/enroll"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rhcos"
 )
 
@@ -39,7 +40,7 @@ func (o *firstBootOptions) input(format enroll.Format, stdin io.Reader) (enroll.
 	isIgnition := format == enroll.Ignition
 	if o.siteFile != "" {
 		if !input.NeedsUserData() {
-			return input, usageError("--site-config requires a --format other than dir")
+			return input, report.UsageError("--site-config requires a --format other than dir")
 		}
 		var err error
 		if input.Site, _, err = readSite("--site-config", o.siteFile, stdin); err != nil {
@@ -48,28 +49,28 @@ func (o *firstBootOptions) input(format enroll.Format, stdin io.Reader) (enroll.
 	}
 	switch {
 	case o.forAll != "" && format != enroll.CloudInit && format != enroll.Kickstart:
-		return input, usageError("--one-file requires --format cloud-init or kickstart")
+		return input, report.UsageError("--one-file requires --format cloud-init or kickstart")
 	case o.agentURL == "" && o.agentSHA512 == "":
 		return input, nil
 	case !isIgnition:
-		return input, usageError("--agent-url and --agent-sha512 require --format ignition")
+		return input, report.UsageError("--agent-url and --agent-sha512 require --format ignition")
 	case o.agentSHA512 == "":
-		return input, usageError("--agent-url requires --agent-sha512, with which the host verifies the binary")
+		return input, report.UsageError("--agent-url requires --agent-sha512, with which the host verifies the binary")
 	case o.agentURL == "":
-		return input, usageError("--agent-sha512 requires --agent-url")
+		return input, report.UsageError("--agent-sha512 requires --agent-url")
 	}
 	if sum, err := hex.DecodeString(o.agentSHA512); err != nil || len(sum) != sha512.Size {
-		return input, usageError("--agent-sha512: the value is not %d hexadecimal digits", 2*sha512.Size)
+		return input, report.UsageError("--agent-sha512: the value is not %d hexadecimal digits", 2*sha512.Size)
 	}
 	input.Agent = &rhcos.Binary{URL: o.agentURL, SHA512: strings.ToLower(o.agentSHA512)}
 	download, err := url.Parse(o.agentURL)
 	switch { // the errors do not contain the URL, whose query can be a credential
 	case err != nil:
-		return input, usageError("--agent-url: the value is not a valid URL")
+		return input, report.UsageError("--agent-url: the value is not a valid URL")
 	case download.Scheme != "https" && download.Scheme != "http":
-		return input, usageError("--agent-url: the scheme is %q; https and http are supported", download.Scheme)
+		return input, report.UsageError("--agent-url: the scheme is %q; https and http are supported", download.Scheme)
 	case download.Hostname() == "":
-		return input, usageError("--agent-url: the URL contains no host")
+		return input, report.UsageError("--agent-url: the URL contains no host")
 	}
 	return input, nil
 }

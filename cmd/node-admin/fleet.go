@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/fleet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // connectFleet prepares the connection to the hosted cluster.
@@ -30,10 +31,10 @@ func objectPrinter(format string) printers.ResourcePrinter {
 }
 
 // checkNodeNames checks that arguments can be the names of nodes, and not a part of a path.
-func checkNodeNames(names []string) error {
+func checkNodeNames(_ *cobra.Command, names []string) error {
 	for _, name := range names {
 		if err := enrollment.CheckNodeName(name); err != nil {
-			return usageError("%w", err)
+			return report.UsageError("%w", err)
 		}
 	}
 	return nil

@@ -27,12 +27,11 @@ without HOSTEDCLUSTER, also list hostedclusters.`,
 		Example: "  hcp-node-admin kubeconfig -n clusters hosted >hosted.kubeconfig",
 		Args:    func(_ *cobra.Command, args []string) error { return cluster.nameHostedCluster(args, false) },
 	}
-	c.Flags().SortFlags = false
 	cluster.addManagement(c, p, "HostedCluster")
 	c.ValidArgsFunction = completeOne(cluster.complete(nodepool.HostedClusters))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if p.JSON {
-			return usageError("--output json is not supported: a kubeconfig is YAML")
+			return report.UsageError("--output json is not supported: a kubeconfig is YAML")
 		}
 		management, found, err := cluster.findHostedCluster(c.Context(), p.In)
 		if err != nil {

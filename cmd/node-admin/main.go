@@ -52,7 +52,3 @@ func pluginCommand(called string) string {
 	}
 	return ""
 }
-
-func usageError(format string, args ...any) error {
-	return report.Fail(report.Usage, "", format, args...)
-}

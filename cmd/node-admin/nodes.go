@@ -68,7 +68,6 @@ have no NodeEnrollment.` + describePermissions(nodesPermissions()),
 			"  hcp-node-admin nodes --nodepool workers --wait Ready --timeout 30m",
 	}
 	flags := c.Flags()
-	flags.SortFlags = false
 	o.cluster.add(c, p)
 	o.output = p.BindOutput(c, "output `FORMAT`: text; wide, with more columns; json or yaml, the objects; or name",
 		"text", "wide", "json", "yaml", "name")
@@ -118,16 +117,16 @@ func (o *nodesOptions) check() error {
 			return err
 		}
 		if o.watch {
-			return usageError("--wait and --watch exclude each other")
+			return report.UsageError("--wait and --watch exclude each other")
 		}
 	}
 	if _, err := labels.Parse(o.selected.Labels); err != nil {
-		return usageError("--selector: %w", err)
+		return report.UsageError("--selector: %w", err)
 	}
 	if len(o.selected.Names) > 0 && o.selected.Labels != "" {
-		return usageError("NODE and --selector exclude each other")
+		return report.UsageError("NODE and --selector exclude each other")
 	}
-	return checkNodeNames(o.selected.Names)
+	return checkNodeNames(nil, o.selected.Names)
 }
 
 // parsePhase returns the phase that a flag names in upper or lower case.
@@ -137,7 +136,7 @@ func parsePhase(flag, text string) (string, error) {
 			return phase, nil
 		}
 	}
-	return "", usageError("%s: %q is none of %s", flag, text, strings.Join(fleet.Phases(), ", "))
+	return "", report.UsageError("%s: %q is none of %s", flag, text, strings.Join(fleet.Phases(), ", "))
 }
 
 func (o *nodesOptions) run(ctx context.Context, p *cli.Printer) error {

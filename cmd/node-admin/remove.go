@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -49,15 +48,9 @@ hcp-node-agent leave has deleted them, a kubelet that is started again renews
 them and creates its Node again, without the labels and taints of its
 enrollment. A thief of the key of a lost host can do the same.` + describePermissions(removePermissions()),
 		Example: "  hcp-node-admin remove worker-7.example.com worker-8.example.com",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("the name of a node is required")
-			}
-			return checkNodeNames(args)
-		},
+		Args:    cobra.MatchAll(requireSome("the name of a node is required"), checkNodeNames),
 	}
 	flags := c.Flags()
-	flags.SortFlags = false
 	o.cluster.add(c, p)
 	flags.BoolVar(&o.force, "force", false, "also remove a Node that is Ready; its pods are deleted")
 	c.ValidArgsFunction = completeFrom(&o.cluster, fleet.Client.NodeNames)

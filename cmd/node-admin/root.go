@@ -32,6 +32,9 @@ plugin of oc and kubectl: oc hcp-node COMMAND.`,
 		newApproveCommand(p), newRemoveCommand(p), newKubeconfigCommand(p),
 		controller)
 	cli.AddGroup(root, otherGroup, "Other commands:", cli.NewVersionCommand(p), cli.NewDocsCommand(p, docs))
+	for _, c := range cli.AvailableCommands(root)[1:] {
+		c.Flags().SortFlags = false // keeps the order of use in the help
+	}
 	cli.CompleteRoot(root, p, otherGroup, nil)
 	return root
 }

@@ -55,7 +55,6 @@ create and update secrets.`,
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	c.Flags().SortFlags = false
 	c.Flags().StringVarP(&file, "filename", "f", "", "`FILE` with the settings; - for standard input")
 	flags.add(c, p)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -102,11 +101,11 @@ func (d siteDocument) print(w *report.Page) {
 func readSite(flag, file string, stdin io.Reader) (*site.Config, []byte, error) {
 	content, err := readInput(file, stdin)
 	if err != nil {
-		return nil, nil, usageError("%s: %w", flag, err)
+		return nil, nil, report.UsageError("%s: %w", flag, err)
 	}
 	settings, err := site.Parse(content)
 	if err != nil {
-		return nil, nil, usageError("%s: %s: %w", flag, file, err)
+		return nil, nil, report.UsageError("%s: %s: %w", flag, file, err)
 	}
 	return settings, content, nil
 }

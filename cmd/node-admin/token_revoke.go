@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/enroll"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/fleet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -37,14 +35,8 @@ A node that has joined remains until its Node is deleted. Its client certificate
 remains valid: the cluster cannot revoke it, and kube-controller-manager renews
 it for the holder of its key, who can create the Node again.`,
 		Example: "  hcp-node-admin token revoke worker-7.example.com",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("the name of at least one node is required")
-			}
-			return nil
-		},
+		Args:    requireSome("the name of at least one node is required"),
 	}
-	c.Flags().SortFlags = false
 	cluster.add(c, p)
 	c.ValidArgsFunction = completeFrom(&cluster, fleet.Client.NodeNames)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -61,10 +53,8 @@ it for the holder of its key, who can create the Node again.`,
 }
 
 func revoke(ctx context.Context, p *cli.Printer, flags *clusterFlags, nodes []string, document *revokeDocument) error {
-	for _, node := range nodes {
-		if err := enrollment.CheckNodeName(node); err != nil {
-			return usageError("%w", err)
-		}
+	if err := checkNodeNames(nil, nodes); err != nil {
+		return err
 	}
 	hosted, err := flags.connectHosted(ctx, p)
 	if err != nil {

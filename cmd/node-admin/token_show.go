@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,16 +25,11 @@ type tokenDocument struct {
 
 func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 	return &cobra.Command{
-		Use:         "show FILE",
-		Annotations: cli.ExitsWith(report.Refused),
-		Short:       "Print a join token or an enrollment without its secret",
-		Example:     "  hcp-node-admin token show worker-7.token",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("one file is required: NAME.token or NAME.yaml")
-			}
-			return nil
-		},
+		Use:               "show FILE",
+		Annotations:       cli.ExitsWith(report.Refused),
+		Short:             "Print a join token or an enrollment without its secret",
+		Example:           "  hcp-node-admin token show worker-7.token",
+		Args:              requireOne("one file is required: NAME.token or NAME.yaml"),
 		ValidArgsFunction: cli.CompleteFiles(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			shown, err := readTokenSummary(args[0])
@@ -51,7 +45,7 @@ func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 func readTokenSummary(path string) (enrollment.Summary, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return enrollment.Summary{}, report.Fail(report.Usage, "", "%w", err)
+		return enrollment.Summary{}, report.UsageError("%w", err)
 	}
 	shown, err := enrollment.ParseSummary(content, time.Now())
 	switch {

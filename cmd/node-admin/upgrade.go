@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"regexp"
 	"time"
 
@@ -63,15 +62,9 @@ The user data of the NodePool must be published in the hosted cluster.` + descri
 			"      --window '0 1 * * SAT' --window-duration 4h\n" +
 			"  hcp-node-admin upgrade workers --pause\n" +
 			"  hcp-node-admin upgrade workers --retry worker-7.example.com",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("the name of one NodePool is required")
-			}
-			return nil
-		},
+		Args: requireOne("the name of one NodePool is required"),
 	}
 	flags := c.Flags()
-	flags.SortFlags = false
 	o.cluster.add(c, p)
 	o.addFlags(flags)
 	o.output = p.BindOutput(c, "output `FORMAT`: text; json or yaml, the NodeRollout; or name", "text", "json", "yaml",
@@ -137,25 +130,25 @@ func (o *upgradeOptions) change() (func(*v1alpha1.NodeRolloutSpec), error) {
 		}
 	}
 	if o.maxUnavailable != "" && !validUnavailable.MatchString(o.maxUnavailable) {
-		return nil, usageError("--max-unavailable %s: must be a positive number or 1%% to 100%%", o.maxUnavailable)
+		return nil, report.UsageError("--max-unavailable %s: must be a positive number or 1%% to 100%%", o.maxUnavailable)
 	}
 	canary, err := metav1.ParseToLabelSelector(o.canary)
 	if err != nil {
-		return nil, usageError("--canary: %w", err)
+		return nil, report.UsageError("--canary: %w", err)
 	}
 	window := &v1alpha1.MaintenanceWindow{
 		Schedule: o.window, Duration: metav1.Duration{Duration: o.windowDuration}, TimeZone: o.timeZone,
 	}
 	switch {
 	case o.window == "" && (o.timeZone != "" || o.windowDuration != 0):
-		return nil, usageError("--window-duration and --time-zone require --window")
+		return nil, report.UsageError("--window-duration and --time-zone require --window")
 	case o.window == "":
 		window = nil
 	case o.windowDuration <= 0:
-		return nil, usageError("--window requires --window-duration, for example 4h")
+		return nil, report.UsageError("--window requires --window-duration, for example 4h")
 	default:
 		if _, err := rollout.NewWindow(o.window, o.timeZone, o.windowDuration); err != nil {
-			return nil, usageError("--window: %w", err)
+			return nil, report.UsageError("--window: %w", err)
 		}
 	}
 	add("max-unavailable", func(spec *v1alpha1.NodeRolloutSpec) {

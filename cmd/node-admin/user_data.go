@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -61,15 +60,9 @@ Required permissions on the management cluster:
 The second permission also covers the keys of the hosted control plane. If list
 nodepools is permitted too, names of NodePools are completed.`,
 		Example: "  hcp-node-admin user-data workers -n clusters",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("the name of one NodePool is required")
-			}
-			return nil
-		},
+		Args:    requireOne("the name of one NodePool is required"),
 	}
 	flags := c.Flags()
-	flags.SortFlags = false
 	o.management.addManagement(c, p, "NodePool")
 	flags.StringVar(&o.file, "output-file", "user-data.ign", "write to `FILE`, or to standard output if it is -")
 	flags.BoolVar(&o.overwrite, "overwrite", false, "replace an existing file with another content")
@@ -81,7 +74,7 @@ nodepools is permitted too, names of NodePools are completed.`,
 
 func (o *userDataOptions) run(ctx context.Context, p *cli.Printer, name string) error {
 	if o.file == "-" && p.JSON {
-		return usageError("--output-file - and --output json both print to standard output")
+		return report.UsageError("--output-file - and --output json both print to standard output")
 	}
 	management, err := o.management.connectManagement(p.In)
 	if err != nil {

@@ -44,6 +44,10 @@ func Fail(code Code, remedy Remedy, format string, args ...any) error {
 	return &Failure{Code: code, Remedy: remedy, Err: fmt.Errorf(format, args...)}
 }
 
+// UsageError returns a Failure for wrong usage or invalid input, whose remedy is the help of the command; format and
+// args are those of fmt.Errorf.
+func UsageError(format string, args ...any) error { return Fail(Usage, "", format, args...) }
+
 // AddRemedy returns err with its code, and with another remedy after its own.
 func AddRemedy(err error, remedy Remedy) error {
 	if own := RemedyOf(err); own != "" {

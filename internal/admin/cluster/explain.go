@@ -82,7 +82,7 @@ func (c *Cluster) Explain(ctx context.Context, err error, r Request) error {
 	case apierrors.IsForbidden(err):
 		return report.Fail(report.CredentialRefused, c.grantRemedy(err), "%s: no permission: %w", doing, err)
 	case apierrors.IsInvalid(err):
-		return report.Fail(report.Usage, "", "%s: %w", doing, err)
+		return report.UsageError("%s: %w", doing, err)
 	case apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err), apierrors.IsConflict(err):
 		return report.Fail(report.Failed, "", "%s: %w", doing, err)
 	}

@@ -30,16 +30,16 @@ type Selected struct {
 func Select(file, context string, stdin io.Reader) (*Selected, error) {
 	config, err := loadKubeconfig(file, stdin)
 	if err != nil {
-		return nil, report.Fail(report.Usage, "", "%w", err)
+		return nil, report.UsageError("%w", err)
 	}
 	if context != "" {
 		config.CurrentContext = context
 	}
 	if len(config.Contexts) == 0 {
-		return nil, report.Fail(report.Usage, "", "no kubeconfig was found: pass one with --kubeconfig or KUBECONFIG")
+		return nil, report.UsageError("no kubeconfig was found: pass one with --kubeconfig or KUBECONFIG")
 	}
 	if _, found := config.Contexts[config.CurrentContext]; !found {
-		return nil, report.Fail(report.Usage, "", "the kubeconfig has no context %q: select one with --context",
+		return nil, report.UsageError("the kubeconfig has no context %q: select one with --context",
 			config.CurrentContext)
 	}
 	selected := &Selected{}

@@ -99,7 +99,7 @@ func (o Options) offline(node Node, ca []byte, now time.Time) (Enrolled, error) 
 	}
 	token, record, err := enrollment.New(o.tokenOptions(node, ca), now)
 	if err != nil {
-		return Enrolled{}, report.Fail(report.Usage, "", "%w", err)
+		return Enrolled{}, report.UsageError("%w", err)
 	}
 	public, err := enrollment.ManifestFile(o.Dir, record)
 	if err != nil {

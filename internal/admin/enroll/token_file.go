@@ -97,7 +97,7 @@ func (r *run) createToken(node Node, now time.Time) (*tokenFile, error) {
 	r.result.Findings = append(r.result.Findings, r.found.checkNode(node, r.options.ReplacesNodes)...)
 	token, _, err := enrollment.New(r.options.tokenOptions(node, r.CA), now)
 	if err != nil {
-		return nil, report.Fail(report.Usage, "", "%w", err)
+		return nil, report.UsageError("%w", err)
 	}
 	created, err := enrollment.TokenFile(r.options.Dir, token)
 	if err != nil {

@@ -61,7 +61,7 @@ func GetObjects(ctx context.Context, management client.Reader, namespace, ofClus
 		return nil, err
 	}
 	if owner := f.NodePool.Spec.ClusterName; ofCluster != "" && owner != ofCluster {
-		return nil, report.Fail(report.Usage, "", "NodePool %s/%s is that of HostedCluster %s, not of %s", namespace, name,
+		return nil, report.UsageError("NodePool %s/%s is that of HostedCluster %s, not of %s", namespace, name,
 			owner, ofCluster)
 	}
 	cluster := &HostedCluster{}

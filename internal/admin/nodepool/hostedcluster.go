@@ -42,7 +42,7 @@ func FindHostedCluster(ctx context.Context, management client.Reader, namespace,
 			return nil, report.Fail(report.Usage, "oc get hostedclusters -A # select the namespace with --namespace",
 				"namespace %s has no HostedCluster", namespace)
 		case len(names) > 1:
-			return nil, report.Fail(report.Usage, "", "namespace %s has several HostedClusters; select one with "+
+			return nil, report.UsageError("namespace %s has several HostedClusters; select one with "+
 				"--hosted-cluster: %s", namespace, strings.Join(names, ", "))
 		}
 		name = names[0]
