@@ -27,6 +27,7 @@ var layers = []layer{
 	{"a flow with the steps of a join", "upgrade"},
 	{"flows", "admin/controller admin/enroll admin/publisher bootstrap cli doctor image leave maintenance " +
 		"preview status"},
+	{"the clusters of an administrator's command", "admin/connect"},
 	{"software of a join and an upgrade", "provision"},
 	{"plan", "plan"},
 	{"parts of several flows", "admin/fleet admin/metrics admin/nodepool autojoin nodecheck payload"},

@@ -60,7 +60,7 @@ Nothing is ever denied.` + describePermissions(approvePermissions()),
 		"approve the CSRs with the key of this fingerprint: `SHA256:HEX`")
 	flags.BoolVar(&o.allowManagementCluster, "allow-management-cluster", false,
 		"approve a node of a cluster that serves HostedClusters itself")
-	c.ValidArgsFunction = completeOne(completeFrom(&o.cluster, fleet.Client.PendingNames))
+	c.ValidArgsFunction = completeOne(o.cluster.completeFleet(fleet.Client.PendingNames))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o.name = args[0]
 		return o.run(c.Context(), p)
@@ -82,7 +82,7 @@ func approvePermissions() []permission {
 
 func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 	p.OneLine = true // every CSR is a document on one line
-	hosted, err := o.cluster.connectHosted(ctx, p)
+	hosted, err := o.cluster.Hosted(ctx)
 	if err != nil {
 		return err
 	}

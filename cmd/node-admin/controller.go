@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 
@@ -72,7 +71,7 @@ func (o controllerOptions) run(ctx context.Context, p *cli.Printer) error {
 	if err := o.publish.check(); err != nil {
 		return err
 	}
-	config, hashes, err := o.connect(p.In)
+	config, hashes, err := o.connect()
 	if err != nil {
 		return err
 	}
@@ -101,11 +100,11 @@ func (o controllerOptions) run(ctx context.Context, p *cli.Printer) error {
 
 // isServiceAccount reports whether the service account of the pod is the credential for the hosted cluster.
 func (o controllerOptions) isServiceAccount() bool {
-	return !o.cluster.isSet() && os.Getenv("KUBECONFIG") == ""
+	return !o.cluster.IsSet() && os.Getenv("KUBECONFIG") == ""
 }
 
 // connect returns the configuration for the hosted cluster: that of the kubeconfig, or of the pod.
-func (o controllerOptions) connect(stdin io.Reader) (*rest.Config, []enrollment.Hash, error) {
+func (o controllerOptions) connect() (*rest.Config, []enrollment.Hash, error) {
 	if o.isServiceAccount() {
 		config, err := rest.InClusterConfig()
 		if err == nil {
@@ -119,7 +118,7 @@ func (o controllerOptions) connect(stdin io.Reader) (*rest.Config, []enrollment.
 			return nil, nil, report.UsageError("reading the service account of the pod: %w", err)
 		}
 	}
-	selected, err := o.cluster.read(stdin)
+	selected, err := o.cluster.Select()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -142,9 +142,9 @@ configmaps in the namespace openshift-config-managed.`,
 	o.isSet = flags.Changed
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *o.format == "yaml" {
-			return o.printManifests(p.Out, o.management.hostedCluster)
+			return o.printManifests(p.Out, o.management.HostedCluster)
 		}
-		return o.run(c.Context(), p, o.management.hostedCluster)
+		return o.run(c.Context(), p, o.management.HostedCluster)
 	}
 	return c
 }
@@ -172,7 +172,7 @@ func (o *controllerInstallOptions) check() error {
 func (o *controllerInstallOptions) settings(hostedCluster string) install.Settings {
 	return install.Settings{
 		In: cluster.Place(*o.in), Namespace: o.controllerNamespace,
-		HostedCluster: types.NamespacedName{Namespace: o.management.namespace, Name: hostedCluster},
+		HostedCluster: types.NamespacedName{Namespace: o.management.Namespace, Name: hostedCluster},
 		Publish:       o.publish, Monitoring: o.monitoring, Image: o.image, Replicas: o.replicas,
 	}
 }
@@ -182,7 +182,7 @@ func (o *controllerInstallOptions) printManifests(w io.Writer, hostedCluster str
 	if err := o.check(); err != nil {
 		return err
 	}
-	if o.publish && hostedCluster != "" && o.management.namespace == "" {
+	if o.publish && hostedCluster != "" && o.management.Namespace == "" {
 		return report.UsageError("--publish and --output yaml require --namespace, that of the HostedCluster")
 	}
 	place := cluster.Place(cmp.Or(o.manifests, string(cluster.Hosted)))
@@ -253,11 +253,11 @@ func printChanges(w *report.Page, document controllerDocument, title string) {
 
 // connect connects to both clusters. It sets the default of the namespace.
 func (o *installFlags) connect(ctx context.Context, p *cli.Printer, hostedCluster string) (*install.Installer, error) {
-	management, err := o.management.connectManagement(p.In)
+	management, err := o.management.Management()
 	if err != nil {
 		return nil, err
 	}
-	namespace := o.management.namespace
+	namespace := o.management.Namespace
 	installer := &install.Installer{
 		Settings: install.Settings{
 			Namespace: o.controllerNamespace, HostedCluster: types.NamespacedName{Namespace: namespace, Name: hostedCluster},
@@ -273,7 +273,7 @@ func (o *installFlags) connect(ctx context.Context, p *cli.Printer, hostedCluste
 	if err := found.CheckPlatform(); err != nil {
 		return nil, err
 	}
-	kubeconfig, config, err := o.management.configOf(ctx, p.In, management, found)
+	kubeconfig, config, err := o.management.ConfigOf(ctx, management, found)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ those of an administrator of the hosted cluster.`,
 	o.add(c, p)
 	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.HostedClusters))
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return o.printStatus(c.Context(), p, o.management.hostedCluster)
+		return o.printStatus(c.Context(), p, o.management.HostedCluster)
 	}
 	return c
 }

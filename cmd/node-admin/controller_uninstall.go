@@ -47,7 +47,7 @@ management cluster.`,
 			"NodeEnrollments exist")
 	flags.BoolVar(&o.force, "force", false, "with --crd: delete all NodeEnrollments too")
 	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.HostedClusters))
-	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p, o.management.hostedCluster) }
+	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p, o.management.HostedCluster) }
 	return c
 }
 
@@ -102,5 +102,5 @@ func (o *controllerUninstallOptions) printRemaining(
 		w.Item("  ", text)
 	}
 	w.Remedy(program.Remedy(report.Remedy("# remove them too, with all NodeEnrollments:\n" +
-		"hcp-node-admin controller uninstall " + o.management.hostedCluster + " --crd" + force)))
+		"hcp-node-admin controller uninstall " + o.management.HostedCluster + " --crd" + force)))
 }

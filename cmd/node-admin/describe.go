@@ -38,7 +38,7 @@ long.` + describePermissions(describeNodePermissions()),
 		Args:    cobra.MatchAll(requireOne("the name of one node is required"), checkNodeNames),
 	}
 	cluster.add(c, p)
-	c.ValidArgsFunction = completeOne(completeFrom(&cluster, fleet.Client.NodeNames))
+	c.ValidArgsFunction = completeOne(cluster.completeFleet(fleet.Client.NodeNames))
 	c.RunE = func(c *cobra.Command, args []string) error { return describe(c.Context(), p, &cluster, args[0]) }
 	return c
 }
@@ -55,7 +55,7 @@ func describeNodePermissions() []permission {
 }
 
 func describe(ctx context.Context, p *cli.Printer, cluster *clusterFlags, name string) error {
-	client, err := connectFleet(ctx, cluster, p)
+	client, err := cluster.connectFleet(ctx)
 	if err != nil {
 		return err
 	}

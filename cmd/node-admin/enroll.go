@@ -127,14 +127,14 @@ func (o *enrollOptions) addFlags(c *cobra.Command, p *cli.Printer) {
 // check returns a usage error for flags that exclude each other.
 func (o *enrollOptions) check() error {
 	switch {
-	case o.nodesFile == "-" && o.management.kubeconfig == "-":
+	case o.nodesFile == "-" && o.management.Kubeconfig == "-":
 		return report.UsageError("only one of --filename and --kubeconfig can read standard input")
 	case !o.offline && o.ca != "":
 		return report.UsageError("--ca requires --offline")
-	case o.offline && o.management.isSet():
+	case o.offline && o.management.IsSet():
 		return report.UsageError("--offline connects to no cluster: --kubeconfig, --context, --namespace and " +
 			"--hosted-cluster have no effect")
-	case o.offline && (o.ca == "") == (o.management.hostedKubeconfig == ""):
+	case o.offline && (o.ca == "") == (o.management.HostedKubeconfig == ""):
 		return report.UsageError("--offline requires the CA of the hosted cluster: either --ca FILE or " +
 			"--hosted-kubeconfig FILE")
 	}
@@ -164,7 +164,7 @@ func (o *enrollOptions) enroll(ctx context.Context, p *cli.Printer, nodes []stri
 		p.Program.SelectCluster = nil // the manifests can be for any cluster
 		err = o.enrollOffline(p.In, options, &document.Result)
 	} else {
-		err = o.enrollInCluster(ctx, p.In, options, &document.Result)
+		err = o.enrollInCluster(ctx, options, &document.Result)
 	}
 	document.Findings = append(findings, document.Findings...)
 	return err
@@ -266,7 +266,7 @@ func (o *enrollOptions) offlineCA(stdin io.Reader) ([]byte, error) {
 		}
 		return ca, nil
 	}
-	selected, err := cluster.Select(o.management.hostedKubeconfig, "", stdin)
+	selected, err := cluster.Select(o.management.HostedKubeconfig, "", stdin)
 	if err != nil {
 		return nil, err
 	}

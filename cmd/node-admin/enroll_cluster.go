@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -19,13 +18,13 @@ import (
 
 // enrollInCluster enrolls nodes in the hosted cluster of the NodePool.
 func (o *enrollOptions) enrollInCluster(
-	ctx context.Context, stdin io.Reader, options enroll.Options, result *enroll.Result,
+	ctx context.Context, options enroll.Options, result *enroll.Result,
 ) error {
-	management, facts, err := o.nodePool(ctx, stdin, options.NodePool)
+	management, facts, err := o.nodePool(ctx, options.NodePool)
 	if err != nil {
 		return err
 	}
-	config, err := o.hostedConfig(ctx, stdin, management, facts)
+	config, err := o.hostedConfig(ctx, management, facts)
 	if err != nil {
 		return err
 	}
@@ -51,34 +50,34 @@ func (o *enrollOptions) enrollInCluster(
 // nodePool returns the connection to the management cluster, and the facts about the NodePool, nil if only the hosted
 // cluster is to be used.
 func (o *enrollOptions) nodePool(
-	ctx context.Context, stdin io.Reader, name string,
+	ctx context.Context, name string,
 ) (*cluster.Cluster, *nodepool.Facts, error) {
-	if o.management.hostedKubeconfig != "" && !o.management.isSet() {
-		o.management.isManagement = false
+	if o.management.HostedKubeconfig != "" && !o.management.IsSet() {
+		o.management.IsManagement = false
 		return nil, nil, nil
 	}
-	management, err := o.management.connectManagement(stdin)
+	management, err := o.management.Management()
 	if err != nil {
 		return nil, nil, err
 	}
-	facts, err := nodepool.GetObjects(ctx, management, o.management.namespace, o.management.hostedCluster, name)
+	facts, err := nodepool.GetObjects(ctx, management, o.management.Namespace, o.management.HostedCluster, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.management.hostedCluster = facts.NodePool.Spec.ClusterName
+	o.management.HostedCluster = facts.NodePool.Spec.ClusterName
 	return management, facts, facts.CheckEnrollable()
 }
 
 // hostedConfig returns the client configuration for the hosted cluster.
 func (o *enrollOptions) hostedConfig(
-	ctx context.Context, stdin io.Reader, management *cluster.Cluster, facts *nodepool.Facts,
+	ctx context.Context, management *cluster.Cluster, facts *nodepool.Facts,
 ) (*rest.Config, error) {
 	var of *nodepool.HostedCluster
 	if facts != nil {
 		of = facts.HostedCluster
 	}
-	_, config, err := o.management.configOf(ctx, stdin, management, of)
-	if err != nil || o.management.hostedKubeconfig == "" || facts == nil {
+	_, config, err := o.management.ConfigOf(ctx, management, of)
+	if err != nil || o.management.HostedKubeconfig == "" || facts == nil {
 		return config, err
 	}
 	return config, checkSameCluster(ctx, config, management, facts)
@@ -134,7 +133,7 @@ func (o *enrollOptions) addUserData(
 		return []report.Finding{unpublished}, nil
 	case facts == nil:
 		return nil, report.Fail(report.Usage, report.Remedyf("hcp-node-admin user-data %s "+
-			"--kubeconfig management.kubeconfig "+
+			"--kubeconfig management.Kubeconfig "+
 			"# then run this command again with --embed-user-data user-data.ign", options.NodePool),
 			"--format %s requires the user data of the NodePool, which %s does not contain", options.Input.Format,
 			hosted.Server)

@@ -33,7 +33,7 @@ without HOSTEDCLUSTER, also list hostedclusters.`,
 		if p.JSON {
 			return report.UsageError("--output json is not supported: a kubeconfig is YAML")
 		}
-		management, found, err := cluster.findHostedCluster(c.Context(), p.In)
+		management, found, err := cluster.FindHostedCluster(c.Context())
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
@@ -38,6 +39,15 @@ func admin() clitest.Program {
 func runCommandLine(t *testing.T, args ...string) clitest.Result {
 	t.Helper()
 	return admin().Exec(t, "", args...)
+}
+
+// withoutKubeconfig excludes the kubeconfig of the user who runs the tests.
+func withoutKubeconfig(t *testing.T) {
+	t.Helper()
+	t.Setenv("KUBECONFIG", "")
+	before := clientcmd.RecommendedHomeFile // is read when the process starts
+	clientcmd.RecommendedHomeFile = filepath.Join(t.TempDir(), "config")
+	t.Cleanup(func() { clientcmd.RecommendedHomeFile = before })
 }
 
 func TestInvalidCommandLines(t *testing.T) {

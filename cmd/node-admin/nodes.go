@@ -79,8 +79,8 @@ have no NodeEnrollment.` + describePermissions(nodesPermissions()),
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Minute, "timeout of --wait, as a `DURATION`")
 	cli.CompleteFlag(c, "wait", cli.CompleteValue(fleet.Phases()))
 	cli.CompleteFlag(c, "phase", cli.CompleteList(fleet.Phases()))
-	cli.CompleteFlag(c, "nodepool", completeFrom(&o.cluster, fleet.Client.NodePools))
-	c.ValidArgsFunction = completeFrom(&o.cluster, fleet.Client.NodeNames)
+	cli.CompleteFlag(c, "nodepool", o.cluster.completeFleet(fleet.Client.NodePools))
+	c.ValidArgsFunction = o.cluster.completeFleet(fleet.Client.NodeNames)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o.selected.Names = args
 		return o.run(c.Context(), p)
@@ -143,7 +143,7 @@ func (o *nodesOptions) run(ctx context.Context, p *cli.Printer) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	client, err := connectFleet(ctx, &o.cluster, p)
+	client, err := o.cluster.connectFleet(ctx)
 	if err != nil {
 		return err
 	}
@@ -243,4 +243,11 @@ func interrupted(ctx context.Context, err error) error {
 		return report.Fail(report.Interrupted, "", "interrupted")
 	}
 	return err
+}
+
+// objectPrinter returns a printer of objects in a format of kubectl: json, yaml or name.
+func objectPrinter(format string) printers.ResourcePrinter {
+	return map[string]printers.ResourcePrinter{
+		"json": &printers.JSONPrinter{}, "yaml": &printers.YAMLPrinter{}, "name": &printers.NamePrinter{},
+	}[format]
 }

@@ -53,7 +53,7 @@ enrollment. A thief of the key of a lost host can do the same.` + describePermis
 	flags := c.Flags()
 	o.cluster.add(c, p)
 	flags.BoolVar(&o.force, "force", false, "also remove a Node that is Ready; its pods are deleted")
-	c.ValidArgsFunction = completeFrom(&o.cluster, fleet.Client.NodeNames)
+	c.ValidArgsFunction = o.cluster.completeFleet(fleet.Client.NodeNames)
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args) }
 	return c
 }
@@ -67,7 +67,7 @@ func removePermissions() []permission {
 }
 
 func (o *removeOptions) run(ctx context.Context, p *cli.Printer, names []string) error {
-	client, err := connectFleet(ctx, &o.cluster, p)
+	client, err := o.cluster.connectFleet(ctx)
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ create and update secrets.`,
 }
 
 func (d *siteDocument) store(ctx context.Context, flags *clusterFlags, p *cli.Printer, content []byte) error {
-	connected, err := flags.connectHosted(ctx, p)
+	connected, err := flags.Hosted(ctx)
 	if err != nil {
 		return err
 	}

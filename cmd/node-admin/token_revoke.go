@@ -38,7 +38,7 @@ it for the holder of its key, who can create the Node again.`,
 		Args:    requireSome("the name of at least one node is required"),
 	}
 	cluster.add(c, p)
-	c.ValidArgsFunction = completeFrom(&cluster, fleet.Client.NodeNames)
+	c.ValidArgsFunction = cluster.completeFleet(fleet.Client.NodeNames)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		document := revokeDocument{TypeMeta: report.Meta("RevokeResult")}
 		err := revoke(c.Context(), p, &cluster, args, &document)
@@ -56,7 +56,7 @@ func revoke(ctx context.Context, p *cli.Printer, flags *clusterFlags, nodes []st
 	if err := checkNodeNames(nil, nodes); err != nil {
 		return err
 	}
-	hosted, err := flags.connectHosted(ctx, p)
+	hosted, err := flags.Hosted(ctx)
 	if err != nil {
 		return err
 	}

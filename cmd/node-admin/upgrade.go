@@ -71,9 +71,9 @@ The user data of the NodePool must be published in the hosted cluster.` + descri
 		"name")
 	c.MarkFlagsMutuallyExclusive("pause", "resume", "stop")
 	c.MarkFlagsMutuallyExclusive("start", "stop")
-	c.ValidArgsFunction = completeOne(completeFrom(&o.cluster, fleet.Client.NodePools))
-	cli.CompleteFlag(c, "retry", completeFrom(&o.cluster, fleet.Client.NodeNames))
-	cli.CompleteFlag(c, "end-slot", completeFrom(&o.cluster, fleet.Client.NodeNames))
+	c.ValidArgsFunction = completeOne(o.cluster.completeFleet(fleet.Client.NodePools))
+	cli.CompleteFlag(c, "retry", o.cluster.completeFleet(fleet.Client.NodeNames))
+	cli.CompleteFlag(c, "end-slot", o.cluster.completeFleet(fleet.Client.NodeNames))
 	o.isSet = flags.Changed
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args[0]) }
 	return c
@@ -188,7 +188,7 @@ func (o *upgradeOptions) run(ctx context.Context, p *cli.Printer, nodePool strin
 	if err != nil {
 		return err
 	}
-	client, err := connectFleet(ctx, &o.cluster, p)
+	client, err := o.cluster.connectFleet(ctx)
 	if err != nil {
 		return err
 	}

@@ -76,15 +76,15 @@ func (o *userDataOptions) run(ctx context.Context, p *cli.Printer, name string) 
 	if o.file == "-" && p.JSON {
 		return report.UsageError("--output-file - and --output json both print to standard output")
 	}
-	management, err := o.management.connectManagement(p.In)
+	management, err := o.management.Management()
 	if err != nil {
 		return err
 	}
-	facts, err := nodepool.GetObjects(ctx, management, o.management.namespace, o.management.hostedCluster, name)
+	facts, err := nodepool.GetObjects(ctx, management, o.management.Namespace, o.management.HostedCluster, name)
 	if err != nil {
 		return err
 	}
-	o.management.hostedCluster = facts.NodePool.Spec.ClusterName
+	o.management.HostedCluster = facts.NodePool.Spec.ClusterName
 	if err := facts.GetSecrets(ctx, management); err != nil {
 		return err
 	}

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package connect
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,13 +14,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// withoutKubeconfig excludes the kubeconfig of the user who runs the tests.
-func withoutKubeconfig(t *testing.T) {
+func writeTestFile(t *testing.T, dir, name, content string) string {
 	t.Helper()
-	t.Setenv("KUBECONFIG", "")
-	before := clientcmd.RecommendedHomeFile // is read when the process starts
-	clientcmd.RecommendedHomeFile = filepath.Join(t.TempDir(), "config")
-	t.Cleanup(func() { clientcmd.RecommendedHomeFile = before })
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // contexts returns a kubeconfig with these contexts, each with a cluster of its name. The first one is the current one.
@@ -34,32 +35,34 @@ func contexts(names ...string) string {
 }
 
 // The hosted cluster is selected as kubectl selects a cluster.
-func TestClusterFlags(t *testing.T) {
+func TestSelect(t *testing.T) {
 	dir := t.TempDir()
 	ca := writeTestFile(t, dir, "ca.crt", "certificates")
 	first := writeTestFile(t, dir, "first", contexts("a", "b"))
 	second := writeTestFile(t, dir, "second", contexts("c"))
 	for name, test := range map[string]struct {
-		flags       clusterFlags
+		flags       Clusters
 		environment string
 		home        bool   // ~/.kube/config exists
 		cluster     string // "" if there is an error
 		err         string
 	}{
-		"flag":                       {clusterFlags{kubeconfig: second}, first, true, "c", ""},
-		"context of the flag":        {clusterFlags{kubeconfig: first, context: "b"}, "", false, "b", ""},
-		"environment":                {clusterFlags{}, first, true, "a", ""},
-		"context in a list of files": {clusterFlags{context: "c"}, first + ":" + second, false, "c", ""},
-		"home directory":             {clusterFlags{context: "b"}, "", true, "b", ""},
-		"missing file in the list":   {clusterFlags{}, "/gone:" + second, false, "c", ""},
-		"standard input":             {clusterFlags{kubeconfig: "-"}, first, true, "d", ""},
-		"no kubeconfig":              {clusterFlags{}, "", false, "", "no kubeconfig was found"},
-		"no such context":            {clusterFlags{context: "x"}, first, false, "", `no context "x"`},
-		"no such file":               {clusterFlags{kubeconfig: "/gone"}, first, true, "", "reading the kubeconfig"},
-		"another document":           {clusterFlags{kubeconfig: ca}, "", true, "", "is not a kubeconfig"},
+		"flag":                       {Clusters{Kubeconfig: second}, first, true, "c", ""},
+		"context of the flag":        {Clusters{Kubeconfig: first, Context: "b"}, "", false, "b", ""},
+		"environment":                {Clusters{}, first, true, "a", ""},
+		"context in a list of files": {Clusters{Context: "c"}, first + ":" + second, false, "c", ""},
+		"home directory":             {Clusters{Context: "b"}, "", true, "b", ""},
+		"missing file in the list":   {Clusters{}, "/gone:" + second, false, "c", ""},
+		"standard input":             {Clusters{Kubeconfig: "-"}, first, true, "d", ""},
+		"no kubeconfig":              {Clusters{}, "", false, "", "no kubeconfig was found"},
+		"no such context":            {Clusters{Context: "x"}, first, false, "", `no context "x"`},
+		"no such file":               {Clusters{Kubeconfig: "/gone"}, first, true, "", "reading the kubeconfig"},
+		"another document":           {Clusters{Kubeconfig: ca}, "", true, "", "is not a kubeconfig"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withoutKubeconfig(t)
+			before := clientcmd.RecommendedHomeFile // is read when the process starts
+			clientcmd.RecommendedHomeFile = filepath.Join(t.TempDir(), "config")
+			t.Cleanup(func() { clientcmd.RecommendedHomeFile = before })
 			t.Setenv("KUBECONFIG", test.environment)
 			if test.home {
 				home := filepath.Dir(clientcmd.RecommendedHomeFile)
@@ -67,10 +70,11 @@ func TestClusterFlags(t *testing.T) {
 				writeTestFile(t, home, "config", contexts("a", "b"))
 			}
 			stdin := strings.ReplaceAll(contexts("d"), "certificate-authority: ca.crt", "certificate-authority-data: AAAA")
-			selected, err := test.flags.read(strings.NewReader(stdin))
+			test.flags.Stdin = strings.NewReader(stdin)
+			selected, err := test.flags.Select()
 			if test.err != "" {
 				if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), test.err) {
-					t.Errorf("read() = %v, want %q", err, test.err)
+					t.Errorf("Select() = %v, want %q", err, test.err)
 				}
 				return
 			}
@@ -84,7 +88,7 @@ func TestClusterFlags(t *testing.T) {
 			cluster := config.Clusters[config.Contexts[config.CurrentContext].Cluster]
 			if len(config.Contexts) != 1 || cluster.Server != "https://"+test.cluster+":6443" ||
 				len(cluster.CertificateAuthorityData) == 0 {
-				t.Errorf("read() returns %s, want only cluster %s", selected.Kubeconfig, test.cluster)
+				t.Errorf("Select() returns %s, want only cluster %s", selected.Kubeconfig, test.cluster)
 			}
 		})
 	}

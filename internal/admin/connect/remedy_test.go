@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package connect
 
 import (
 	"testing"
@@ -14,16 +14,16 @@ func TestRemediesSelectTheClusterOfTheRun(t *testing.T) {
 	const file = " --kubeconfig '/tmp/a b' --context c"
 	const own = " --namespace clusters --hosted-cluster hosted" + file
 	const getHosted = "hcp-node-admin kubeconfig" + own + " >hosted.kubeconfig\n"
-	direct := clusterFlags{kubeconfig: "/tmp/a b", context: "c"}
-	management := clusterFlags{
-		kubeconfig: "/tmp/a b", context: "c", namespace: "clusters", hostedCluster: "hosted", isManagement: true,
+	direct := Clusters{Kubeconfig: "/tmp/a b", Context: "c"}
+	management := Clusters{
+		Kubeconfig: "/tmp/a b", Context: "c", Namespace: "clusters", HostedCluster: "hosted", IsManagement: true,
 	}
 	through, given := management, management
 	through.isHosted = true
-	given.hostedKubeconfig = "h"
+	given.HostedKubeconfig = "h"
 	type remedies map[report.Remedy]report.Remedy
 	for name, run := range map[string]struct {
-		flags clusterFlags
+		flags Clusters
 		want  remedies
 	}{
 		"hosted cluster": {direct, remedies{
@@ -39,7 +39,7 @@ func TestRemediesSelectTheClusterOfTheRun(t *testing.T) {
 			kube.AdminKubeconfigCommand:                   kube.AdminKubeconfigCommand,
 			"":                                            "",
 		}},
-		"standard input": {clusterFlags{kubeconfig: "-"}, remedies{"oc get csr": "oc get csr"}},
+		"standard input": {Clusters{Kubeconfig: "-"}, remedies{"oc get csr": "oc get csr"}},
 		"management cluster": {management, remedies{
 			"oc get nodepools -A":                         "oc" + file + " get nodepools -A",
 			"oc --kubeconfig management.kubeconfig get a": "oc" + file + " get a",
@@ -61,8 +61,8 @@ func TestRemediesSelectTheClusterOfTheRun(t *testing.T) {
 		}},
 	} {
 		for remedy, want := range run.want {
-			got := run.flags.selectClusters(remedy)
-			if again := run.flags.selectClusters(got); got != want || again != want {
+			got := run.flags.Remedy(remedy)
+			if again := run.flags.Remedy(got); got != want || again != want {
 				t.Errorf("%s: %q becomes %q and then %q, want %q", name, remedy, got, again, want)
 			}
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package connect
 
 import (
 	"regexp"
@@ -19,12 +19,12 @@ var (
 	managementCommand = regexp.MustCompile(`^hcp-node-admin (user-data|enroll|kubeconfig) `)
 )
 
-// selectClusters returns a remedy whose commands connect to the clusters of this run. A command that selects another
-// cluster is unchanged.
-func (c *clusterFlags) selectClusters(remedy report.Remedy) report.Remedy {
+// Remedy returns a remedy whose commands connect to the clusters of this run. A command that selects another cluster is
+// unchanged.
+func (c *Clusters) Remedy(remedy report.Remedy) report.Remedy {
 	changed := remedy.EditCommands(c.command)
 	const file = "oc --kubeconfig " + kube.HostedKubeconfig + " "
-	if c.isManagement && strings.Contains(string(changed), file) &&
+	if c.IsManagement && strings.Contains(string(changed), file) &&
 		!strings.Contains(string(remedy), ">"+kube.HostedKubeconfig) {
 		changed = report.Remedy(kube.AdminKubeconfigCommand).EditCommands(c.command) + "\n" + changed
 	}
@@ -32,17 +32,17 @@ func (c *clusterFlags) selectClusters(remedy report.Remedy) report.Remedy {
 }
 
 // command returns a command line that connects to the clusters of this run.
-func (c *clusterFlags) command(line string) string {
-	words := flagWords("namespace", c.namespace, "hosted-cluster", c.hostedCluster) + c.ocWords()
+func (c *Clusters) command(line string) string {
+	words := flagWords("namespace", c.Namespace, "hosted-cluster", c.HostedCluster) + c.ocWords()
 	switch {
-	case line == kube.AdminKubeconfigCommand && c.isManagement:
+	case line == kube.AdminKubeconfigCommand && c.IsManagement:
 		return "hcp-node-admin kubeconfig" + words + " >" + kube.HostedKubeconfig
-	case strings.HasPrefix(line, programName+" "):
+	case strings.HasPrefix(line, "hcp-node-admin "):
 		switch {
-		case strings.HasPrefix(line, programName+" controller "): // its argument is the HostedCluster
-			words = flagWords("namespace", c.namespace) + c.ocWords() + flagWords("hosted-kubeconfig", c.hostedKubeconfig)
-		case c.hostedKubeconfig != "" && !managementCommand.MatchString(line):
-			words = flagWords("kubeconfig", c.hostedKubeconfig)
+		case strings.HasPrefix(line, "hcp-node-admin controller "): // its argument is the HostedCluster
+			words = flagWords("namespace", c.Namespace) + c.ocWords() + flagWords("hosted-kubeconfig", c.HostedKubeconfig)
+		case c.HostedKubeconfig != "" && !managementCommand.MatchString(line):
+			words = flagWords("kubeconfig", c.HostedKubeconfig)
 		}
 		if selectsCluster.MatchString(line) || strings.Contains(line, words) {
 			return line
@@ -53,13 +53,13 @@ func (c *clusterFlags) command(line string) string {
 	return ocCommand.ReplaceAllStringFunc(line, func(oc string) string {
 		match := ocCommand.FindStringSubmatch(oc)
 		before, place := match[1], match[2]
-		isHosted := place == "hosted" || place == "" && (c.isHosted || !c.isManagement)
+		isHosted := place == "hosted" || place == "" && (c.isHosted || !c.IsManagement)
 		switch {
-		case place == "" && selects, !isHosted && !c.isManagement:
+		case place == "" && selects, !isHosted && !c.IsManagement:
 			return oc
-		case isHosted && c.hostedKubeconfig != "":
-			return before + "oc" + flagWords("kubeconfig", c.hostedKubeconfig) + " "
-		case isHosted && c.isManagement:
+		case isHosted && c.HostedKubeconfig != "":
+			return before + "oc" + flagWords("kubeconfig", c.HostedKubeconfig) + " "
+		case isHosted && c.IsManagement:
 			return before + "oc --kubeconfig " + kube.HostedKubeconfig + " "
 		}
 		return before + "oc" + c.ocWords() + " "
@@ -67,8 +67,8 @@ func (c *clusterFlags) command(line string) string {
 }
 
 // ocWords returns the flags of this run that oc has, too, each after a space.
-func (c *clusterFlags) ocWords() string {
-	return flagWords("kubeconfig", c.kubeconfig, "context", c.context)
+func (c *Clusters) ocWords() string {
+	return flagWords("kubeconfig", c.Kubeconfig, "context", c.Context)
 }
 
 // flagWords returns flags, each after a space, of pairs of a name and a value. It skips those without a value, and
