@@ -94,10 +94,8 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 			return err
 		}
 	}
-	if !o.allowManagementCluster {
-		if err := hosted.CheckHosted(ctx, allowManagementNote); err != nil {
-			return err
-		}
+	if err := hosted.CheckApproval(ctx, o.allowManagementCluster); err != nil {
+		return err
 	}
 	if o.fingerprint == "" {
 		return reviewCSRs(ctx, p, hosted, o.name)

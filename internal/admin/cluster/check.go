@@ -30,6 +30,15 @@ func (c *Cluster) CheckHosted(ctx context.Context, note string) error {
 	return c.isManagement(ctx, note)
 }
 
+// CheckApproval returns an error if the cluster is a management cluster, unless allowManagement permits to approve its
+// nodes.
+func (c *Cluster) CheckApproval(ctx context.Context, allowManagement bool) error {
+	if allowManagement {
+		return nil
+	}
+	return c.CheckHosted(ctx, " (--allow-management-cluster approves nodes of the management cluster itself)")
+}
+
 // isManagement returns the error for a management cluster in place of a hosted cluster. It lists the HostedClusters if
 // the credential permits it.
 func (c *Cluster) isManagement(ctx context.Context, note string) error {

@@ -27,8 +27,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Interval is the time between two reads of the management cluster.
-const Interval = 30 * time.Second
+// interval is the time between two reads of the management cluster.
+const interval = 30 * time.Second
 
 // maxProblemLength limits the text of an annotation or Event, which contains messages of HyperShift.
 const maxProblemLength = 1000

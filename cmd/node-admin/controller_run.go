@@ -4,36 +4,34 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/connect"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/controller"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/metrics"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/publisher"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// controllerOptions are the flags of controller run.
-type controllerOptions struct {
+// controllerRunOptions are the flags of controller run.
+type controllerRunOptions struct {
 	cluster                      clusterFlags
-	publish                      publishFlags
+	publish                      publisher.Flags
 	namespace                    string
 	probeAddress, metricsAddress string
 	allowManagementCluster       bool
 }
 
 func newControllerRunCommand(p *cli.Printer) *cobra.Command {
-	var o controllerOptions
+	var o controllerRunOptions
 	c := &cobra.Command{
 		Use:         "run",
 		Annotations: cli.ExitsWith(report.Refused, report.CredentialRefused),
@@ -59,26 +57,31 @@ the Lease ` + controller.LeaseName + ` works.`,
 		"serve /readyz and /livez over HTTP at `ADDRESS`, such as :8081")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "",
 		"serve /metrics over HTTP at `ADDRESS`, such as :8080")
-	o.publish.add(flags)
+	flags.StringVar(&o.publish.HostedCluster, "hosted-cluster", "",
+		"publish the user data of the NodePools of the HostedCluster `NAME` in the hosted cluster (default: publish none)")
+	flags.StringVar(&o.publish.Namespace, "nodepool-namespace", "",
+		"with --hosted-cluster: `NAMESPACE` of the HostedCluster and its NodePools on the management cluster")
+	flags.StringVar(&o.publish.Kubeconfig, "management-kubeconfig", "",
+		"with --hosted-cluster: kubeconfig `FILE` of the management cluster (default the service account of the pod)")
 	flags.BoolVar(&o.allowManagementCluster, "allow-management-cluster", false,
 		"approve nodes of a cluster that serves HostedClusters itself")
 	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p) }
 	return c
 }
 
-func (o controllerOptions) run(ctx context.Context, p *cli.Printer) error {
+func (o *controllerRunOptions) run(ctx context.Context, p *cli.Printer) error {
 	p.Program.SelectCluster = nil // the files are those of a pod, and some remedies are for the management cluster
-	if err := o.publish.check(); err != nil {
+	if err := o.publish.Check(); err != nil {
 		return err
 	}
-	config, hashes, err := o.connect()
+	config, hashes, err := o.cluster.Controller()
 	if err != nil {
 		return err
 	}
 	logger := newLogger(p)
 	klog.SetLogger(logger)
 	ctrllog.SetLogger(logger)
-	if err := o.checkCluster(ctx, config); err != nil {
+	if err := connect.CheckController(ctx, config, o.allowManagementCluster); err != nil {
 		return err
 	}
 	m, err := controller.New(controller.Options{
@@ -89,7 +92,7 @@ func (o controllerOptions) run(ctx context.Context, p *cli.Printer) error {
 	if err != nil {
 		return err
 	}
-	if err := o.publish.addPublisher(p, m, o.isServiceAccount()); err != nil {
+	if err := o.publish.Add(m, o.cluster.IsServiceAccount(), metrics.RecordPublished); err != nil {
 		return err
 	}
 	if err := m.Start(ctx); err != nil {
@@ -97,50 +100,6 @@ func (o controllerOptions) run(ctx context.Context, p *cli.Printer) error {
 	}
 	return nil
 }
-
-// isServiceAccount reports whether the service account of the pod is the credential for the hosted cluster.
-func (o controllerOptions) isServiceAccount() bool {
-	return !o.cluster.IsSet() && os.Getenv("KUBECONFIG") == ""
-}
-
-// connect returns the configuration for the hosted cluster: that of the kubeconfig, or of the pod.
-func (o controllerOptions) connect() (*rest.Config, []enrollment.Hash, error) {
-	if o.isServiceAccount() {
-		config, err := rest.InClusterConfig()
-		if err == nil {
-			err = rest.LoadTLSFiles(config)
-		}
-		if err == nil {
-			hashes, err := enrollment.CAHashes(config.CAData)
-			return config, hashes, err
-		}
-		if !errors.Is(err, rest.ErrNotInCluster) {
-			return nil, nil, report.UsageError("reading the service account of the pod: %w", err)
-		}
-	}
-	selected, err := o.cluster.Select()
-	if err != nil {
-		return nil, nil, err
-	}
-	return cluster.ParseKubeconfig(selected.Kubeconfig)
-}
-
-// checkCluster checks that the cluster is a hosted cluster with the API of the controllers.
-func (o controllerOptions) checkCluster(ctx context.Context, config *rest.Config) error {
-	hosted, err := cluster.Open(cluster.Hosted, config)
-	if err != nil {
-		return err
-	}
-	if !o.allowManagementCluster {
-		if err := hosted.CheckHosted(ctx, allowManagementNote); err != nil {
-			return err
-		}
-	}
-	return hosted.CheckEnrollmentAPI(ctx)
-}
-
-// allowManagementNote is the note about a management cluster of commands with the flag.
-const allowManagementNote = " (--allow-management-cluster approves nodes of the management cluster itself)"
 
 // newLogger returns a logger for a program that runs until it is stopped.
 func newLogger(p *cli.Printer) logr.Logger {
