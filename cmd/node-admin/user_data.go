@@ -88,50 +88,33 @@ func (o *userDataOptions) run(ctx context.Context, p *cli.Printer, name string) 
 	if err := facts.GetSecrets(ctx, management); err != nil {
 		return err
 	}
+	findings, err := facts.Check(ctx, time.Now(), !o.skipsEndpointCheck)
 	document := userDataDocument{
 		TypeMeta:      report.Meta("UserDataResult"),
 		NodePool:      facts.NodePool.Namespace + "/" + facts.NodePool.Name,
 		HostedCluster: facts.NodePool.Spec.ClusterName,
 		Release:       facts.Release(),
-		Findings:      facts.Evaluate(time.Now()),
+		Findings:      findings,
 	}
-	err = o.write(ctx, p, facts, &document)
-	document.CommandResult = report.ResultOf(err)
-	if o.file == "-" && err == nil {
-		if page, isPage := p.Err.(*report.Page); isPage {
-			printUserData(page, document)
+	switch {
+	case err != nil:
+	case o.file == "-":
+		_, err = p.Out.Write(facts.UserData)
+	default:
+		err = nodepool.WriteFile(o.file, facts.UserData, o.overwrite)
+	}
+	if err == nil {
+		document.File = o.file
+		if expires := facts.Expires(); !expires.IsZero() {
+			document.Expires = &expires
 		}
+	}
+	document.CommandResult = report.ResultOf(err)
+	if page, isPage := p.Err.(*report.Page); isPage && o.file == "-" && err == nil {
+		printUserData(page, document)
 		return nil
 	}
 	return p.Finish(err, document, func(w *report.Page) { printUserData(w, document) })
-}
-
-// write checks the endpoint and writes the file, unless a finding is a problem.
-func (o *userDataOptions) write(
-	ctx context.Context, p *cli.Printer, facts *nodepool.Facts, document *userDataDocument,
-) error {
-	refusal := report.Refusal(document.Findings)
-	if refusal == nil && !o.skipsEndpointCheck {
-		document.Findings = append(document.Findings, facts.CheckEndpoint(ctx))
-		refusal = report.Refusal(document.Findings)
-	}
-	if refusal != nil {
-		return report.Fail(report.CodeOf(refusal), report.RemedyOf(refusal), "%s: %w", facts, refusal)
-	}
-	var err error
-	if o.file == "-" {
-		_, err = p.Out.Write(facts.UserData)
-	} else {
-		err = nodepool.WriteFile(o.file, facts.UserData, o.overwrite)
-	}
-	if err != nil {
-		return err
-	}
-	document.File = o.file
-	if expires := facts.Expires(); !expires.IsZero() {
-		document.Expires = &expires
-	}
-	return nil
 }
 
 // printUserData prints the findings, the file and how to use it.

@@ -14,10 +14,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
-// CheckEndpoint requests the payload once, with the token, CA and proxy of the user data. HyperShift does not record
+// checkEndpoint requests the payload once, with the token, CA and proxy of the user data. HyperShift does not record
 // the request as the arrival of a node. The finding is a problem only if a server has responded: this machine can be in
 // another network than the hosts. Evaluate must have found no problem before.
-func (f *Facts) CheckEndpoint(ctx context.Context) report.Finding {
+func (f *Facts) checkEndpoint(ctx context.Context) report.Finding {
 	err := ignition.Fetcher{}.TryPayload(ctx, f.userData)
 	finding := f.evaluateEndpoint(err)
 	finding.Check = "endpoint"

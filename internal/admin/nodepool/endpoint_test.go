@@ -22,7 +22,7 @@ func TestCheckEndpointSendsOneGet(t *testing.T) {
 	s := ignitiontest.StartServer(t, "127.0.0.1", currentToken)
 	f := newFacts(t)
 	f.userData = s.UserData(t, currentToken)
-	got := f.CheckEndpoint(t.Context())
+	got := f.checkEndpoint(t.Context())
 	if got.Severity != report.SeverityOK || !strings.HasSuffix(got.Message, " serves the payload for this token") {
 		t.Fatalf("%+v", got)
 	}
@@ -93,7 +93,7 @@ func TestCheckEndpoint(t *testing.T) {
 			f := newFacts(t)
 			s := ignitiontest.StartServer(t, test.certificate, currentToken, test.edit)
 			f.userData = s.UserData(t, currentToken, test.values)
-			got := f.CheckEndpoint(t.Context())
+			got := f.checkEndpoint(t.Context())
 			if got.Severity != test.severity || got.Code != test.code || got.Check != "endpoint" ||
 				got.RefusesJoin != (test.severity == report.SeverityProblem) || !strings.Contains(got.Message, test.message) ||
 				!strings.Contains(got.Remedy.Command(), test.remedy) {

@@ -3,6 +3,7 @@
 package nodepool
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -60,10 +61,27 @@ func (f *Facts) Evaluate(now time.Time) []report.Finding {
 
 // CheckEnrollable returns the failure for a NodePool that hosts can never join, whatever its user data is.
 func (f *Facts) CheckEnrollable() error {
-	if refusal := report.Refusal(f.evaluateObjects()); refusal != nil {
+	return f.refuse(f.evaluateObjects())
+}
+
+// refuse returns the failure for the problems among findings, nil if there are none.
+func (f *Facts) refuse(all []report.Finding) error {
+	if refusal := report.Refusal(all); refusal != nil {
 		return report.Fail(report.CodeOf(refusal), report.RemedyOf(refusal), "%s: %w", f, refusal)
 	}
 	return nil
+}
+
+// Check returns the findings of Evaluate. With withEndpoint, it also requests the payload, unless one of them is a
+// problem. It fails if a host cannot join with the user data.
+func (f *Facts) Check(ctx context.Context, now time.Time, withEndpoint bool) ([]report.Finding, error) {
+	all := f.Evaluate(now)
+	err := f.refuse(all)
+	if err == nil && withEndpoint {
+		all = append(all, f.checkEndpoint(ctx))
+		err = f.refuse(all)
+	}
+	return all, err
 }
 
 // evaluateObjects returns the problem of a NodePool that hosts can never join.
