@@ -6,18 +6,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/install"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/nodepool"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/registry"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -25,41 +22,30 @@ import (
 
 // installFlags are the flags that controller install, controller uninstall and controller status have.
 type installFlags struct {
-	management          clusterFlags
-	controllerNamespace string
-	dryRun              bool
+	install.Installer
+
+	clusters clusterFlags
 }
 
 func (o *installFlags) add(c *cobra.Command, p *cli.Printer) {
-	flags := c.Flags()
-	o.management.addManagement(c, p, "HostedCluster")
-	o.management.addHostedKubeconfig(c)
-	flags.StringVar(&o.controllerNamespace, "controller-namespace", v1alpha1.Namespace,
+	o.clusters.addManagement(c, p, "HostedCluster")
+	o.clusters.addHostedKubeconfig(c)
+	c.Flags().StringVar(&o.Namespace, "controller-namespace", v1alpha1.Namespace,
 		"`NAMESPACE` of the controller on the management cluster; the controllers of several hosted clusters need one each")
+	c.ValidArgsFunction = completeOne(o.clusters.complete(nodepool.HostedClusters))
 }
 
 func (o *installFlags) addDryRun(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would change, by a dry run of the API servers")
-}
-
-func (o *installFlags) check() error {
-	if problems := validation.IsDNS1123Label(o.controllerNamespace); len(problems) > 0 {
-		return report.UsageError("--controller-namespace: %s", problems[0])
-	}
-	return nil
+	flags.BoolVar(&o.DryRun, "dry-run", false, "print what would change, by a dry run of the API servers")
 }
 
 // controllerInstallOptions are the flags of controller install.
 type controllerInstallOptions struct {
 	installFlags
 
-	in, format       *string
-	image, manifests string
-	replicas         int
-	publish, wait    bool
-	monitoring       bool
-	timeout          time.Duration
-	isSet            func(name string) bool
+	in, format *string
+	manifests  string
+	isSet      func(name string) bool
 }
 
 type controllerDocument struct {
@@ -114,7 +100,7 @@ configmaps in the namespace openshift-config-managed.`,
 			"  hcp-node-admin controller install hosted -n clusters --publish --dry-run\n" +
 			"  hcp-node-admin controller install --in hosted --output yaml",
 		Args: func(_ *cobra.Command, args []string) error {
-			return o.management.nameHostedCluster(args, *o.format != "yaml")
+			return o.clusters.nameHostedCluster(args, *o.format != "yaml")
 		},
 	}
 	flags := c.Flags()
@@ -122,120 +108,82 @@ configmaps in the namespace openshift-config-managed.`,
 	o.addDryRun(flags)
 	o.in = cli.EnumFlag(c, "in", "", "`CLUSTER` in which the controller runs: management or hosted",
 		cluster.Place("").Enum()...)
-	flags.StringVar(&o.image, "image", "",
+	flags.StringVar(&o.Image, "image", "",
 		"`IMAGE` of hcp-node-admin in a registry of the site; the digest replaces a tag, if the registry is reachable; "+
 			"required unless the controller is installed; with --output yaml, the default is that of the manifests")
-	flags.IntVar(&o.replicas, "replicas", 2, "number of replicas, one of which works")
-	flags.BoolVar(&o.publish, "publish", false,
+	flags.IntVar(&o.Replicas, "replicas", 2, "number of replicas, one of which works")
+	flags.BoolVar(&o.Publish, "publish", false,
 		"publish the user data of the NodePools in the hosted cluster; requires --in management; =false removes it")
-	flags.BoolVar(&o.monitoring, "monitoring", false,
+	flags.BoolVar(&o.Monitoring, "monitoring", false,
 		"add metrics, alerts and the dashboard of OpenShift's console; requires the Prometheus Operator; =false removes "+
 			"them")
-	flags.BoolVar(&o.wait, "wait", true,
+	flags.BoolVar(&o.Wait, "wait", true,
 		"wait until the controller is available, with --publish until it has published the user data")
-	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "timeout of each wait, as a `DURATION`")
+	flags.DurationVar(&o.Timeout, "timeout", 5*time.Minute, "timeout of each wait, as a `DURATION`")
 	flags.StringVar(&o.manifests, "cluster", "",
 		"with --output yaml and --in management: print the manifests for this `CLUSTER`, management or hosted")
 	cli.CompleteFlag(c, "cluster", cli.CompleteValue(cluster.Place("").Enum()))
 	o.format = p.BindOutput(c, "output `FORMAT`: text, json, or yaml for the manifests", "text", "json", "yaml")
-	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.HostedClusters))
 	o.isSet = flags.Changed
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if *o.format == "yaml" {
-			return o.printManifests(p.Out, o.management.HostedCluster)
-		}
-		return o.run(c.Context(), p, o.management.HostedCluster)
-	}
+	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p) }
 	return c
 }
 
 func (o *controllerInstallOptions) check() error {
-	switch {
-	case o.replicas < 1:
+	switch o.In = cluster.Place(*o.in); {
+	case o.Replicas < 1:
 		return report.UsageError("--replicas must be at least 1")
 	case o.manifests != "" && *o.format != "yaml":
 		return report.UsageError("--cluster requires --output yaml")
-	case *o.in == string(cluster.Hosted) && o.publish:
-		return report.UsageError("--publish requires --in management: a controller in the hosted cluster has no " +
-			"credential of the management cluster")
-	case *o.in == string(cluster.Hosted) && o.controllerNamespace != v1alpha1.Namespace:
-		return report.UsageError("--controller-namespace requires --in management")
 	}
-	if o.image != "" {
-		if _, err := name.ParseReference(o.image); err != nil {
-			return report.UsageError("--image: %w", err)
-		}
-	}
-	return o.installFlags.check()
+	return cmp.Or(o.Check(), registry.Check(o.Image), o.CheckNamespace())
 }
 
-func (o *controllerInstallOptions) settings(hostedCluster string) install.Settings {
-	return install.Settings{
-		In: cluster.Place(*o.in), Namespace: o.controllerNamespace,
-		HostedCluster: types.NamespacedName{Namespace: o.management.Namespace, Name: hostedCluster},
-		Publish:       o.publish, Monitoring: o.monitoring, Image: o.image, Replicas: o.replicas,
-	}
-}
-
-// printManifests prints the manifests for one cluster. hostedCluster is "" for the names in deploy.
-func (o *controllerInstallOptions) printManifests(w io.Writer, hostedCluster string) error {
+func (o *controllerInstallOptions) run(ctx context.Context, p *cli.Printer) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if o.publish && hostedCluster != "" && o.management.Namespace == "" {
-		return report.UsageError("--publish and --output yaml require --namespace, that of the HostedCluster")
+	if *o.format == "yaml" {
+		return o.printManifests(p)
 	}
-	place := cluster.Place(cmp.Or(o.manifests, string(cluster.Hosted)))
-	switch {
-	case o.manifests == "" && *o.in == string(cluster.Management):
-		return report.UsageError("there are manifests for two clusters: select one with --cluster management or hosted")
-	case place != cluster.Hosted && place != cluster.Place(*o.in):
-		return report.UsageError("--cluster %s: must be hosted, or management with --in management", o.manifests)
-	}
-	content, err := o.settings(hostedCluster).Manifests(place)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(content)
-	return err
-}
-
-func (o *controllerInstallOptions) run(ctx context.Context, p *cli.Printer, hostedCluster string) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	installer, err := o.connect(ctx, p, hostedCluster)
-	if err != nil {
-		return err
-	}
-	installed, err := installer.Installed(ctx)
+	o.Log = report.Log{Sink: p.Sink, Step: "controller"}
+	err := o.Connect(ctx, &o.clusters.Clusters)
 	if err == nil {
-		err = o.keep(installed)
+		err = o.KeepInstalled(ctx, o.isSet)
 	}
 	if err != nil {
 		return err
 	}
 	if o.isSet("image") {
-		o.pinImage(ctx, installer.Log)
+		o.Image = registry.Pin(ctx, o.Image, o.Log)
 	}
-	installer.Settings, installer.Wait, installer.Timeout = o.settings(hostedCluster), o.wait, o.timeout
+	changes, err := o.Install(ctx)
 	document := controllerDocument{
 		TypeMeta:      report.Meta("ControllerInstallResult"),
-		HostedCluster: installer.HostedCluster.String(), DryRun: o.dryRun,
+		HostedCluster: o.HostedCluster.String(), DryRun: o.DryRun, Changes: changes,
+		CommandResult: report.ResultOf(err),
 	}
-	document.Changes, err = installer.Install(ctx)
-	document.CommandResult = report.ResultOf(err)
 	return p.Finish(err, document, func(w *report.Page) {
 		title := fmt.Sprintf("HostedCluster %s: the controller runs in the %s cluster, in namespace %s",
-			document.HostedCluster, *o.in, o.controllerNamespace)
-		if o.publish {
+			document.HostedCluster, o.In, o.Namespace)
+		if o.Publish {
 			title += ", and publishes the user data of the NodePools"
 		}
-		if o.monitoring {
+		if o.Monitoring {
 			title += "; Prometheus scrapes it"
 		}
 		printChanges(w, document, title)
 	})
+}
+
+// printManifests prints the manifests for one cluster. Without a HostedCluster, the names are those in deploy.
+func (o *controllerInstallOptions) printManifests(p *cli.Printer) error {
+	o.HostedCluster.Namespace, o.HostedCluster.Name = o.clusters.Namespace, o.clusters.HostedCluster
+	content, err := o.SelectManifests(cluster.Place(o.manifests))
+	if err == nil {
+		_, err = p.Out.Write(content)
+	}
+	return err
 }
 
 // printChanges prints the changes below a title.
@@ -249,35 +197,4 @@ func printChanges(w *report.Page, document controllerDocument, title string) {
 	for _, change := range document.Changes {
 		w.Item(fmt.Sprintf("  %-10s  %-10s  ", change.Result, change.Cluster), change.String()+suffix)
 	}
-}
-
-// connect connects to both clusters. It sets the default of the namespace.
-func (o *installFlags) connect(ctx context.Context, p *cli.Printer, hostedCluster string) (*install.Installer, error) {
-	management, err := o.management.Management()
-	if err != nil {
-		return nil, err
-	}
-	namespace := o.management.Namespace
-	installer := &install.Installer{
-		Settings: install.Settings{
-			Namespace: o.controllerNamespace, HostedCluster: types.NamespacedName{Namespace: namespace, Name: hostedCluster},
-		},
-		Management: management,
-		DryRun:     o.dryRun,
-		Log:        report.Log{Sink: p.Sink, Step: "controller"},
-	}
-	found, err := nodepool.GetHostedCluster(ctx, management, namespace, hostedCluster)
-	if err != nil {
-		return installer, err
-	}
-	if err := found.CheckPlatform(); err != nil {
-		return nil, err
-	}
-	kubeconfig, config, err := o.management.ConfigOf(ctx, management, found)
-	if err != nil {
-		return nil, err
-	}
-	installer.HostedKubeconfig = kubeconfig
-	installer.Hosted, err = cluster.Open(cluster.Hosted, config)
-	return installer, err
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -12,12 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/install"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -55,7 +51,7 @@ func TestControllerInstallPrintsDeploy(t *testing.T) {
 				t.Errorf("the ConfigMap of the dashboard is %v", last)
 			}
 		}
-		if diff := gocmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-deploy +printed):\n%s", args, diff)
 		}
 	}
@@ -112,7 +108,7 @@ func TestControllerInstallPublishNames(t *testing.T) {
 		"- hosted > - clusters":                                                   1,
 		role:                                                                      6,
 	}
-	if diff := gocmp.Diff(want, changes); diff != "" {
+	if diff := cmp.Diff(want, changes); diff != "" {
 		t.Errorf("changed lines (-want +got):\n%s", diff)
 	}
 }
@@ -199,75 +195,4 @@ func TestControllerRunPublishCommandLines(t *testing.T) {
 		"controller run --hosted-cluster a --nodepool-namespace b --management-kubeconfig -": run +
 			"--management-kubeconfig must be a file" + see,
 	})
-}
-
-// What is installed remains unless a flag names the change.
-func TestControllerInstallKeepsSettings(t *testing.T) {
-	publishing := install.Settings{In: cluster.Management, Image: "old", Replicas: 3, Publish: true}
-	hosted := install.Settings{In: cluster.Hosted, Image: "old", Replicas: 2}
-	none := install.Settings{}
-	for name, test := range map[string]struct {
-		installed install.Settings
-		flags     install.Settings // those that are given
-		set       string
-		want      install.Settings
-		err       string
-	}{
-		"nothing": {publishing, none, "", publishing, ""},
-		"the image": {
-			publishing,
-			install.Settings{Image: "new"},
-			"image",
-			install.Settings{In: cluster.Management, Image: "new", Replicas: 3, Publish: true},
-			"",
-		},
-		"no publication": {
-			publishing, none, "publish", install.Settings{In: cluster.Management, Image: "old", Replicas: 3}, "",
-		},
-		"replicas": {
-			hosted,
-			install.Settings{Replicas: 1},
-			"replicas",
-			install.Settings{In: cluster.Hosted, Image: "old", Replicas: 1},
-			"",
-		},
-		"the cluster": {
-			publishing,
-			install.Settings{In: cluster.Hosted},
-			"in",
-			install.Settings{In: cluster.Hosted, Image: "old", Replicas: 3},
-			"",
-		},
-		"publication in the hosted cluster": {
-			hosted, install.Settings{Publish: true}, "publish", none, "--publish requires --in management",
-		},
-		"new": {
-			none,
-			install.Settings{Image: "new"},
-			"image",
-			install.Settings{In: cluster.Management, Image: "new", Replicas: 2},
-			"",
-		},
-		"new, without an image": {none, none, "", none, "--image is required"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			in, format := string(cmp.Or(test.flags.In, cluster.Management)), "text"
-			o := controllerInstallOptions{
-				in: &in, format: &format, image: test.flags.Image, replicas: cmp.Or(test.flags.Replicas, 2),
-				publish: test.flags.Publish, isSet: func(name string) bool { return name == test.set },
-			}
-			o.controllerNamespace = v1alpha1.Namespace
-			err := o.keep(test.installed)
-			if test.err != "" {
-				if report.CodeOf(err) != report.Usage || !strings.HasPrefix(err.Error(), test.err) {
-					t.Errorf("%v", err)
-				}
-				return
-			}
-			test.want.Namespace = v1alpha1.Namespace
-			if got := o.settings(""); err != nil || got != test.want {
-				t.Errorf("got %+v, %v, want %+v", got, err, test.want)
-			}
-		})
-	}
 }

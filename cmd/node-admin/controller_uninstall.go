@@ -4,13 +4,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/install"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -37,7 +35,7 @@ but an administrator must approve their serving certificates.
 If the HostedCluster no longer exists, it removes the controller from the
 management cluster.`,
 		Example: "  hcp-node-admin controller uninstall hosted -n clusters",
-		Args:    func(_ *cobra.Command, args []string) error { return o.management.nameHostedCluster(args, true) },
+		Args:    func(_ *cobra.Command, args []string) error { return o.clusters.nameHostedCluster(args, true) },
 	}
 	o.add(c, p)
 	flags := c.Flags()
@@ -46,34 +44,28 @@ management cluster.`,
 		"also delete the custom resource definitions and the namespace of the hosted cluster; refused while "+
 			"NodeEnrollments exist")
 	flags.BoolVar(&o.force, "force", false, "with --crd: delete all NodeEnrollments too")
-	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.HostedClusters))
-	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p, o.management.HostedCluster) }
+	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p) }
 	return c
 }
 
-func (o *controllerUninstallOptions) run(ctx context.Context, p *cli.Printer, hostedCluster string) error {
+func (o *controllerUninstallOptions) run(ctx context.Context, p *cli.Printer) error {
 	if o.force && !o.withCRD {
 		return report.UsageError("--force requires --crd")
 	}
-	if err := o.check(); err != nil {
-		return err
-	}
-	installer, err := o.connect(ctx, p, hostedCluster)
-	if errors.Is(err, nodepool.ErrNotFound) {
-		if isOwner, _ := installer.IsOwner(ctx); isOwner {
-			installer.Log.Note(err.Error() + ": removing its controller from the management cluster")
-			err = nil
-		}
+	o.Log = report.Log{Sink: p.Sink, Step: "controller"}
+	err := o.CheckNamespace()
+	if err == nil {
+		err = o.ConnectToUninstall(ctx, &o.clusters.Clusters)
 	}
 	if err != nil {
 		return err
 	}
+	changes, remaining, err := o.Uninstall(ctx, o.withCRD, o.force)
 	document := controllerDocument{
 		TypeMeta:      report.Meta("ControllerUninstallResult"),
-		HostedCluster: installer.HostedCluster.String(), DryRun: o.dryRun,
+		HostedCluster: o.HostedCluster.String(), DryRun: o.DryRun, Changes: changes, Remaining: remaining,
+		CommandResult: report.ResultOf(err),
 	}
-	document.Changes, document.Remaining, err = installer.Uninstall(ctx, o.withCRD, o.force)
-	document.CommandResult = report.ResultOf(err)
 	return p.Finish(err, document, func(w *report.Page) {
 		title := fmt.Sprintf("HostedCluster %s: the controller was removed", document.HostedCluster)
 		if len(document.Changes) == 0 {
@@ -102,5 +94,5 @@ func (o *controllerUninstallOptions) printRemaining(
 		w.Item("  ", text)
 	}
 	w.Remedy(program.Remedy(report.Remedy("# remove them too, with all NodeEnrollments:\n" +
-		"hcp-node-admin controller uninstall " + o.management.HostedCluster + " --crd" + force)))
+		"hcp-node-admin controller uninstall " + o.clusters.HostedCluster + " --crd" + force)))
 }

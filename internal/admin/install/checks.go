@@ -93,12 +93,6 @@ func (i *Installer) checkOwner(ctx context.Context) error {
 		"namespace %s of the management cluster contains the controller of HostedCluster %s", i.managementNamespace(), owner)
 }
 
-// IsOwner reports whether the namespace on the management cluster contains the controller of the HostedCluster.
-func (i *Installer) IsOwner(ctx context.Context) (bool, error) {
-	owner, err := i.owner(ctx)
-	return owner == i.HostedCluster.String(), err
-}
-
 // owner returns the HostedCluster of the controller in the namespace on the management cluster, or "".
 func (i *Installer) owner(ctx context.Context) (string, error) {
 	secret := i.emptySecret()

@@ -35,7 +35,7 @@ func startClusters(t *testing.T) *clusters {
 	}
 }
 
-func connect(t *testing.T, place cluster.Place, server *apitest.Server) *cluster.Cluster {
+func open(t *testing.T, place cluster.Place, server *apitest.Server) *cluster.Cluster {
 	t.Helper()
 	opened, err := cluster.Open(place, server.Config())
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *clusters) installer(t *testing.T, change func(*Installer)) *Installer {
 		Settings: Settings{
 			In: cluster.Management, HostedCluster: types.NamespacedName{Namespace: "clusters", Name: "hosted"}, Image: "image",
 		},
-		Management: connect(t, cluster.Management, c.management), Hosted: connect(t, cluster.Hosted, c.hosted),
+		Management: open(t, cluster.Management, c.management), Hosted: open(t, cluster.Hosted, c.hosted),
 		HostedKubeconfig: c.hosted.Kubeconfig(t), Timeout: time.Hour,
 	}
 	if change != nil {
@@ -138,12 +138,12 @@ func TestInstalled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := startClusters(t)
 			i := c.installer(t, change)
-			if none, err := i.Installed(t.Context()); err != nil || none != (Settings{}) {
+			if none, err := i.installed(t.Context()); err != nil || none != (Settings{}) {
 				t.Errorf("before: %+v, %v", none, err)
 			}
 			c.install(t, change)
 			want := Settings{In: i.In, Image: "image", Replicas: i.Replicas, Publish: i.Publish}
-			if got, err := i.Installed(t.Context()); err != nil || got != want {
+			if got, err := i.installed(t.Context()); err != nil || got != want {
 				t.Errorf("got %+v, %v, want %+v", got, err, want)
 			}
 		})

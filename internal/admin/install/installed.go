@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 )
 
-// Installed returns the settings with which the controller is installed. In is "" if it is not.
-func (i *Installer) Installed(ctx context.Context) (Settings, error) {
+// installed returns the settings with which the controller is installed. In is "" if it is not.
+func (i *Installer) installed(ctx context.Context) (Settings, error) {
 	deployment, in, err := i.deployment(ctx)
 	if err != nil || deployment == nil {
 		return Settings{}, err

@@ -9,27 +9,29 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Settings are the settings of the manifests. Those that are not set remain as in the directory deploy.
-type Settings struct {
-	In            cluster.Place        // cluster in which the controller runs
-	Namespace     string               // of the controller on the management cluster
-	HostedCluster types.NamespacedName // on the management cluster
-	Publish       bool                 // the controller on the management cluster publishes user data
-	Monitoring    bool                 // Prometheus scrapes the controller
-	Image         string
-	Replicas      int
+// SelectManifests returns the manifests for the cluster of --cluster, "" for the only one that has any.
+func (s Settings) SelectManifests(place cluster.Place) ([]byte, error) {
+	switch {
+	case s.Publish && s.HostedCluster.Name != "" && s.HostedCluster.Namespace == "":
+		return nil, report.UsageError("--publish and --output yaml require --namespace, that of the HostedCluster")
+	case place == "" && s.In == cluster.Management:
+		return nil, report.UsageError("there are manifests for two clusters: select one with --cluster management or hosted")
+	case place != "" && place != cluster.Hosted && place != s.In:
+		return nil, report.UsageError("--cluster %s: must be hosted, or management with --in management", place)
+	}
+	return s.manifests(cmp.Or(place, cluster.Hosted))
 }
 
-// Manifests returns the objects for one cluster as YAML documents, which are empty if the controller has no part there.
-func (s Settings) Manifests(place cluster.Place) ([]byte, error) {
+// manifests returns the objects for one cluster as YAML documents, which are empty if the controller has no part there.
+func (s Settings) manifests(place cluster.Place) ([]byte, error) {
 	objects, err := s.Objects(place)
 	var content bytes.Buffer
 	for _, object := range objects {

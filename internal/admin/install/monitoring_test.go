@@ -50,7 +50,7 @@ func TestMonitoring(t *testing.T) {
 					t.Errorf("again: %s: %s", change, change.Result)
 				}
 			}
-			if got, err := c.installer(t, plain).Installed(t.Context()); err != nil || !got.Monitoring {
+			if got, err := c.installer(t, plain).installed(t.Context()); err != nil || !got.Monitoring {
 				t.Errorf("installed: %+v, %v", got, err)
 			}
 			c.install(t, plain)

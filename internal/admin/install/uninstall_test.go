@@ -102,8 +102,9 @@ func TestUninstallIsRepeatable(t *testing.T) {
 		t.Errorf("%v after %v", err, changes)
 	}
 	c.hosted.Before = nil
-	if isOwner, err := c.installer(t, nil).IsOwner(t.Context()); err != nil || !isOwner {
-		t.Errorf("owner %t, %v", isOwner, err)
+	i := c.installer(t, nil)
+	if owner, err := i.owner(t.Context()); err != nil || owner != i.HostedCluster.String() {
+		t.Errorf("owner %s, %v", owner, err)
 	}
 	if _, _, err := c.installer(t, nil).Uninstall(t.Context(), false, false); err != nil || len(c.management.Names()) > 0 {
 		t.Errorf("%v; left are %v", err, c.management.Names())

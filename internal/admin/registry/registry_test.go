@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package registry
 
 import (
 	"io"
@@ -43,11 +43,10 @@ func TestImageIsPinned(t *testing.T) {
 		host + "/admin:0.2.0" + digest: {host + "/admin:0.2.0" + digest, ""},
 	} {
 		recorded := &reporttest.Recorder{}
-		o := controllerInstallOptions{image: image}
-		o.pinImage(t.Context(), report.Log{Sink: recorded})
+		pinned := Pin(t.Context(), image, report.Log{Sink: recorded})
 		got := recorded.Text()
-		if o.image != want.image || !strings.Contains(got, want.event) || (got == "") != (want.event == "") {
-			t.Errorf("%s: %s; %q", image, o.image, got)
+		if pinned != want.image || !strings.Contains(got, want.event) || (got == "") != (want.event == "") {
+			t.Errorf("%s: %s; %q", image, pinned, got)
 		}
 	}
 }
