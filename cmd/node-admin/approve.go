@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -11,19 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/approve"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/fleet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-// approveOptions are the flags of approve.
-type approveOptions struct {
-	cluster                clusterFlags
-	name, fingerprint      string
-	allowManagementCluster bool
-}
 
 type reviewDocument struct {
 	report.TypeMeta
@@ -53,17 +44,27 @@ Nothing is ever denied.` + describePermissions(approvePermissions()),
   hcp-node-admin approve worker-7.example.com --fingerprint SHA256:HEX`,
 		Args: requireOne("the name of one node or CSR is required"),
 	}
-	var o approveOptions
+	var cluster clusterFlags
+	var o approve.Flags
 	flags := c.Flags()
-	o.cluster.add(c, p)
-	flags.StringVar(&o.fingerprint, "fingerprint", "",
+	cluster.add(c, p)
+	flags.StringVar(&o.Fingerprint, "fingerprint", "",
 		"approve the CSRs with the key of this fingerprint: `SHA256:HEX`")
-	flags.BoolVar(&o.allowManagementCluster, "allow-management-cluster", false,
+	flags.BoolVar(&o.AllowManagement, "allow-management-cluster", false,
 		"approve a node of a cluster that serves HostedClusters itself")
-	c.ValidArgsFunction = completeOne(o.cluster.completeFleet(fleet.Client.PendingNames))
+	c.ValidArgsFunction = completeOne(cluster.completeFleet(fleet.Client.PendingNames))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		o.name = args[0]
-		return o.run(c.Context(), p)
+		p.OneLine = true // every CSR is a document on one line
+		hosted, err := cluster.Hosted(c.Context())
+		if err != nil {
+			return err
+		}
+		reviews, err := o.Run(c.Context(), hosted, args[0])
+		if err := printReviews(p, reviews); err != nil {
+			return err
+		}
+		p.Printed = false // the failure follows as another document
+		return err
 	}
 	return c
 }
@@ -78,70 +79,6 @@ func approvePermissions() []permission {
 		{verbs: "get,list", resource: "nodes"},
 		{verbs: "get", resource: enrollmentResource, purpose: "optional"},
 	}
-}
-
-func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
-	p.OneLine = true // every CSR is a document on one line
-	hosted, err := o.cluster.Hosted(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := hosted.CAHashes(); err != nil { // also identifies the cluster in enrollments
-		return err
-	}
-	if o.fingerprint != "" {
-		if err := checkNodeNames(nil, []string{o.name}); err != nil {
-			return err
-		}
-	}
-	if err := hosted.CheckApproval(ctx, o.allowManagementCluster); err != nil {
-		return err
-	}
-	if o.fingerprint == "" {
-		return reviewCSRs(ctx, p, hosted, o.name)
-	}
-	approved, err := approve.Approve(ctx, hosted, o.name, o.fingerprint)
-	if err != nil {
-		return err
-	}
-	return printReviews(p, approved)
-}
-
-// reviewCSRs prints the pending CSRs of a node, or of the node of a CSR, with the reasons for and against their
-// approval. Its error has the commands that approve them, because nothing is approved.
-func reviewCSRs(ctx context.Context, p *cli.Printer, hosted *cluster.Cluster, name string) error {
-	node, err := approve.NodeOf(ctx, hosted, name)
-	if err != nil {
-		return err
-	}
-	if err := checkNodeNames(nil, []string{node}); err != nil {
-		return err
-	}
-	reviews, err := approve.Review(ctx, hosted, node, "")
-	if err == nil {
-		err = printReviews(p, reviews)
-	}
-	if err != nil {
-		return err
-	}
-	var commands []string
-	for _, one := range reviews {
-		if command := one.Command(); command != "" {
-			commands = append(commands, string(command))
-		}
-	}
-	p.Printed = false // the failure follows as another document
-	switch {
-	case len(reviews) == 0:
-		return report.Fail(report.ApprovalMissing, report.Remedy("hcp-node-admin describe "+node), "no CSR of %s is "+
-			"pending", node)
-	case len(commands) == 0:
-		return report.Fail(report.ApprovalMissing, "", "none of the pending CSRs of %s must be approved", node)
-	case len(reviews) == 1:
-		return report.Fail(report.ApprovalMissing, report.Remedy(commands[0]), "the CSR of %s was not approved", node)
-	}
-	return report.Fail(report.ApprovalMissing, report.Remedy(strings.Join(commands, "\n")),
-		"%d CSRs of %s were not approved", len(reviews), node)
 }
 
 // printReviews prints CSRs, each as a document.

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,13 +24,71 @@ import (
 // number.
 const maxPending = 10
 
-// NodeOf returns the name of the node for which name is the name of a pending or decided CSR, or name itself if there
-// is no such CSR.
-func NodeOf(ctx context.Context, c *cluster.Cluster, name string) (string, error) {
+// Flags are the flags of an approval.
+type Flags struct {
+	Fingerprint     string // of the key of the CSRs to approve; "" to review the pending CSRs
+	AllowManagement bool   // the cluster can be a management cluster
+}
+
+// Run approves the CSRs of a node with the fingerprint, and returns them. Without a fingerprint, it returns the reviews
+// of the pending CSRs of the node, or of the node of a CSR, and an error with the commands that approve them.
+func (f Flags) Run(ctx context.Context, hosted *cluster.Cluster, name string) ([]approver.Review, error) {
+	if _, err := hosted.CAHashes(); err != nil { // also identifies the cluster in enrollments
+		return nil, err
+	}
+	if f.Fingerprint != "" {
+		if err := checkName(name); err != nil {
+			return nil, err
+		}
+	}
+	if err := hosted.CheckApproval(ctx, f.AllowManagement); err != nil {
+		return nil, err
+	}
+	if f.Fingerprint != "" {
+		return Approve(ctx, hosted, name, f.Fingerprint)
+	}
+	node, err := nodeNamed(ctx, hosted, name)
+	if err != nil {
+		return nil, err
+	}
+	reviews, err := Review(ctx, hosted, node, "")
+	if err != nil {
+		return nil, err
+	}
+	return reviews, notApproved(node, reviews)
+}
+
+// notApproved returns the error for the CSRs of a node that were reviewed only.
+func notApproved(node string, reviews []approver.Review) error {
+	var commands []string
+	for _, one := range reviews {
+		if command := one.Command(); command != "" {
+			commands = append(commands, string(command))
+		}
+	}
+	switch {
+	case len(reviews) == 0:
+		return report.Fail(report.ApprovalMissing, report.Remedy("hcp-node-admin describe "+node), "no CSR of %s is "+
+			"pending", node)
+	case len(commands) == 0:
+		return report.Fail(report.ApprovalMissing, "", "none of the pending CSRs of %s must be approved", node)
+	case len(reviews) == 1:
+		return report.Fail(report.ApprovalMissing, report.Remedy(commands[0]), "the CSR of %s was not approved", node)
+	}
+	return report.Fail(report.ApprovalMissing, report.Remedy(strings.Join(commands, "\n")),
+		"%d CSRs of %s were not approved", len(reviews), node)
+}
+
+// nodeNamed returns the name of the node for which name is the name of a pending or decided CSR, or name itself if
+// there is no such CSR.
+func nodeNamed(ctx context.Context, c *cluster.Cluster, name string) (string, error) {
 	csr := &kube.CSR{}
 	exists, err := c.Find(ctx, client.ObjectKey{Name: name}, csr)
-	if err != nil || !exists {
-		return name, err
+	switch {
+	case err != nil:
+		return "", err
+	case !exists:
+		return name, checkName(name)
 	}
 	node := nodeOf(csr)
 	if enrollment.CheckNodeName(node) != nil {
@@ -37,6 +96,14 @@ func NodeOf(ctx context.Context, c *cluster.Cluster, name string) (string, error
 			approver.DisplayName(name))
 	}
 	return node, nil
+}
+
+// checkName returns a usage error for a text that cannot be the name of a node.
+func checkName(node string) error {
+	if err := enrollment.CheckNodeName(node); err != nil {
+		return report.UsageError("%w", err)
+	}
+	return nil
 }
 
 // nodeOf returns the node for which a CSR counts: that which has submitted it, or that in its subject.
