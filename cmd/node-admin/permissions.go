@@ -5,7 +5,12 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 )
+
+// enrollmentResource is the resource of NodeEnrollments.
+const enrollmentResource = "nodeenrollments.hcp-node-agent.io"
 
 // permission is a right on the hosted cluster that a command uses.
 type permission struct {
@@ -13,6 +18,13 @@ type permission struct {
 	resource  string // with its group
 	namespace string // "" for the whole cluster
 	purpose   string // "" if the command always needs it
+}
+
+// leasePermission returns the right with which it is checked whether a controller runs.
+func leasePermission() permission {
+	return permission{
+		verbs: "get", resource: "leases.coordination.k8s.io", namespace: v1alpha1.Namespace, purpose: "optional",
+	}
 }
 
 // describePermissions returns the section of a command's help about the rights that it uses.

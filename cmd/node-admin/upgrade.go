@@ -4,17 +4,12 @@ package main
 
 import (
 	"context"
-	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/fleet"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/rollout"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -22,17 +17,12 @@ import (
 
 // upgradeOptions are the flags of upgrade.
 type upgradeOptions struct {
-	cluster                clusterFlags
-	start, stop            bool
-	pause, resume          bool
-	maxUnavailable, canary string
-	window, timeZone       string
-	windowDuration         time.Duration
-	maxFailures            int32
-	slotTimeout            time.Duration
-	retried, ended         []string
-	output                 *string
-	isSet                  func(name string) bool
+	fleet.RolloutFlags
+
+	cluster clusterFlags
+	stop    bool
+	output  *string
+	isSet   func(name string) bool
 }
 
 func newUpgradeCommand(p *cli.Printer) *cobra.Command {
@@ -80,23 +70,23 @@ The user data of the NodePool must be published in the hosted cluster.` + descri
 }
 
 func (o *upgradeOptions) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.start, "start", false,
+	flags.BoolVar(&o.Start, "start", false,
 		"create the NodeRollout if it does not exist: the controller then drains and upgrades the nodes")
-	flags.StringVar(&o.maxUnavailable, "max-unavailable", "",
+	flags.StringVar(&o.MaxUnavailable, "max-unavailable", "",
 		"`NUMBER` or percentage of nodes that may be unavailable at a time (default that of the NodePool, else 1)")
-	flags.BoolVar(&o.pause, "pause", false, "give no more slots; upgrades in progress are completed")
-	flags.BoolVar(&o.resume, "resume", false, "continue after --pause")
-	flags.StringVar(&o.canary, "canary", "",
+	flags.BoolVar(&o.Pause, "pause", false, "give no more slots; upgrades in progress are completed")
+	flags.BoolVar(&o.Resume, "resume", false, "continue after --pause")
+	flags.StringVar(&o.Canary, "canary", "",
 		"label `SELECTOR` of the NodeEnrollments whose nodes are upgraded before all others")
-	flags.StringVar(&o.window, "window", "",
+	flags.StringVar(&o.Window, "window", "",
 		"give slots only in a window that opens by this `SCHEDULE`, the five fields of cron; \"\" removes it")
-	flags.DurationVar(&o.windowDuration, "window-duration", 0, "`DURATION` of the window")
-	flags.StringVar(&o.timeZone, "time-zone", "", "time `ZONE` of the schedule (default UTC)")
-	flags.Int32Var(&o.maxFailures, "max-failures", 0, "`NUMBER` of nodes that may fail before the rollout stops")
-	flags.DurationVar(&o.slotTimeout, "slot-timeout", 0,
+	flags.DurationVar(&o.WindowDuration, "window-duration", 0, "`DURATION` of the window")
+	flags.StringVar(&o.TimeZone, "time-zone", "", "time `ZONE` of the schedule (default UTC)")
+	flags.Int32Var(&o.MaxFailures, "max-failures", 0, "`NUMBER` of nodes that may fail before the rollout stops")
+	flags.DurationVar(&o.SlotTimeout, "slot-timeout", 0,
 		"`DURATION` after which an upgrade that has not ended counts as failed; 0 for never")
-	flags.StringArrayVar(&o.retried, "retry", nil, "upgrade this `NODE` again, whose upgrade failed; can be repeated")
-	flags.StringArrayVar(&o.ended, "end-slot", nil,
+	flags.StringArrayVar(&o.Retried, "retry", nil, "upgrade this `NODE` again, whose upgrade failed; can be repeated")
+	flags.StringArrayVar(&o.Ended, "end-slot", nil,
 		"count the upgrade of this `NODE` as failed, because the node is lost; can be repeated")
 	flags.BoolVar(&o.stop, "stop", false, "delete the NodeRollout: nodes are upgraded by hand again")
 }
@@ -118,73 +108,8 @@ func upgradePermissions() []permission {
 	}
 }
 
-// validUnavailable matches what the API server accepts as maxUnavailable.
-var validUnavailable = regexp.MustCompile(`^([1-9][0-9]{0,8}|([1-9][0-9]?|100)%)$`)
-
-// change returns the change of the specification, nil for none. It fails if a flag is not valid.
-func (o *upgradeOptions) change() (func(*v1alpha1.NodeRolloutSpec), error) {
-	var changes []func(*v1alpha1.NodeRolloutSpec)
-	add := func(flag string, change func(*v1alpha1.NodeRolloutSpec)) {
-		if o.isSet(flag) {
-			changes = append(changes, change)
-		}
-	}
-	if o.maxUnavailable != "" && !validUnavailable.MatchString(o.maxUnavailable) {
-		return nil, report.UsageError("--max-unavailable %s: must be a positive number or 1%% to 100%%", o.maxUnavailable)
-	}
-	canary, err := metav1.ParseToLabelSelector(o.canary)
-	if err != nil {
-		return nil, report.UsageError("--canary: %w", err)
-	}
-	window := &v1alpha1.MaintenanceWindow{
-		Schedule: o.window, Duration: metav1.Duration{Duration: o.windowDuration}, TimeZone: o.timeZone,
-	}
-	switch {
-	case o.window == "" && (o.timeZone != "" || o.windowDuration != 0):
-		return nil, report.UsageError("--window-duration and --time-zone require --window")
-	case o.window == "":
-		window = nil
-	case o.windowDuration <= 0:
-		return nil, report.UsageError("--window requires --window-duration, for example 4h")
-	default:
-		if _, err := rollout.NewWindow(o.window, o.timeZone, o.windowDuration); err != nil {
-			return nil, report.UsageError("--window: %w", err)
-		}
-	}
-	add("max-unavailable", func(spec *v1alpha1.NodeRolloutSpec) {
-		spec.MaxUnavailable = nil
-		if o.maxUnavailable != "" {
-			spec.MaxUnavailable = ptr.To(intstr.Parse(o.maxUnavailable))
-		}
-	})
-	add("pause", func(spec *v1alpha1.NodeRolloutSpec) { spec.Paused = o.pause })
-	add("resume", func(spec *v1alpha1.NodeRolloutSpec) { spec.Paused = !o.resume })
-	add("canary", func(spec *v1alpha1.NodeRolloutSpec) {
-		spec.Canary = nil
-		if o.canary != "" {
-			spec.Canary = canary
-		}
-	})
-	add("window", func(spec *v1alpha1.NodeRolloutSpec) { spec.Window = window })
-	add("max-failures", func(spec *v1alpha1.NodeRolloutSpec) { spec.MaxFailures = o.maxFailures })
-	add("slot-timeout", func(spec *v1alpha1.NodeRolloutSpec) {
-		spec.SlotTimeout = nil
-		if o.slotTimeout > 0 {
-			spec.SlotTimeout = &metav1.Duration{Duration: o.slotTimeout}
-		}
-	})
-	if len(changes) == 0 && !o.start {
-		return nil, nil
-	}
-	return func(spec *v1alpha1.NodeRolloutSpec) {
-		for _, change := range changes {
-			change(spec)
-		}
-	}, nil
-}
-
 func (o *upgradeOptions) run(ctx context.Context, p *cli.Printer, nodePool string) error {
-	change, err := o.change()
+	change, err := o.Change(o.isSet)
 	if err != nil {
 		return err
 	}
@@ -203,52 +128,22 @@ func (o *upgradeOptions) run(ctx context.Context, p *cli.Printer, nodePool strin
 		}
 		return p.Document(nil, func(w *report.Page) { w.Item("", text) })
 	}
-	if len(o.retried)+len(o.ended) > 0 {
-		if err := client.Release(ctx, nodePool, o.retried, o.ended); err != nil {
-			return err
-		}
-	}
-	var object *v1alpha1.NodeRollout
-	if change == nil {
-		object, err = client.Rollout(ctx, nodePool)
-	} else {
-		object, err = client.ChangeRollout(ctx, nodePool, o.start, change)
-	}
-	switch {
-	case err != nil:
+	object, err := client.Upgrade(ctx, nodePool, o.RolloutFlags, change)
+	if err != nil {
 		return err
-	case object == nil && *o.output != "text":
-		return fleet.WithoutRollout(nodePool)
-	case *o.output != "text":
-		object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("NodeRollout")) // a typed client decodes without it
-		return objectPrinter(*o.output).PrintObj(object, p.Out)
+	}
+	if *o.output != "text" {
+		return fleet.PrintRollout(p.Out, *o.output, nodePool, object)
 	}
 	progress, err := client.Progress(ctx, nodePool, object)
 	if err != nil {
 		return err
 	}
-	progress.ByYou = o.pause
+	progress.ByYou = o.Pause
 	return p.Document(nil, func(w *report.Page) {
 		progress.Print(w, time.Now())
-		if command := nextCommand(progress); command != "" {
+		if command := progress.Next(); command != "" {
 			w.Printf("\n%s\n", p.Program.Remedy(command))
 		}
 	})
-}
-
-// nextCommand returns how the state of an upgrade is changed, "" if nothing has to be done.
-func nextCommand(progress *fleet.Progress) report.Remedy {
-	nodePool := progress.NodePool
-	switch {
-	case progress.Rollout == nil:
-		return report.Remedyf("# lets the controller drain and upgrade its nodes, one after the other:\n"+
-			"hcp-node-admin upgrade %s --start", nodePool)
-	case !progress.IsReported():
-		return report.Remedyf("hcp-node-admin upgrade %s # again, when the controller has reported", nodePool)
-	}
-	if failures := progress.Rollout.Status.CurrentFailures(); len(failures) > 0 {
-		return report.Remedyf("# when the cause is removed:\nhcp-node-admin upgrade %s --retry %s", nodePool,
-			report.ShellWord(failures[0].Node))
-	}
-	return ""
 }

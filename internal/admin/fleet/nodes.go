@@ -11,8 +11,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
-// WithoutEnrollment returns the names of the Nodes that have no NodeEnrollment, sorted.
-func (c Client) WithoutEnrollment(ctx context.Context, enrolled []*v1alpha1.NodeEnrollment) ([]string, error) {
+// withoutEnrollment returns the names of the Nodes that have no NodeEnrollment, sorted.
+func (c Client) withoutEnrollment(ctx context.Context, enrolled []*v1alpha1.NodeEnrollment) ([]string, error) {
 	names, err := c.names(ctx, nodeKind())
 	if err != nil {
 		return nil, err

@@ -41,12 +41,12 @@ func (p *Progress) Print(w *report.Page, now time.Time) {
 	switch {
 	case status.Config != "":
 		w.Item("", fmt.Sprintf("NodePool %s: release %s, configuration %s", p.NodePool, status.Release, status.Config))
-	case p.IsReported():
+	case p.isReported():
 		w.Item("", "NodePool "+p.NodePool+": no current configuration is known")
 	default:
 		w.Item("", "the controller has not reported about NodePool "+p.NodePool+" yet")
 	}
-	if p.IsReported() {
+	if p.isReported() {
 		inProgress := int32(len(status.Slots)) //nolint:gosec // the number of nodes of a cluster
 		line("nodes", "%d: %d updated, %d in progress, %d waiting, %d failed; %d unavailable", status.Nodes,
 			status.Updated, inProgress, max(0, status.Nodes-status.Updated-inProgress-status.Failed), status.Failed,
@@ -73,9 +73,25 @@ func (p *Progress) Print(w *report.Page, now time.Time) {
 	p.printNodes(w, now)
 }
 
-// IsReported reports whether the controller has written the status of the NodeRollout.
-func (p *Progress) IsReported() bool {
+// isReported reports whether the controller has written the status of the NodeRollout.
+func (p *Progress) isReported() bool {
 	return p.Rollout.Status.Config != "" || p.Rollout.Status.Waiting != ""
+}
+
+// Next returns how the state of an upgrade is changed, "" if nothing has to be done.
+func (p *Progress) Next() report.Remedy {
+	switch {
+	case p.Rollout == nil:
+		return report.Remedyf("# lets the controller drain and upgrade its nodes, one after the other:\n"+
+			"hcp-node-admin upgrade %s --start", p.NodePool)
+	case !p.isReported():
+		return report.Remedyf("hcp-node-admin upgrade %s # again, when the controller has reported", p.NodePool)
+	}
+	if failures := p.Rollout.Status.CurrentFailures(); len(failures) > 0 {
+		return report.Remedyf("# when the cause is removed:\nhcp-node-admin upgrade %s --retry %s", p.NodePool,
+			report.ShellWord(failures[0].Node))
+	}
+	return ""
 }
 
 // printPause prints whether and by whom the rollout is paused.

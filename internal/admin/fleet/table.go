@@ -37,8 +37,8 @@ type Selection struct {
 	Phases   []string
 }
 
-// IsAll reports whether the selection has all NodeEnrollments.
-func (s Selection) IsAll() bool {
+// isAll reports whether the selection has all NodeEnrollments.
+func (s Selection) isAll() bool {
 	return len(s.Names) == 0 && s.Labels == "" && s.NodePool == "" && len(s.Phases) == 0
 }
 
@@ -107,8 +107,8 @@ func (c Client) tablePage(ctx context.Context, options metav1.ListOptions) (*met
 	return table, nil
 }
 
-// Count returns the number of nodes in each phase, the most frequent first, such as "47 Ready, 2 Pending".
-func (n *Nodes) Count() string {
+// count returns the number of nodes in each phase, the most frequent first, such as "47 Ready, 2 Pending".
+func (n *Nodes) count() string {
 	counts := map[string]int{}
 	for _, object := range n.Objects {
 		counts[cmp.Or(string(object.Status.Phase), "without a phase")]++
@@ -190,7 +190,7 @@ func (c Client) Wait(
 			if len(awaited) == 0 {
 				return nodes, nil
 			}
-			log.Wait(fmt.Sprintf("waiting until %d nodes are %s: %s", len(nodes.Objects), phase, nodes.Count()), "")
+			log.Wait(fmt.Sprintf("waiting until %d nodes are %s: %s", len(nodes.Objects), phase, nodes.count()), "")
 		}
 		if err := wait.Sleep(ctx, interval); err != nil {
 			return last, last.waitError(ctx, phase)
@@ -220,5 +220,5 @@ func (n *Nodes) waitError(ctx context.Context, phase string) error {
 	}
 	awaited := n.without(phase)
 	return report.Fail(report.Failed, report.Remedyf("hcp-node-admin describe %s # prints what it waits for", awaited[0]),
-		"timed out waiting until %d nodes are %s (%s): %s", len(n.Objects), phase, n.Count(), report.AbbreviateList(awaited))
+		"timed out waiting until %d nodes are %s (%s): %s", len(n.Objects), phase, n.count(), report.AbbreviateList(awaited))
 }

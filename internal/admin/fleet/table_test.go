@@ -82,7 +82,7 @@ func TestCount(t *testing.T) {
 		object.Status.Phase = phase
 		nodes.Objects = append(nodes.Objects, object)
 	}
-	if got, want := nodes.Count(), "3 Ready, 1 Lost, 1 Pending, 1 without a phase"; got != want {
+	if got, want := nodes.count(), "3 Ready, 1 Lost, 1 Pending, 1 without a phase"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -121,7 +121,7 @@ func TestWait(t *testing.T) {
 		func() error { h.setPhase(t, "b", v1alpha1.PhaseReady); return nil },
 	)
 	nodes, err := wait(waittest.Context(t), Selection{})
-	if err != nil || nodes.Count() != "3 Ready" {
+	if err != nil || nodes.count() != "3 Ready" {
 		t.Fatalf("%+v, %v", nodes, err)
 	}
 	for _, want := range []string{
@@ -199,7 +199,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, get := range map[string]func() ([]string, error){
-		"[d]":           func() ([]string, error) { return h.client.WithoutEnrollment(t.Context(), nodes.Objects) },
+		"[d]":           func() ([]string, error) { return h.client.withoutEnrollment(t.Context(), nodes.Objects) },
 		"[a b c]":       func() ([]string, error) { return h.client.NodeNames(t.Context()) },
 		"[gpu workers]": func() ([]string, error) { return h.client.NodePools(t.Context()) },
 	} {
