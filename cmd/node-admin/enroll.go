@@ -4,32 +4,23 @@ package main
 
 import (
 	"context"
-	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/enroll"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/nodepool"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/site"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // enrollOptions are the flags of enroll.
 type enrollOptions struct {
-	management                   clusterFlags
-	ca                           string
-	offline                      bool
-	nodesFile, userDataFile, dir string
-	labels, taints               []string
-	lifetime                     time.Duration
-	format, reinstall            *string
-	firstBoot                    firstBootOptions
+	enroll.Flags
+
+	clusters          clusterFlags
+	offline           bool
+	format, reinstall *string
 }
 
 type enrollDocument struct {
@@ -94,47 +85,56 @@ Required permissions:
 		Args: requireSome("the name of the NodePool is required, then the nodes or -f FILE"),
 	}
 	o.addFlags(c, p)
-	c.ValidArgsFunction = completeOne(o.management.complete(nodepool.Names))
+	c.ValidArgsFunction = completeOne(o.clusters.complete(nodepool.Names))
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args[0], args[1:]) }
 	return c
 }
 
 func (o *enrollOptions) addFlags(c *cobra.Command, p *cli.Printer) {
 	flags := c.Flags()
-	flags.StringVarP(&o.nodesFile, "filename", "f", "",
+	flags.StringVarP(&o.NodesFile, "filename", "f", "",
 		"`FILE` with many nodes, one NAME ADDRESS... per line; - for standard input")
-	flags.DurationVar(&o.lifetime, "expires", 0,
+	flags.DurationVar(&o.Lifetime, "expires", 0,
 		"`DURATION` in which the host can join, at most 720h (default 24h, with embedded user data 5h)")
 	o.format = cli.EnumFlag(c, "format", "",
 		"`FORMAT` of the hosts' input: dir, the join tokens; cloud-init, kickstart or ansible (scripts and an inventory), "+
 			"which make the hosts nodes; ignition, user data for RHEL CoreOS", enroll.Formats()...)
-	o.firstBoot.add(flags)
-	flags.StringVar(&o.userDataFile, "embed-user-data", "",
+	flags.StringVar(&o.SiteFile, "site-config", "",
+		"`FILE` with the settings of the site (default those of site apply); requires a format other than dir")
+	flags.StringVar(&o.Input.ForAll, "one-file", "",
+		"write one `FILE` for all hosts, in which each machine finds its entry by serial number or address; requires "+
+			"--format cloud-init or kickstart")
+	flags.StringVar(&o.AgentURL, "agent-url", "",
+		"`URL` (https or http) from which Ignition downloads the binary hcp-node-agent, for an image that does not "+
+			"contain it; requires --format ignition and --agent-sha512")
+	flags.StringVar(&o.AgentSHA512, "agent-sha512", "",
+		"SHA-512 of the binary in `HEX`, as sha512sum prints it, which Ignition verifies")
+	flags.StringVar(&o.UserDataFile, "embed-user-data", "",
 		"include the user data in `FILE` in the join tokens; hosts then need no other input")
-	flags.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for the Nodes; can be repeated")
-	flags.StringArrayVar(&o.taints, "taint", nil, "`KEY[=VALUE]:EFFECT` for the Nodes; can be repeated")
+	flags.StringArrayVar(&o.Labels, "label", nil, "`KEY=VALUE` for the Nodes; can be repeated")
+	flags.StringArrayVar(&o.Taints, "taint", nil, "`KEY[=VALUE]:EFFECT` for the Nodes; can be repeated")
 	o.reinstall = cli.EnumFlag(c, "reinstall", "",
 		"`POLICY` for a host whose Node exists and is not Ready: allow, the reinstalled host may join; or refuse",
 		"refuse", allowReinstall)
-	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` in which the directory tokens is created")
-	o.management.addManagement(c, p, "NodePool")
-	o.management.addHostedKubeconfig(c)
+	flags.StringVar(&o.Dir, "output-dir", ".", "`DIRECTORY` in which the directory tokens is created")
+	o.clusters.addManagement(c, p, "NodePool")
+	o.clusters.addHostedKubeconfig(c)
 	flags.BoolVar(&o.offline, "offline", false,
 		"connect to no cluster, and write manifests of the NodeEnrollments to the directory enrollments")
-	flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), with --offline")
+	flags.StringVar(&o.CAFile, "ca", "", "`FILE` with the hosted cluster's CA (PEM), with --offline")
 }
 
 // check returns a usage error for flags that exclude each other.
 func (o *enrollOptions) check() error {
 	switch {
-	case o.nodesFile == "-" && o.management.Kubeconfig == "-":
+	case o.NodesFile == "-" && o.clusters.Kubeconfig == "-":
 		return report.UsageError("only one of --filename and --kubeconfig can read standard input")
-	case !o.offline && o.ca != "":
+	case !o.offline && o.CAFile != "":
 		return report.UsageError("--ca requires --offline")
-	case o.offline && o.management.IsSet():
+	case o.offline && o.clusters.IsSet():
 		return report.UsageError("--offline connects to no cluster: --kubeconfig, --context, --namespace and " +
 			"--hosted-cluster have no effect")
-	case o.offline && (o.ca == "") == (o.management.HostedKubeconfig == ""):
+	case o.offline && (o.CAFile == "") == (o.clusters.HostedKubeconfig == ""):
 		return report.UsageError("--offline requires the CA of the hosted cluster: either --ca FILE or " +
 			"--hosted-kubeconfig FILE")
 	}
@@ -142,133 +142,25 @@ func (o *enrollOptions) check() error {
 }
 
 func (o *enrollOptions) run(ctx context.Context, p *cli.Printer, nodePool string, nodes []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	o.NodePool, o.Input.Format, o.ReplacesNodes = nodePool, enroll.Format(*o.format), *o.reinstall == allowReinstall
+	findings, err := o.Read(nodes, p.In)
+	if err != nil {
+		return err
+	}
 	document := enrollDocument{TypeMeta: report.Meta("EnrollResult"), NodePool: nodePool}
-	err := o.enroll(ctx, p, nodes, &document)
-	print := func(w *report.Page) { printEnrolled(w, o, document, p.Program) }
+	if o.offline {
+		p.Program.SelectCluster = nil // the manifests can be for any cluster
+		document.Result, err = o.Offline(&o.clusters.Clusters, time.Now())
+	} else {
+		document.Result, err = enroll.InCluster(ctx, &o.clusters.Clusters, o.Options)
+	}
+	document.Findings = append(findings, document.Findings...)
 	if err != nil && len(document.Enrolled) == 0 && len(document.Findings) == 0 {
 		return err
 	}
 	document.CommandResult = report.ResultOf(err)
-	return p.FinishPartly(err, document, print)
-}
-
-func (o *enrollOptions) enroll(ctx context.Context, p *cli.Printer, nodes []string, document *enrollDocument) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	options, findings, err := o.options(p.In, document.NodePool, nodes)
-	if err != nil {
-		return err
-	}
-	if o.offline {
-		p.Program.SelectCluster = nil // the manifests can be for any cluster
-		err = o.enrollOffline(p.In, options, &document.Result)
-	} else {
-		err = o.enrollInCluster(ctx, options, &document.Result)
-	}
-	document.Findings = append(findings, document.Findings...)
-	return err
-}
-
-// options returns the options of the flags and arguments, and findings about the nodes.
-func (o *enrollOptions) options(
-	stdin io.Reader, nodePool string, nodes []string,
-) (enroll.Options, []report.Finding, error) {
-	options := enroll.Options{
-		NodePool: nodePool, Dir: o.dir, Labels: o.labels, Taints: o.taints, Lifetime: o.lifetime,
-		ReplacesNodes: *o.reinstall == allowReinstall,
-	}
-	var err error
-	if options.Input, err = o.firstBoot.input(enroll.Format(*o.format), stdin); err != nil {
-		return options, nil, err
-	}
-	if options.Nodes, err = o.nodes(stdin, nodes); err != nil {
-		return options, nil, err
-	}
-	findings, err := enroll.CheckNodes(options.Nodes)
-	if err == nil {
-		err = options.CheckIDs()
-	}
-	if err != nil {
-		return options, nil, report.UsageError("%w", err)
-	}
-	if o.userDataFile == "" {
-		return options, findings, nil
-	}
-	if options.UserData, err = os.ReadFile(o.userDataFile); err != nil {
-		return options, nil, report.UsageError("--embed-user-data: %w", err)
-	}
-	_, err = ignition.ParseUserData(options.UserData)
-	return options, findings, err
-}
-
-// nodes returns the nodes of the arguments and of --filename.
-func (o *enrollOptions) nodes(stdin io.Reader, arguments []string) ([]enroll.Node, error) {
-	var nodes []enroll.Node
-	for _, argument := range arguments {
-		node, err := enroll.ParseNode(argument)
-		if err != nil {
-			return nil, report.UsageError("%s: %w", argument, err)
-		}
-		nodes = append(nodes, node)
-	}
-	if o.nodesFile == "" {
-		return nodes, nil
-	}
-	content, err := readInput(o.nodesFile, stdin)
-	if err != nil {
-		return nil, report.UsageError("--filename: %w", err)
-	}
-	more, err := enroll.ParseNodes(content)
-	if err != nil {
-		return nil, report.UsageError("--filename: %s: %w", o.nodesFile, err)
-	}
-	return append(nodes, more...), nil
-}
-
-// readInput returns the content of a file, or of standard input if the name is -.
-func readInput(name string, stdin io.Reader) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(io.LimitReader(stdin, 32<<20))
-	}
-	return os.ReadFile(name)
-}
-
-func (o *enrollOptions) enrollOffline(stdin io.Reader, options enroll.Options, result *enroll.Result) error {
-	ca, err := o.offlineCA(stdin)
-	if err != nil {
-		return err
-	}
-	if _, err := enrollment.CAHashes(ca); err != nil {
-		return report.UsageError("%w", err)
-	}
-	if options.Input.NeedsUserData() && options.UserData == nil {
-		return report.UsageError("--offline with --format %s requires --embed-user-data: the host gets no other "+
-			"input at its first boot", options.Input.Format)
-	}
-	if options.Input.NeedsSite() && options.Input.Site == nil {
-		return report.UsageError("--offline with --format %s requires --site-config: a host needs more than its "+
-			"join token to become a node", options.Input.Format)
-	}
-	if options.Input.Site == nil {
-		options.Input.Site = &site.Config{}
-	}
-	*result, err = enroll.Offline(options, ca, time.Now())
-	return err
-}
-
-// offlineCA returns the CA of the cluster for which the join tokens are valid.
-func (o *enrollOptions) offlineCA(stdin io.Reader) ([]byte, error) {
-	if o.ca != "" {
-		ca, err := os.ReadFile(o.ca)
-		if err != nil {
-			return nil, report.UsageError("--ca: %w", err)
-		}
-		return ca, nil
-	}
-	selected, err := cluster.Select(o.management.HostedKubeconfig, "", stdin)
-	if err != nil {
-		return nil, err
-	}
-	return cluster.CAOf(selected.Kubeconfig)
+	return p.FinishPartly(err, document, func(w *report.Page) { document.Print(w, o.Options, p.Program.Remedy) })
 }

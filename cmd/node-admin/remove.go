@@ -50,9 +50,8 @@ enrollment. A thief of the key of a lost host can do the same.` + describePermis
 		Example: "  hcp-node-admin remove worker-7.example.com worker-8.example.com",
 		Args:    cobra.MatchAll(requireSome("the name of a node is required"), checkNodeNames),
 	}
-	flags := c.Flags()
 	o.cluster.add(c, p)
-	flags.BoolVar(&o.force, "force", false, "also remove a Node that is Ready; its pods are deleted")
+	c.Flags().BoolVar(&o.force, "force", false, "also remove a Node that is Ready; its pods are deleted")
 	c.ValidArgsFunction = o.cluster.completeFleet(fleet.Client.NodeNames)
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c.Context(), p, args) }
 	return c

@@ -3,14 +3,11 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/enroll"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/site"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -58,34 +55,26 @@ create and update secrets.`,
 	c.Flags().StringVarP(&file, "filename", "f", "", "`FILE` with the settings; - for standard input")
 	flags.add(c, p)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		settings, content, err := readSite("--filename", file, p.In)
+		settings, content, err := enroll.ReadSite("--filename", file, p.In)
+		if err != nil {
+			return err
+		}
+		hosted, err := enroll.Open(c.Context(), &flags.Clusters)
+		if err != nil {
+			return err
+		}
+		isChanged, err := hosted.StoreSite(c.Context(), content)
 		if err != nil {
 			return err
 		}
 		document := siteDocument{
-			TypeMeta: report.Meta("SiteResult"), Secret: v1alpha1.Namespace + "/" + enroll.SiteSecret,
-			Findings: settings.Missing(),
-		}
-		if err := document.store(c.Context(), &flags, p, content); err != nil {
-			return err
+			TypeMeta: report.Meta("SiteResult"), Server: hosted.Server,
+			Secret: v1alpha1.Namespace + "/" + enroll.SiteSecret, Changed: isChanged, Findings: settings.Missing(),
+			CommandResult: report.ResultOf(nil),
 		}
 		return p.Finish(nil, document, document.print)
 	}
 	return c
-}
-
-func (d *siteDocument) store(ctx context.Context, flags *clusterFlags, p *cli.Printer, content []byte) error {
-	connected, err := flags.Hosted(ctx)
-	if err != nil {
-		return err
-	}
-	hosted, err := enroll.Connect(ctx, connected)
-	if err != nil {
-		return err
-	}
-	d.Server, d.CommandResult = hosted.Server, report.ResultOf(nil)
-	d.Changed, err = hosted.StoreSite(ctx, content)
-	return err
 }
 
 func (d siteDocument) print(w *report.Page) {
@@ -95,17 +84,4 @@ func (d siteDocument) print(w *report.Page) {
 	}
 	w.Item("", "site settings in Secret "+d.Secret+" of "+d.Server+": "+state)
 	w.Findings(d.Findings)
-}
-
-// readSite returns the settings of the file of a flag, and its content.
-func readSite(flag, file string, stdin io.Reader) (*site.Config, []byte, error) {
-	content, err := readInput(file, stdin)
-	if err != nil {
-		return nil, nil, report.UsageError("%s: %w", flag, err)
-	}
-	settings, err := site.Parse(content)
-	if err != nil {
-		return nil, nil, report.UsageError("%s: %s: %w", flag, file, err)
-	}
-	return settings, content, nil
 }

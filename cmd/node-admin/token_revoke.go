@@ -3,9 +3,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,50 +38,25 @@ it for the holder of its key, who can create the Node again.`,
 	cluster.add(c, p)
 	c.ValidArgsFunction = cluster.completeFleet(fleet.Client.NodeNames)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		document := revokeDocument{TypeMeta: report.Meta("RevokeResult")}
-		err := revoke(c.Context(), p, &cluster, args, &document)
-		print := func(w *report.Page) { printRevoked(w, document, p.Program) }
-		if err != nil && len(document.Nodes) == 0 {
+		if err := checkNodeNames(c, args); err != nil {
 			return err
 		}
-		document.CommandResult = report.ResultOf(err)
-		return p.FinishPartly(err, document, print)
+		hosted, err := enroll.Open(c.Context(), &cluster.Clusters)
+		if err != nil {
+			return err
+		}
+		revoked, err := hosted.RevokeAll(c.Context(), args)
+		if err != nil && len(revoked) == 0 {
+			return err
+		}
+		document := revokeDocument{report.Meta("RevokeResult"), revoked, report.ResultOf(err)}
+		return p.FinishPartly(err, document, func(w *report.Page) { printRevoked(w, revoked, p.Program) })
 	}
 	return c
 }
 
-func revoke(ctx context.Context, p *cli.Printer, flags *clusterFlags, nodes []string, document *revokeDocument) error {
-	if err := checkNodeNames(nil, nodes); err != nil {
-		return err
-	}
-	hosted, err := flags.Hosted(ctx)
-	if err != nil {
-		return err
-	}
-	cluster, err := enroll.Connect(ctx, hosted)
-	if err != nil {
-		return err
-	}
-	var missing []string
+func printRevoked(w *report.Page, nodes []enroll.Revoked, program cli.Program) {
 	for _, node := range nodes {
-		revoked, err := cluster.Revoke(ctx, node)
-		if err != nil {
-			return err
-		}
-		document.Nodes = append(document.Nodes, revoked)
-		if !revoked.WasDeleted {
-			missing = append(missing, node)
-		}
-	}
-	if len(missing) > 0 {
-		return report.Fail(report.Usage, "hcp-node-admin nodes # lists all",
-			"no NodeEnrollment exists for %s", strings.Join(missing, ", "))
-	}
-	return nil
-}
-
-func printRevoked(w *report.Page, document revokeDocument, program cli.Program) {
-	for _, node := range document.Nodes {
 		if node.WasDeleted {
 			w.Item(node.NodeName+": ", "join token revoked; its file can be deleted")
 		}

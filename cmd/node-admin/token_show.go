@@ -6,12 +6,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/enroll"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -32,7 +32,7 @@ func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 		Args:              requireOne("one file is required: NAME.token or NAME.yaml"),
 		ValidArgsFunction: cli.CompleteFiles(),
 		RunE: func(_ *cobra.Command, args []string) error {
-			shown, err := readTokenSummary(args[0])
+			shown, err := enroll.ReadSummary(args[0], time.Now())
 			if err != nil {
 				return err
 			}
@@ -40,23 +40,6 @@ func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 			return p.Document(document, func(w *report.Page) { printToken(w, shown) })
 		},
 	}
-}
-
-func readTokenSummary(path string) (enrollment.Summary, error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return enrollment.Summary{}, report.UsageError("%w", err)
-	}
-	shown, err := enrollment.ParseSummary(content, time.Now())
-	switch {
-	case report.CodeOf(err) == report.Refused: // the file is of another version
-		return shown, fmt.Errorf("%s: %w", path, err)
-	case err != nil:
-		return shown, report.Fail(report.Usage,
-			"hcp-node-admin enroll -n NAMESPACE NODEPOOL NODE # creates a join token",
-			"%s: %w", path, err)
-	}
-	return shown, nil
 }
 
 func printToken(w io.Writer, t enrollment.Summary) {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/connect"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -19,8 +20,18 @@ import (
 // Cluster is a hosted cluster with the credential of an administrator.
 type Cluster struct{ *cluster.Cluster }
 
-// Connect checks that a cluster is a hosted cluster with the API of NodeEnrollment, and that its CA is known.
-func Connect(ctx context.Context, hosted *cluster.Cluster) (Cluster, error) {
+// Open connects to the selected hosted cluster. It checks that the cluster has the API of NodeEnrollment, and that its
+// CA is known.
+func Open(ctx context.Context, clusters *connect.Clusters) (Cluster, error) {
+	hosted, err := clusters.Hosted(ctx)
+	if err != nil {
+		return Cluster{}, err
+	}
+	return newCluster(ctx, hosted)
+}
+
+// newCluster checks that a cluster is a hosted cluster with the API of NodeEnrollment, and that its CA is known.
+func newCluster(ctx context.Context, hosted *cluster.Cluster) (Cluster, error) {
 	if len(hosted.CA) == 0 { // also without verification of the server, which excludes a CA
 		return Cluster{}, report.Fail(report.Usage, "# use a kubeconfig of the hosted cluster that contains its "+
 			"certificate-authority-data:\n"+kube.AdminKubeconfigCommand, "the kubeconfig of the hosted cluster contains no CA, "+
@@ -40,8 +51,8 @@ type content struct {
 	isPublished bool                                // the user data of the NodePool
 }
 
-// IsPublished reports whether the cluster contains the user data of a NodePool, so that hosts can get it.
-func (c Cluster) IsPublished(ctx context.Context, nodePool string) (bool, error) {
+// isPublished reports whether the cluster contains the user data of a NodePool, so that hosts can get it.
+func (c Cluster) isPublished(ctx context.Context, nodePool string) (bool, error) {
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret(nodePool)}
 	_, err := c.Find(ctx, key, secret)
@@ -86,7 +97,7 @@ func (c Cluster) read(ctx context.Context, options Options) (content, error) {
 		}
 	}
 	var err error
-	found.isPublished, err = c.IsPublished(ctx, options.NodePool)
+	found.isPublished, err = c.isPublished(ctx, options.NodePool)
 	return found, err
 }
 

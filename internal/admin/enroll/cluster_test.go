@@ -53,7 +53,7 @@ func TestConnectRefuses(t *testing.T) {
 			}
 			opened, err := cluster.Open(cluster.Hosted, config)
 			if err == nil {
-				_, err = Connect(t.Context(), opened)
+				_, err = newCluster(t.Context(), opened)
 			}
 			reporttest.CheckFailure(t, err, test.code, test.want)
 		})
@@ -73,7 +73,7 @@ func TestRevoke(t *testing.T) {
 		"worker-2": {NodeName: "worker-2", WasDeleted: true, NodeExists: true},
 		"worker-3": {NodeName: "worker-3"},
 	} {
-		if got, err := h.cluster.Revoke(t.Context(), node); got != want || err != nil {
+		if got, err := h.cluster.revoke(t.Context(), node); got != want || err != nil {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
 	}
@@ -81,6 +81,6 @@ func TestRevoke(t *testing.T) {
 		t.Errorf("left are %v", left)
 	}
 	h.Before = apitest.Reject(http.MethodDelete, "/nodeenrollments/worker-1", apitest.Forbidden())
-	_, err := h.cluster.Revoke(t.Context(), "worker-1")
+	_, err := h.cluster.revoke(t.Context(), "worker-1")
 	reporttest.CheckFailure(t, err, report.CredentialRefused, "deleting NodeEnrollment worker-1 on ")
 }

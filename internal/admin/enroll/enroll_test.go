@@ -34,7 +34,7 @@ func startHostedCluster(t *testing.T) *hostedCluster {
 	h := &hostedCluster{Server: apitest.Start(t, apitest.Enrollments), dir: t.TempDir()}
 	opened, err := cluster.Open(cluster.Hosted, h.Config())
 	if err == nil {
-		h.cluster, err = Connect(t.Context(), opened)
+		h.cluster, err = newCluster(t.Context(), opened)
 	}
 	if err != nil {
 		t.Fatal(err)

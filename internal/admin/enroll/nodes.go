@@ -86,9 +86,9 @@ func newNode(name string, texts []string) (Node, error) {
 	return node, enrollment.CheckNodeName(name)
 }
 
-// CheckNodes fails if two nodes have the same name or the same address. It returns warnings for names that hosts
+// checkNodes fails if two nodes have the same name or the same address. It returns warnings for names that hosts
 // usually do not have: a join token is valid only for the host with the name of the node.
-func CheckNodes(nodes []Node) ([]report.Finding, error) {
+func checkNodes(nodes []Node) ([]report.Finding, error) {
 	if len(nodes) == 0 {
 		return nil, errors.New("no node is given")
 	}

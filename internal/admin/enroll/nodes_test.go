@@ -67,7 +67,7 @@ func TestCheckNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		findings, err := CheckNodes(nodes)
+		findings, err := checkNodes(nodes)
 		if (err != nil) != (test.err != "") || (err != nil && !strings.Contains(err.Error(), test.err)) ||
 			len(findings) != len(test.findings) {
 			t.Errorf("%s: %v, %+v", name, err, findings)

@@ -68,8 +68,8 @@ func (o Options) tokenOptions(node Node, ca []byte) enrollment.Options {
 	}
 }
 
-// CheckIDs fails if one file is requested for all hosts, and a host could not find its entry.
-func (o Options) CheckIDs() error {
+// checkIDs fails if one file is requested for all hosts, and a host could not find its entry.
+func (o Options) checkIDs() error {
 	for _, node := range o.Nodes {
 		if o.Input.ForAll != "" && len(node.ids()) == 0 {
 			return fmt.Errorf("node %s has neither an address nor a serial number, by which its machine finds its entry in %s",

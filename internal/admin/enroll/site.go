@@ -28,9 +28,9 @@ func (c Cluster) getSite(ctx context.Context) (secret *corev1.Secret, exists boo
 	return secret, exists, err
 }
 
-// AddSite sets the settings of the site in the input of the hosts to those of the cluster, unless they are set or not
+// addSite sets the settings of the site in the input of the hosts to those of the cluster, unless they are set or not
 // needed. It fails if the hosts cannot become nodes without them.
-func (c Cluster) AddSite(ctx context.Context, input *HostInput) error {
+func (c Cluster) addSite(ctx context.Context, input *HostInput) error {
 	if input.Site != nil || !input.NeedsUserData() {
 		return nil
 	}

@@ -20,12 +20,12 @@ const siteHeader = "apiVersion: hcp-node-agent.io/v1alpha1\nkind: SiteConfig\n"
 func TestSite(t *testing.T) {
 	h := startHostedCluster(t)
 	for _, format := range []Format{CloudInit, Kickstart, Ansible} {
-		err := h.cluster.AddSite(t.Context(), &HostInput{Format: format})
+		err := h.cluster.addSite(t.Context(), &HostInput{Format: format})
 		reporttest.CheckFailure(t, err, report.Refused, "--format "+string(format)+" requires the settings of the site")
 	}
 	for format, hasSite := range map[Format]bool{Dir: false, Ignition: true} {
 		input := HostInput{Format: format}
-		if err := h.cluster.AddSite(t.Context(), &input); err != nil || (input.Site != nil) != hasSite {
+		if err := h.cluster.addSite(t.Context(), &input); err != nil || (input.Site != nil) != hasSite {
 			t.Errorf("%s: %+v, %v", format, input.Site, err)
 		}
 	}
@@ -39,17 +39,17 @@ func TestSite(t *testing.T) {
 		}
 	}
 	input := HostInput{Format: Kickstart}
-	if err := h.cluster.AddSite(t.Context(), &input); err != nil || input.Site.NTPServers[0] != "b" {
+	if err := h.cluster.addSite(t.Context(), &input); err != nil || input.Site.NTPServers[0] != "b" {
 		t.Errorf("%+v, %v", input.Site, err)
 	}
 	input.Site = &site.Config{NTPServers: []string{"given"}}
-	if err := h.cluster.AddSite(t.Context(), &input); err != nil || input.Site.NTPServers[0] != "given" {
+	if err := h.cluster.addSite(t.Context(), &input); err != nil || input.Site.NTPServers[0] != "given" {
 		t.Errorf("%+v, %v", input.Site, err)
 	}
 	h.Set(t, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: SiteSecret},
 		Data:       map[string][]byte{"site.yaml": []byte("a: b")},
 	})
-	err := h.cluster.AddSite(t.Context(), &HostInput{Format: Ignition})
+	err := h.cluster.addSite(t.Context(), &HostInput{Format: Ignition})
 	reporttest.CheckFailure(t, err, report.Refused, `Secret site in namespace hcp-node-admin of `)
 }

@@ -108,6 +108,24 @@ func (r *run) createToken(node Node, now time.Time) (*tokenFile, error) {
 	return file, enrollment.Create(created)
 }
 
+// ReadSummary returns the public fields of a join token or a NodeEnrollment in a file.
+func ReadSummary(path string, now time.Time) (enrollment.Summary, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return enrollment.Summary{}, report.UsageError("%w", err)
+	}
+	shown, err := enrollment.ParseSummary(content, now)
+	switch {
+	case report.CodeOf(err) == report.Refused: // the file is of another version
+		return shown, fmt.Errorf("%s: %w", path, err)
+	case err != nil:
+		return shown, report.Fail(report.Usage,
+			"hcp-node-admin enroll -n NAMESPACE NODEPOOL NODE # creates a join token",
+			"%s: %w", path, err)
+	}
+	return shown, nil
+}
+
 // moveRemedy returns the command that makes room for a new join token.
 func moveRemedy(path string) report.Remedy {
 	return report.Remedyf("# to enroll it again, run the same command again after:\nmv %[1]s %[1]s.old",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package enroll
 
 import (
 	"context"
@@ -10,77 +10,75 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/enroll"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/connect"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// enrollInCluster enrolls nodes in the hosted cluster of the NodePool.
-func (o *enrollOptions) enrollInCluster(
-	ctx context.Context, options enroll.Options, result *enroll.Result,
-) error {
-	management, facts, err := o.nodePool(ctx, options.NodePool)
+// InCluster enrolls nodes in the hosted cluster of the NodePool. After an error, the result contains the nodes that
+// were enrolled.
+func InCluster(ctx context.Context, clusters *connect.Clusters, options Options) (result Result, err error) {
+	management, facts, err := findNodePool(ctx, clusters, options.NodePool)
 	if err != nil {
-		return err
+		return Result{}, err
 	}
-	config, err := o.hostedConfig(ctx, management, facts)
-	if err != nil {
-		return err
-	}
-	opened, err := cluster.Open(cluster.Hosted, config)
-	if err != nil {
-		return err
-	}
-	hosted, err := enroll.Connect(ctx, opened)
-	if err != nil {
-		return err
-	}
-	if err := hosted.AddSite(ctx, &options.Input); err != nil {
-		return err
-	}
-	findings, err := o.addUserData(ctx, hosted, management, facts, &options)
+	hosted, err := connectHosted(ctx, clusters, management, facts)
 	if err == nil {
-		*result, err = hosted.Enroll(ctx, options)
+		err = hosted.addSite(ctx, &options.Input)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	findings, err := hosted.addUserData(ctx, management, facts, &options)
+	if err == nil {
+		result, err = hosted.Enroll(ctx, options)
 	}
 	result.Findings = append(findings, result.Findings...)
-	return err
+	return result, err
 }
 
-// nodePool returns the connection to the management cluster, and the facts about the NodePool, nil if only the hosted
-// cluster is to be used.
-func (o *enrollOptions) nodePool(
-	ctx context.Context, name string,
+// findNodePool returns the connection to the management cluster, and the facts about the NodePool, nil if only the
+// hosted cluster is to be used.
+func findNodePool(
+	ctx context.Context, clusters *connect.Clusters, name string,
 ) (*cluster.Cluster, *nodepool.Facts, error) {
-	if o.management.HostedKubeconfig != "" && !o.management.IsSet() {
-		o.management.IsManagement = false
+	if clusters.HostedKubeconfig != "" && !clusters.IsSet() {
+		clusters.IsManagement = false
 		return nil, nil, nil
 	}
-	management, err := o.management.Management()
+	management, err := clusters.Management()
 	if err != nil {
 		return nil, nil, err
 	}
-	facts, err := nodepool.GetObjects(ctx, management, o.management.Namespace, o.management.HostedCluster, name)
+	facts, err := nodepool.GetObjects(ctx, management, clusters.Namespace, clusters.HostedCluster, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.management.HostedCluster = facts.NodePool.Spec.ClusterName
+	clusters.HostedCluster = facts.NodePool.Spec.ClusterName
 	return management, facts, facts.CheckEnrollable()
 }
 
-// hostedConfig returns the client configuration for the hosted cluster.
-func (o *enrollOptions) hostedConfig(
-	ctx context.Context, management *cluster.Cluster, facts *nodepool.Facts,
-) (*rest.Config, error) {
+// connectHosted connects to the hosted cluster of a NodePool, if there are facts about it.
+func connectHosted(
+	ctx context.Context, clusters *connect.Clusters, management *cluster.Cluster, facts *nodepool.Facts,
+) (Cluster, error) {
 	var of *nodepool.HostedCluster
 	if facts != nil {
 		of = facts.HostedCluster
 	}
-	_, config, err := o.management.ConfigOf(ctx, management, of)
-	if err != nil || o.management.HostedKubeconfig == "" || facts == nil {
-		return config, err
+	_, config, err := clusters.ConfigOf(ctx, management, of)
+	if err == nil && clusters.HostedKubeconfig != "" && facts != nil {
+		err = checkSameCluster(ctx, config, management, facts)
 	}
-	return config, checkSameCluster(ctx, config, management, facts)
+	if err != nil {
+		return Cluster{}, err
+	}
+	opened, err := cluster.Open(cluster.Hosted, config)
+	if err != nil {
+		return Cluster{}, err
+	}
+	return newCluster(ctx, opened)
 }
 
 // checkSameCluster fails if a kubeconfig is not that of the NodePool's hosted cluster. It permits the kubeconfig if
@@ -112,15 +110,14 @@ func checkSameCluster(
 
 // addUserData adds the current user data of the NodePool to the options if the hosts need it: for Ignition always, and
 // for other inputs at the first boot if the hosted cluster does not have it. It returns findings about the user data.
-func (o *enrollOptions) addUserData(
-	ctx context.Context, hosted enroll.Cluster, management *cluster.Cluster, facts *nodepool.Facts,
-	options *enroll.Options,
+func (c Cluster) addUserData(
+	ctx context.Context, management *cluster.Cluster, facts *nodepool.Facts, options *Options,
 ) ([]report.Finding, error) {
 	if options.UserData != nil {
 		return nil, nil
 	}
-	isPublished, err := hosted.IsPublished(ctx, options.NodePool)
-	if err != nil || (isPublished && options.Input.Format != enroll.Ignition) {
+	isPublished, err := c.isPublished(ctx, options.NodePool)
+	if err != nil || (isPublished && options.Input.Format != Ignition) {
 		return nil, err
 	}
 	unpublished := report.Finding{
@@ -133,16 +130,16 @@ func (o *enrollOptions) addUserData(
 		return []report.Finding{unpublished}, nil
 	case facts == nil:
 		return nil, report.Fail(report.Usage, report.Remedyf("hcp-node-admin user-data %s "+
-			"--kubeconfig management.Kubeconfig "+
+			"--kubeconfig management.kubeconfig "+
 			"# then run this command again with --embed-user-data user-data.ign", options.NodePool),
 			"--format %s requires the user data of the NodePool, which %s does not contain", options.Input.Format,
-			hosted.Server)
+			c.Server)
 	}
 	if err := facts.GetSecrets(ctx, management); err != nil {
 		return nil, err
 	}
-	if refusal := report.Refusal(facts.Evaluate(time.Now())); refusal != nil {
-		return nil, report.Fail(report.CodeOf(refusal), report.RemedyOf(refusal), "%s: %w", facts, refusal)
+	if _, err := facts.Check(ctx, time.Now(), false); err != nil {
+		return nil, err
 	}
 	options.UserData = facts.UserData
 	message := "the join tokens contain the current user data of the NodePool"
