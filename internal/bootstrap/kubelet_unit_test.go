@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	sdbus "github.com/coreos/go-systemd/v22/dbus"
 	"github.com/godbus/dbus/v5"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -53,13 +54,12 @@ func (m *kubeletManager) StartUnit(string, string) (dbus.ObjectPath, *dbus.Error
 	return "/org/freedesktop/systemd1/job/1", nil
 }
 
-// GetAll returns the properties of kubelet's unit.
-func (m *kubeletManager) GetAll(string) (map[string]dbus.Variant, *dbus.Error) {
+func (m *kubeletManager) ListUnitsByNames(names []string) ([]sdbus.UnitStatus, *dbus.Error) {
 	active := "inactive"
 	if m.active.Load() {
 		active = "active"
 	}
-	return map[string]dbus.Variant{"LoadState": dbus.MakeVariant("loaded"), "ActiveState": dbus.MakeVariant(active)}, nil
+	return bustest.ListedUnits(names, "loaded", active), nil
 }
 
 // startManager returns a running kubeletManager with kubelet's unit file, and a client of it.
@@ -73,7 +73,7 @@ func startManager(t *testing.T) (*kubeletManager, *systemd.Manager) {
 	flowtest.NoError(t, os.WriteFile(filepath.Join(dir, kubelet.UnitName), []byte(unit), 0o600))
 	server := bustest.Own(t, "org.freedesktop.systemd1")
 	flowtest.NoError(t, server.Export(m, "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"))
-	flowtest.NoError(t, server.Export(m, "/org/freedesktop/systemd1/unit/kubelet_2eservice",
+	flowtest.NoError(t, server.Export(bustest.UnitProperties{}, "/org/freedesktop/systemd1/unit/kubelet_2eservice",
 		"org.freedesktop.DBus.Properties"))
 	client, err := systemd.Open(t.Context())
 	flowtest.NoError(t, err)

@@ -74,9 +74,8 @@ func TestRequireAddresses(t *testing.T) {
 			facts := Facts{NetworkManager: networkmanager.Info{Version: test.version}}
 			profileInputs{facts: facts, now: test.now}.requireAddresses(test.settings)
 			for section, want := range map[string]string{"ipv4": test.four, "ipv6": test.six4} {
-				got := strings.TrimSpace(
-					strings.Replace(nmtest.SectionText(test.settings, section), `method="`+test.settings.Text(section, "method")+`"`, "", 1),
-				)
+				method := `method="` + test.settings.Text(section, "method") + `"`
+				got := strings.TrimSpace(strings.Replace(nmtest.SectionText(test.settings, section), method, "", 1))
 				if got != want {
 					t.Errorf("%s: %q, want %q", section, got, want)
 				}

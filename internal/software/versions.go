@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -28,13 +27,10 @@ func InstalledVersions(ctx context.Context) Versions {
 // printedVersion returns the version at the end of the first line that PROGRAM --version prints. The program is run
 // again only if its file has changed.
 func printedVersion(ctx context.Context, program string) kube.Version {
-	file, err := exec.LookPath(program)
-	if err != nil {
-		return kube.Version{} // the checks for missing binaries report this
-	}
+	file := command.Find(program)
 	info, err := os.Stat(file)
 	if err != nil {
-		return kube.Version{}
+		return kube.Version{} // the checks for missing binaries report this
 	}
 	if known, there := knownVersions.Load(file); there && known.(knownVersion).isOf(info) {
 		return known.(knownVersion).version

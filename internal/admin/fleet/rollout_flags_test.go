@@ -31,11 +31,16 @@ func TestRolloutFlags(t *testing.T) {
 		want  func(*v1alpha1.NodeRolloutSpec)
 	}{
 		"percentage": {
-			RolloutFlags{MaxUnavailable: "10%"}, "max-unavailable",
+			RolloutFlags{MaxUnavailable: "10%"},
+			"max-unavailable",
 			func(spec *v1alpha1.NodeRolloutSpec) { spec.MaxUnavailable = ptr.To(intstr.FromString("10%")) },
 		},
-		"resume":      {RolloutFlags{Resume: true}, "resume", func(spec *v1alpha1.NodeRolloutSpec) { spec.Paused = false }},
-		"no limit":    {RolloutFlags{}, "max-unavailable", func(spec *v1alpha1.NodeRolloutSpec) { spec.MaxUnavailable = nil }},
+		"resume": {RolloutFlags{Resume: true}, "resume", func(spec *v1alpha1.NodeRolloutSpec) { spec.Paused = false }},
+		"no limit": {
+			RolloutFlags{},
+			"max-unavailable",
+			func(spec *v1alpha1.NodeRolloutSpec) { spec.MaxUnavailable = nil },
+		},
 		"no canary":   {RolloutFlags{}, "canary", func(spec *v1alpha1.NodeRolloutSpec) { spec.Canary = nil }},
 		"no window":   {RolloutFlags{}, "window", func(spec *v1alpha1.NodeRolloutSpec) { spec.Window = nil }},
 		"no timeout":  {RolloutFlags{}, "slot-timeout", func(spec *v1alpha1.NodeRolloutSpec) { spec.SlotTimeout = nil }},
@@ -72,8 +77,13 @@ func TestRolloutFlagsWithoutChange(t *testing.T) {
 		t.Errorf("without flags: a change %t, %v", change != nil, err)
 	}
 	for _, flags := range []RolloutFlags{
-		{MaxUnavailable: "0"}, {MaxUnavailable: "101%"}, {Canary: "a in"}, {TimeZone: "UTC"}, {WindowDuration: time.Hour},
-		{Window: "0 1 * * *"}, {Window: "X", WindowDuration: time.Hour},
+		{MaxUnavailable: "0"},
+		{MaxUnavailable: "101%"},
+		{Canary: "a in"},
+		{TimeZone: "UTC"},
+		{WindowDuration: time.Hour},
+		{Window: "0 1 * * *"},
+		{Window: "X", WindowDuration: time.Hour},
 	} {
 		if _, err := flags.Change(none); report.CodeOf(err) != report.Usage {
 			t.Errorf("%+v: %v", flags, err)

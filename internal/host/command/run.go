@@ -85,9 +85,15 @@ func runError(ctx context.Context, argv []string, err error, stderr string) erro
 }
 
 // Exists reports whether the command is installed.
-func Exists(name string) bool {
-	_, err := exec.LookPath(name)
-	return err == nil
+func Exists(name string) bool { return Find(name) != "" }
+
+// Find returns the path of the command, "" if it is not installed.
+func Find(name string) string {
+	file, err := exec.LookPath(name)
+	if err != nil {
+		return ""
+	}
+	return file
 }
 
 func childEnvironment(environ []string) []string {

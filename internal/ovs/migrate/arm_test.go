@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	sdbus "github.com/coreos/go-systemd/v22/dbus"
 	"github.com/godbus/dbus/v5"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -22,11 +23,10 @@ import (
 )
 
 const (
-	nmName          = "org.freedesktop.NetworkManager"
-	nmPath          = "/org/freedesktop/NetworkManager"
-	systemdName     = "org.freedesktop.systemd1"
-	systemdPath     = "/org/freedesktop/systemd1"
-	unitPathPattern = systemdPath + "/unit"
+	nmName      = "org.freedesktop.NetworkManager"
+	nmPath      = "/org/freedesktop/NetworkManager"
+	systemdName = "org.freedesktop.systemd1"
+	systemdPath = "/org/freedesktop/systemd1"
 )
 
 // checkpointRefuser is a NetworkManager that refuses a checkpoint. It sends the requested timeout, and
@@ -57,11 +57,8 @@ func (inactiveUnits) GetUnitFileState(string) (string, *dbus.Error) {
 	return "", dbus.NewError(systemdName+".NoSuchUnit", nil)
 }
 
-func (inactiveUnits) GetAll(string) (map[string]dbus.Variant, *dbus.Error) {
-	return map[string]dbus.Variant{
-		"LoadState":   dbus.MakeVariant("not-found"),
-		"ActiveState": dbus.MakeVariant("inactive"),
-	}, nil
+func (inactiveUnits) ListUnitsByNames(names []string) ([]sdbus.UnitStatus, *dbus.Error) {
+	return bustest.ListedUnits(names, "not-found", "inactive"), nil
 }
 
 func export(t *testing.T, server *dbus.Conn, object any, path dbus.ObjectPath, name string) {
@@ -96,10 +93,6 @@ func TestMigrationArmsTheRollbackFirst(t *testing.T) {
 	}
 	export(t, bustest.Own(t, nmName), nm, nmPath, nmName)
 	units := bustest.Own(t, systemdName)
-	// The subtree comes first: godbus reads it under the lock that the next export takes.
-	if err := units.ExportSubtree(inactiveUnits{}, unitPathPattern, "org.freedesktop.DBus.Properties"); err != nil {
-		t.Fatal(err)
-	}
 	export(t, units, inactiveUnits{}, systemdPath, systemdName+".Manager")
 	d := &Driver{Dir: dir, RollbackTimeout: 70 * time.Second}
 	var err error

@@ -114,7 +114,8 @@ func (b *bench) measureJoin(ctx context.Context) error {
 
 // measureNode saves what the join wrote, and measures commands on the node.
 func (b *bench) measureNode(ctx context.Context, rounds int, traces string) error {
-	if _, err := b.env.Machine.Output(ctx, "/root/prepare.sh && tar -C /root -cf /root/prepared.tar floor.tar floor.units"); err != nil {
+	const prepare = "/root/prepare.sh && tar -C /root -cf /root/prepared.tar floor.tar floor.units"
+	if _, err := b.env.Machine.Output(ctx, prepare); err != nil {
 		return err
 	}
 	var err error
@@ -122,8 +123,8 @@ func (b *bench) measureNode(ctx context.Context, rounds int, traces string) erro
 		return err
 	}
 	for _, line := range []string{
-		"hcp-node-agent --version", "rm -f /root/second.json; " + join + " --trace /root/second.json", "hcp-node-agent status", "hcp-node-agent doctor",
-		"hcp-node-agent preflight", "hcp-node-agent plan",
+		"hcp-node-agent --version", "rm -f /root/second.json; " + join + " --trace /root/second.json",
+		"hcp-node-agent status", "hcp-node-agent doctor", "hcp-node-agent preflight", "hcp-node-agent plan",
 	} {
 		c := &command{line: line}
 		b.commands = append(b.commands, c)
