@@ -45,6 +45,5 @@ func (r Record) String() string {
 	if r.Outage == nil {
 		return text + "; the network interruption could not be measured (the gateway does not respond to echo requests)"
 	}
-	return text + fmt.Sprintf("; network interruption %.2f s (%d of %d echo replies received)",
-		r.Outage.LongestSeconds, r.Outage.Received, r.Outage.Sent)
+	return text + fmt.Sprintf("; %s (%d of %d echo replies received)", r.Outage, r.Outage.Received, r.Outage.Sent)
 }

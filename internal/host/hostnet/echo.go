@@ -5,6 +5,7 @@ package hostnet
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -12,7 +13,10 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -24,7 +28,7 @@ const (
 // Pinger sends ICMP echo requests to an address, a hundred per second, to measure
 // how long it was unreachable.
 type Pinger struct {
-	conn     net.PacketConn
+	conn     *net.IPConn
 	target   netip.Addr
 	types    icmpTypes
 	links    []string // outgoing links; "" selects one by route
@@ -41,11 +45,21 @@ type request struct {
 }
 
 // Outage is the result of a Pinger. An interruption lasts from the last request before a loss that got
-// a reply to the next one.
+// a reply to the next one. It does not contain the time in which a busy host sent no requests.
 type Outage struct {
-	LongestSeconds float64 `json:"longestSeconds" doc:"longest interruption in seconds"`
-	Sent           int     `json:"sent" doc:"number of echo requests to the gateway, one every 10 ms"`
-	Received       int     `json:"received" doc:"number of echo replies"`
+	LongestSeconds    float64 `json:"longestSeconds" doc:"longest interruption in seconds"`
+	UnmeasuredSeconds float64 `json:"unmeasuredSeconds,omitempty" doc:"time in which the host was too busy to send echo requests, in seconds"`
+	Sent              int     `json:"sent" doc:"number of echo requests to the gateway, one every 10 ms"`
+	Received          int     `json:"received" doc:"number of echo replies"`
+}
+
+// String returns the interruption, and how long it was not measured if that is a tenth of a second or more.
+func (o Outage) String() string {
+	text := fmt.Sprintf("network interruption %.2f s", o.LongestSeconds)
+	if o.UnmeasuredSeconds >= 0.1 {
+		text += fmt.Sprintf(", not measured for %.1f s (the host was busy)", o.UnmeasuredSeconds)
+	}
+	return text
 }
 
 // icmpTypes are the ICMP message types of a family.
@@ -63,12 +77,13 @@ func StartPinger(ctx context.Context, target, from netip.Addr, links ...string) 
 	if from.IsValid() {
 		address = from.String()
 	}
-	conn, err := (&net.ListenConfig{}).ListenPacket(ctx, network, address)
+	config := net.ListenConfig{Control: stampPackets}
+	conn, err := config.ListenPacket(ctx, network, address)
 	if err != nil {
 		return nil, fmt.Errorf("opening a socket for ICMP: %w", err)
 	}
 	p := &Pinger{
-		conn:   conn,
+		conn:   conn.(*net.IPConn), //nolint:forcetypeassert // of these networks
 		target: target,
 		types:  types,
 		links:  []string{""},
@@ -110,22 +125,27 @@ func (p *Pinger) SinceLastReply() (time.Duration, bool) {
 // get a reply.
 func outageOf(requests []request, now time.Time) Outage {
 	var outage Outage
-	var last time.Time
+	silence := time.Duration(0) // since the last request that got a reply
 	lost := false
-	for _, r := range requests {
+	for i, r := range requests {
 		if now.Sub(r.at) < echoTimeout && !r.answered {
 			break
+		}
+		if i > 0 {
+			pause := r.at.Sub(requests[i-1].at)
+			silence += min(pause, echoTimeout)
+			outage.UnmeasuredSeconds += max(0, pause-echoTimeout).Seconds()
 		}
 		outage.Sent++
 		if !r.answered {
 			lost = true
 			continue
 		}
-		outage.Received++
-		if lost && !last.IsZero() {
-			outage.LongestSeconds = max(outage.LongestSeconds, r.at.Sub(last).Seconds())
+		if lost && outage.Received > 0 {
+			outage.LongestSeconds = max(outage.LongestSeconds, silence.Seconds())
 		}
-		last, lost = r.at, false
+		outage.Received++
+		silence, lost = 0, false
 	}
 	return outage
 }
@@ -147,6 +167,9 @@ func (p *Pinger) send() {
 		for _, link := range p.links {
 			_, _ = p.conn.WriteTo(message, &net.IPAddr{IP: p.target.AsSlice(), Zone: zone(link)}) // errors count as loss
 		}
+		p.mu.Lock()
+		p.requests[sequence].at = time.Now() // a busy host may have sent it later
+		p.mu.Unlock()
 	}
 }
 
@@ -165,22 +188,57 @@ func zone(link string) string {
 }
 
 func (p *Pinger) receive() {
-	buffer := make([]byte, 256)
+	buffer, control := make([]byte, 256), make([]byte, 128)
 	for {
-		n, _, err := p.conn.ReadFrom(buffer)
+		n, controlled, _, _, err := p.conn.ReadMsgIP(buffer, control)
 		if err != nil {
 			return
 		}
-		if n < 12 || buffer[0] != p.types.reply || binary.BigEndian.Uint16(buffer[4:]) != p.id {
+		message := p.types.withoutHeader(buffer[:n])
+		if len(message) < 12 || message[0] != p.types.reply || binary.BigEndian.Uint16(message[4:]) != p.id {
 			continue
 		}
-		sequence := int(binary.BigEndian.Uint32(buffer[8:]))
+		received := packetTime(control[:controlled])
+		sequence := int(binary.BigEndian.Uint32(message[8:]))
 		p.mu.Lock()
-		if sequence < len(p.requests) && time.Since(p.requests[sequence].at) < echoTimeout {
+		if sequence < len(p.requests) && received.Sub(p.requests[sequence].at) < echoTimeout {
 			p.requests[sequence].answered = true
 		}
 		p.mu.Unlock()
 	}
+}
+
+// stampPackets has the kernel record when packets arrive. A busy host reads them later.
+func stampPackets(_, _ string, socket syscall.RawConn) error {
+	var err error
+	controlErr := socket.Control(func(fd uintptr) {
+		err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
+	})
+	return errors.Join(controlErr, err)
+}
+
+// packetTime returns when the kernel received a packet, by its control messages, or the current time if they do not
+// contain it.
+func packetTime(control []byte) time.Time {
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return time.Now()
+	}
+	for _, m := range messages {
+		if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPNS && len(m.Data) >= 16 {
+			seconds, nanoseconds := binary.NativeEndian.Uint64(m.Data), binary.NativeEndian.Uint64(m.Data[8:])
+			return time.Unix(int64(seconds), int64(nanoseconds)) //nolint:gosec // of a clock
+		}
+	}
+	return time.Now()
+}
+
+// withoutHeader returns the ICMP message of a received packet, which has an IP header only for IPv4.
+func (k icmpTypes) withoutHeader(packet []byte) []byte {
+	if k.request != 8 || len(packet) == 0 {
+		return packet
+	}
+	return packet[min(int(packet[0]&0xf)*4, len(packet)):]
 }
 
 // message returns an ICMP echo request with a 32-bit sequence number as data,

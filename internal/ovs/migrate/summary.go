@@ -3,7 +3,6 @@
 package migrate
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -19,7 +18,7 @@ func (d *Driver) Record(status ovs.Status, now time.Time) ovs.Record {
 func (d *Driver) Summary(status ovs.Status, endpoints []Endpoint) string {
 	text := status.String()
 	if d.outage != nil {
-		text += fmt.Sprintf("; network interruption %.2f s", d.outage.LongestSeconds)
+		text += "; " + d.outage.String()
 	}
 	for _, endpoint := range endpoints {
 		text += "; " + endpoint.Name + " is reachable"
