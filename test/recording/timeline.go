@@ -19,8 +19,10 @@ const (
 	barHeight  = 14
 )
 
-const timelineStyle = `text{font:12px system-ui,sans-serif;fill:#24292f}.axis{fill:#57606a}.name{fill:#fff}` +
-	`rect{stroke:#fff;stroke-width:.5}.g{stroke:#d0d7de}` +
+// lightStyle has the classes axis, for less important text, and g, for the grid.
+const lightStyle = `text{font:12px system-ui,sans-serif;fill:#24292f}.axis{fill:#57606a}.g{stroke:#d0d7de}`
+
+const timelineStyle = `.name{fill:#fff}rect{stroke:#fff;stroke-width:.5}` +
 	`.step{fill:#0969da}.wait{fill:#bf8700}.pause{fill:#d4a72c}.unit{fill:#1a7f37}.command{fill:#8250df}` +
 	`.D-Bus{fill:#6e7781}.request{fill:#cf222e}`
 
@@ -59,7 +61,7 @@ func Timeline(title string, trace []byte) (string, error) {
 		fmt.Fprintf(&body, "<text x=\"%.1f\" y=\"%d\" class=\"%s\">%s</text>\n", x, y, class, html.EscapeString(text))
 	}
 	bottom := margin + rowHeight*len(threads)
-	for second := 0.0; second*1e6 <= end; second += tick(end / 1e6) {
+	for second := 0.0; second*1e6 <= end; second += Tick(end / 1e6) {
 		x := labelWidth + second*1e6*scale
 		fmt.Fprintf(&body, "<path class=\"g\" d=\"M%.1f %dV%d\"/>\n", x, margin, bottom)
 		label(x, bottom+rowHeight-4, "axis", fmt.Sprintf("%g s", second))
@@ -82,17 +84,23 @@ func Timeline(title string, trace []byte) (string, error) {
 			}
 		}
 	}
+	return LightPicture(title, timelineStyle, chartWidth, bottom+rowHeight, body.String()), nil
+}
+
+// LightPicture returns an SVG document with a body. Its text is dark on white, also on a page with a dark background.
+func LightPicture(title, style string, width, height int, body string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" role="img">
 <title>%s</title><style>%s</style><rect width="100%%" height="100%%" fill="#fff"/>
 %s</svg>
-`, chartWidth, bottom+rowHeight, chartWidth, html.EscapeString(title), timelineStyle, body.String()), nil
+`, width, height, width, html.EscapeString(title), lightStyle+style, body)
 }
 
-// tick returns the distance of the marks on the axis, in seconds: 1, 2 or 5 times a power of ten, at most ten of them.
-func tick(seconds float64) float64 {
-	power := math.Pow(10, math.Floor(math.Log10(max(seconds, 1)/10)))
+// Tick returns the distance of the marks on an axis that begins at zero: 1, 2 or 5 times a power of ten, at most ten of
+// them up to the largest value.
+func Tick(largest float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(max(largest, 1)/10)))
 	for _, factor := range []float64{1, 2, 5} {
-		if seconds/(factor*power) <= 10 {
+		if largest/(factor*power) <= 10 {
 			return factor * power
 		}
 	}

@@ -37,9 +37,9 @@ func TestTimeline(t *testing.T) {
 }
 
 func TestTick(t *testing.T) {
-	for seconds, want := range map[float64]float64{0.4: 0.1, 5: 0.5, 33: 5, 40: 5, 58: 10, 180: 20} {
-		if got := tick(seconds); got != want {
-			t.Errorf("tick(%g) = %g, want %g", seconds, got, want)
+	for largest, want := range map[float64]float64{0.4: 0.1, 5: 0.5, 33: 5, 40: 5, 58: 10, 180: 20} {
+		if got := Tick(largest); got != want {
+			t.Errorf("Tick(%g) = %g, want %g", largest, got, want)
 		}
 	}
 }
