@@ -121,13 +121,20 @@ soak: deps build bed oracle ## faults at random moments and at every step, for d
 fuzz: oracle ## every fuzz target in turn, each for EXECS inputs
 	EXECS=$(EXECS) test/fuzz.sh
 
-.PHONY: bench
-bench: deps build bed oracle ## the figures: apply beside the real Ignition, the interruption by a migration to br-ex and by configure-ovs.sh, the controller with up to 1,000 nodes, the cost of the service, the Go benchmarks
-	go run ./test/differential/bench bin/hcp-node-agent
-	go run ./test/vm/cmd/interruption
-	go run ./test/fleet bin/hcp-node-admin
-	go run ./test/vm/cmd/service
-	go test -run '^$$' -bench . -benchmem ./internal/...
+# The parts of make bench. All but the Go benchmarks are saved for docs/benchmarks.md.
+PARTS = apply join interruption fleet service go
+SAVE = -save docs/benchmarks
+
+.PHONY: bench bench-apply bench-join bench-interruption bench-fleet bench-service bench-go
+bench: deps build bed oracle ## measure, and write docs/benchmarks.md: apply beside the real Ignition, a join beside its floor, the interruption beside configure-ovs.sh, the controller with up to 1,000 nodes, the cost of the service, the Go benchmarks (PARTS="join apply" selects)
+	$(MAKE) -j1 $(PARTS:%=bench-%)
+	go run ./test/benchmarks/render
+bench-apply: ; go run ./test/differential/bench $(SAVE) bin/hcp-node-agent
+bench-join: ; go run ./test/vm/cmd/join $(SAVE)
+bench-interruption: ; go run ./test/vm/cmd/interruption $(SAVE)
+bench-fleet: ; go run ./test/fleet $(SAVE) bin/hcp-node-admin
+bench-service: ; go run ./test/vm/cmd/service $(SAVE)
+bench-go: ; go test -run '^$$' -bench . -benchmem ./internal/...
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint, the word list of test/words, and shellcheck

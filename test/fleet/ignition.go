@@ -39,22 +39,23 @@ const (
 var rates = []int{400, 200, 100, 50}
 
 // measureFetches measures how long agents need that fetch the payload from one server at the same time.
-func measureFetches(ctx context.Context, agents int) error {
+func measureFetches(ctx context.Context, agents int) ([]fetches, error) {
 	if agents == 0 {
-		return nil
+		return nil, nil
 	}
+	var all []fetches
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(table, "\nfetch by %d agents\tone, s\tlink, s\tprocessors, s\tall, s\tratio\tretries\tfailed\t\n", agents)
 	for _, rate := range rates {
 		r, err := measureFetch(ctx, agents, rate)
 		if err != nil {
-			return fmt.Errorf("fetching at %d Mbit/s: %w", rate, err)
+			return nil, fmt.Errorf("fetching at %d Mbit/s: %w", rate, err)
 		}
 		fmt.Fprintf(table, "%d Mbit/s\t%.3f\t%.1f\t%.1f\t%.1f\t%.2f\t%d\t%d\t\n", rate, r.single.Seconds(),
-			r.link.Seconds(), r.processors.Seconds(), r.all.Seconds(), r.all.Seconds()/max(r.link, r.processors).Seconds(),
-			r.retries, r.failed)
+			r.link.Seconds(), r.processors.Seconds(), r.all.Seconds(), r.ratio(), r.retries, r.failed)
+		all = append(all, r)
 	}
-	return table.Flush()
+	return all, table.Flush()
 }
 
 // fetches has the figures of the agents that fetch at the same time.
@@ -67,6 +68,9 @@ type fetches struct {
 	retries          int64
 	failed           int64 // agents that gave up
 }
+
+// ratio returns the ratio to the ideal time.
+func (r fetches) ratio() float64 { return r.all.Seconds() / max(r.link, r.processors).Seconds() }
 
 func measureFetch(ctx context.Context, agents, megabits int) (r fetches, err error) {
 	server, err := startServer(megabits)

@@ -10,7 +10,8 @@
 //
 // With -record, it only records the upgrade of a few nodes as an administrator sees it, and draws it.
 //
-// Usage: fleet [-sizes 100,300,1000] [-fetchers 500] [-record FILE.svg] PROGRAM, in the root of the repository, as root
+// Usage: fleet [-sizes 100,300,1000] [-fetchers 500] [-save DIRECTORY] [-record FILE.svg] PROGRAM, in the root of
+// the repository, as root
 package main
 
 import (
@@ -27,6 +28,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/benchmarks"
 )
 
 // settings are the flags.
@@ -37,6 +40,7 @@ type settings struct {
 	interval time.Duration
 	upgrade  time.Duration
 	record   string
+	save     string
 }
 
 func main() {
@@ -48,19 +52,20 @@ func main() {
 	flag.DurationVar(&s.upgrade, "upgrade", 2*time.Second, "time for which a node is not Ready in its upgrade")
 	flag.StringVar(&s.record, "record", "",
 		"record hcp-node-admin nodes --watch during an upgrade, and draw it in this file")
+	save := benchmarks.SaveFlag()
 	flag.Parse()
 	if flag.NArg() != 1 {
 		fmt.Fprintln(os.Stderr, "fleet: the path of hcp-node-admin is missing: fleet [-sizes 100,300,1000] PROGRAM")
 		os.Exit(2)
 	}
-	s.program = flag.Arg(0)
+	s.program, s.save = flag.Arg(0), *save
 	klog.SetLogger(logr.Discard()) // clients of clusters that have ended log that
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	var err error
 	if s.record != "" {
 		err = recordWatch(ctx, s)
 	} else {
-		err = errors.Join(measureFleets(ctx, s), measureFetches(ctx, s.fetchers))
+		err = measureAll(ctx, s)
 	}
 	stop()
 	if err != nil {
@@ -69,8 +74,18 @@ func main() {
 	}
 }
 
+// measureAll prints the figures of the fleets and of the ignition server, and saves them if there was no error.
+func measureAll(ctx context.Context, s settings) error {
+	results, err := measureFleets(ctx, s)
+	fetched, fetchErr := measureFetches(ctx, s.fetchers)
+	if err = errors.Join(err, fetchErr); err != nil || len(results) == 0 {
+		return err
+	}
+	return toResult(results, fetched, s.fetchers).Save(s.save)
+}
+
 // measureFleets measures a fleet of each size, and prints the figures. It returns an error if a rule was broken.
-func measureFleets(ctx context.Context, s settings) error {
+func measureFleets(ctx context.Context, s settings) ([]result, error) {
 	requests := newRequestCounter()
 	var results []result
 	var broken []error
@@ -80,12 +95,12 @@ func measureFleets(ctx context.Context, s settings) error {
 		}
 		count, err := strconv.Atoi(text)
 		if err != nil || count < 1 {
-			return fmt.Errorf("%q is not a number of nodes", text)
+			return nil, fmt.Errorf("%q is not a number of nodes", text)
 		}
 		fmt.Fprintf(os.Stderr, "%s: %d nodes\n", time.Now().Format(time.TimeOnly), count)
 		r, violations, err := measure(ctx, s, count, requests)
 		if err != nil {
-			return fmt.Errorf("%d nodes: %w", count, err)
+			return nil, fmt.Errorf("%d nodes: %w", count, err)
 		}
 		results = append(results, r)
 		for _, violation := range violations {
@@ -96,5 +111,5 @@ func measureFleets(ctx context.Context, s settings) error {
 		printTable(os.Stdout, results)
 		printChart(os.Stdout, results)
 	}
-	return errors.Join(broken...)
+	return results, errors.Join(broken...)
 }

@@ -48,6 +48,14 @@ func Start(ctx context.Context, cfg Config) (*Machine, error) {
 	return m, nil
 }
 
+// Execution returns how QEMU executes the machine's code: emulated or with KVM.
+func (m *Machine) Execution() string {
+	if m.accel == kvm {
+		return "run with KVM"
+	}
+	return "emulated"
+}
+
 // newMachine returns a machine without a disk.
 func newMachine(ctx context.Context, cfg Config) (*Machine, error) {
 	cfg, err := cfg.withDefaults()

@@ -3,7 +3,7 @@
 // Command bench compares the time and memory of the agent's apply with those of Ignition. Both
 // apply the same config to new copies of the same tree, in turn. It has no assertions.
 //
-// Usage: bench [-runs N] AGENT, from inside the repository, as root
+// Usage: bench [-runs N] [-save DIRECTORY] AGENT, from inside the repository, as root
 package main
 
 import (
@@ -19,12 +19,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/benchmarks"
 	"github.com/hcp-node-agent/hcp-node-agent/test/differential"
 )
 
 func main() {
 	runs := flag.Int("runs", 15, "how often each is measured")
 	files := flag.Int("write", -1, "only write the payload of so many files")
+	save := benchmarks.SaveFlag()
 	flag.Parse()
 	if *files >= 0 && flag.NArg() == 1 {
 		if err := write(*files, flag.Arg(0)); err != nil {
@@ -39,13 +41,13 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := measure(ctx, flag.Arg(0), *runs); err != nil {
+	if err := measure(ctx, flag.Arg(0), *runs, *save); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
 	}
 }
 
-func measure(ctx context.Context, agent string, runs int) error {
+func measure(ctx context.Context, agent string, runs int, save string) error {
 	oracle, err := differential.BuildOracle(ctx)
 	if err != nil {
 		return err
@@ -59,6 +61,7 @@ func measure(ctx context.Context, agent string, runs int) error {
 	fmt.Printf("%-34s %10s %10s %6s %10s %12s %12s\n", "config", "agent", "Ignition", "ratio", "again", "agent",
 		"Ignition")
 	fmt.Printf("%-34s %10s %10s %6s %10s %12s %12s\n", "", "ms", "ms", "", "ms", "peak MiB", "peak MiB")
+	var all []medians
 	for _, files := range sizes {
 		b := bench{ctx: ctx, agent: agent, oracle: oracle}
 		times := runs
@@ -68,11 +71,15 @@ func measure(ctx context.Context, agent string, runs int) error {
 		if err := b.compare(files, times); err != nil {
 			return fmt.Errorf("%s: %w", name(files), err)
 		}
-		fmt.Printf("%-34s %10.1f %10.1f %6.2f %10.1f %12.0f %12.0f\n", name(files),
-			median(b.agentTimes), median(b.ignitionTimes), median(b.agentTimes)/median(b.ignitionTimes), median(b.agentRerun),
-			slices.Max(b.agentPeak), slices.Max(b.ignitionPeak))
+		m := medians{
+			config: name(files), agent: median(b.agentTimes), ignition: median(b.ignitionTimes), again: median(b.agentRerun),
+			agentPeak: slices.Max(b.agentPeak), ignitionPeak: slices.Max(b.ignitionPeak),
+		}
+		fmt.Printf("%-34s %10.1f %10.1f %6.2f %10.1f %12.0f %12.0f\n", m.config, m.agent, m.ignition, m.agent/m.ignition,
+			m.again, m.agentPeak, m.ignitionPeak)
+		all = append(all, m)
 	}
-	return nil
+	return toResult(all, runs).Save(save)
 }
 
 // bench collects times in milliseconds and memory in MiB.

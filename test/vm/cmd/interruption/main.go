@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/benchmarks"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/lab"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
@@ -30,6 +31,13 @@ type comparison struct {
 	lab     *lab.Lab
 	machine *vm.Machine
 	rounds  int
+	found   []interruption
+}
+
+// interruption has the medians for the addresses of one family of an uplink.
+type interruption struct {
+	uplink, family string
+	script, agent  time.Duration
 }
 
 func main() {
@@ -45,6 +53,7 @@ func run() (err error) {
 	repository := flag.String("repository", ".", "the repository with the image's recipe and bin/hcp-node-agent")
 	names := flag.String("kinds", "dhcp4,static4,dual", "kinds of uplink, separated by commas")
 	rounds := flag.Int("rounds", 3, "how often each is measured; the median is shown")
+	save := benchmarks.SaveFlag()
 	flag.Parse()
 	kinds, err := uplink.Find(*names)
 	if err != nil {
@@ -65,7 +74,29 @@ func run() (err error) {
 			return fmt.Errorf("%s: %w", kind.Name, err)
 		}
 	}
-	return nil
+	result := toResult(b.found, b.rounds)
+	result.Guest = b.machine.Execution()
+	return result.Save(*save)
+}
+
+func toResult(all []interruption, rounds int) benchmarks.Result {
+	r := benchmarks.Result{Name: "interruption", Method: fmt.Sprintf("The uplink of a machine is attached to br-ex by a "+
+		"script with the steps of configure-ovs.sh, and by the agent. A peer sends an echo request every 10 ms. The figures "+
+		"are the longest times without a response, medians of %d runs.", rounds)}
+	table := benchmarks.Table{Header: []string{"uplink", "configure-ovs.sh, s", "agent, s"}}
+	chart := benchmarks.Chart{
+		Title: "Interruption, s", Series: []benchmarks.Series{{Name: "configure-ovs.sh"}, {Name: "agent"}},
+	}
+	for _, i := range all {
+		name, script, agent := i.uplink+", "+i.family, i.script.Seconds(), i.agent.Seconds()
+		table.AddRow(name, script, agent)
+		chart.AddGroup(name, script, agent)
+		if script > 0 {
+			r.Compare("agent / configure-ovs.sh: "+name, agent/script)
+		}
+	}
+	r.Tables, r.Charts = []benchmarks.Table{table}, []benchmarks.Chart{chart}
+	return r
 }
 
 // freshSnapshot is the machine's snapshot with both implementations installed.
@@ -124,6 +155,7 @@ func (b *comparison) compare(ctx context.Context, kind uplink.Kind) error {
 		if agent > 0 {
 			ratio = fmt.Sprintf("%.0f", script.Seconds()/agent.Seconds())
 		}
+		b.found = append(b.found, interruption{uplink: kind.Name, family: family, script: script, agent: agent})
 		fmt.Printf("%-16s %-6s %12.3f s %12.3f s %8s\n", kind.Name, family, script.Seconds(), agent.Seconds(), ratio)
 	}
 	return nil

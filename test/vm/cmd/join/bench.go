@@ -52,6 +52,7 @@ const (
 	nic               = "eth0"
 	join              = "hcp-node-agent join --network-timeout " + testenv.NetworkTimeout + " --user-data " +
 		testenv.UserDataPath + " --approve-with " + testenv.ApproverKubeconfigPath
+	secondJoin = "rm -f /root/second.json; " + join + " --trace /root/second.json"
 )
 
 func (b *bench) install(ctx context.Context) error {
@@ -123,8 +124,8 @@ func (b *bench) measureNode(ctx context.Context, rounds int, traces string) erro
 		return err
 	}
 	for _, line := range []string{
-		"hcp-node-agent --version", "rm -f /root/second.json; " + join + " --trace /root/second.json",
-		"hcp-node-agent status", "hcp-node-agent doctor", "hcp-node-agent preflight", "hcp-node-agent plan",
+		"hcp-node-agent --version", secondJoin, "hcp-node-agent status", "hcp-node-agent doctor", "hcp-node-agent preflight",
+		"hcp-node-agent plan",
 	} {
 		c := &command{line: line}
 		b.commands = append(b.commands, c)

@@ -4,7 +4,7 @@
 // that has everything prepared, and starts Open vSwitch, the change of the network, CRI-O and kubelet with nothing in
 // between. It also measures commands on the joined node. It has no assertions.
 //
-// Usage: join [-rounds N] [-traces DIRECTORY], from inside the repository, as root
+// Usage: join [-rounds N] [-traces DIRECTORY] [-save DIRECTORY], from inside the repository, as root
 package main
 
 import (
@@ -19,15 +19,17 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/benchmarks"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 func main() {
 	rounds := flag.Int("rounds", 3, "how often each is measured; the median is shown")
 	traces := flag.String("traces", "", "save the traces of the first and the second join in this `DIRECTORY`")
+	save := benchmarks.SaveFlag()
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *rounds, *traces)
+	err := run(ctx, *rounds, *traces, *save)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "join:", err)
@@ -35,7 +37,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, rounds int, traces string) (err error) {
+func run(ctx context.Context, rounds int, traces, save string) (err error) {
 	repository, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("finding the repository: %w", err)
@@ -65,7 +67,36 @@ func run(ctx context.Context, rounds int, traces string) (err error) {
 		}
 	}
 	b.print()
-	return nil
+	result := b.result()
+	result.Guest = env.Machine.Execution()
+	return result.Save(save)
+}
+
+// result returns the medians.
+func (b *bench) result() benchmarks.Result {
+	r := benchmarks.Result{Name: "join", Method: fmt.Sprintf("The floor is a script that has everything prepared: it "+
+		"brings the same machine to the same state, and starts Open vSwitch, the change of the network, CRI-O and kubelet "+
+		"with nothing in between. The figures are medians of %d runs.", len(b.joins))}
+	join, floor := median(b.joins).Seconds(), median(b.floors).Seconds()
+	times := benchmarks.Table{Header: []string{"", "s"}}
+	times.AddRow("join", join)
+	times.AddRow("floor", floor)
+	steps := benchmarks.Chart{Title: "Steps of a join, s", Series: make([]benchmarks.Series, 1)}
+	for _, name := range b.order {
+		steps.AddGroup(name, median(b.steps[name]).Seconds())
+	}
+	commands := benchmarks.Chart{Title: "Commands on the joined node, s", Series: make([]benchmarks.Series, 1)}
+	for _, c := range b.commands {
+		name := c.line
+		if name == secondJoin {
+			name = "hcp-node-agent join, again"
+		}
+		times.AddRow(name, median(c.took).Seconds())
+		commands.AddGroup(name, median(c.took).Seconds())
+	}
+	r.Compare("join / floor", join/floor)
+	r.Tables, r.Charts = []benchmarks.Table{times}, []benchmarks.Chart{steps, commands}
+	return r
 }
 
 // print prints the medians.

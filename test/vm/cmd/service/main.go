@@ -4,7 +4,7 @@
 // it only watches. The machine is emulated, so a reference workload runs in the machine and on
 // this host, and processor time is printed for both speeds.
 //
-// Usage: service [-for 10m], from inside the repository, as root
+// Usage: service [-for 10m] [-save DIRECTORY], from inside the repository, as root
 package main
 
 import (
@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/benchmarks"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
@@ -30,9 +31,10 @@ const settleTime = 90 * time.Second
 func main() {
 	long := flag.Duration("for", 10*time.Minute,
 		"how long to measure; every look but the seldom ones comes in ten minutes")
+	save := benchmarks.SaveFlag()
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *long)
+	err := run(ctx, *long, *save)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "service:", err)
@@ -40,7 +42,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, long time.Duration) (err error) {
+func run(ctx context.Context, long time.Duration, save string) (err error) {
 	repository, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("finding the repository: %w", err)
@@ -88,7 +90,26 @@ func run(ctx context.Context, long time.Duration) (err error) {
 	fmt.Printf("processor time of a minute after that: %.3f s in the machine, %.3f s at this host's speed (%.2f %% of "+
 		"one processor)\n",
 		minute, minute/slower, minute/slower/60*100)
-	return nil
+	result := toResult(after, long, first/slower, minute/slower)
+	result.Guest = s.Machine.Execution()
+	return result.Save(save)
+}
+
+// toResult returns the memory and the seconds of processor time of the service, which are those at this host's speed.
+func toResult(use resourceUse, long time.Duration, first, minute float64) benchmarks.Result {
+	r := benchmarks.Result{Name: "service", Method: fmt.Sprintf("The service watches a node for %s. Its processor time "+
+		"is converted to the speed of this host, by a reference workload in the machine and on this host.", long)}
+	table := benchmarks.Table{Header: []string{"resource", "use"}}
+	add := func(name string, value float64) {
+		table.AddRow(name, value)
+		r.Compare(name, value)
+	}
+	add("memory, MiB", use.anonymous)
+	add("binary in the page cache, MiB", use.mapped)
+	add(fmt.Sprintf("processor time in the first %.0f s, s", settleTime.Seconds()), first)
+	add("processor time per minute after that, ms", minute*1000)
+	r.Tables = []benchmarks.Table{table}
+	return r
 }
 
 func sleep(ctx context.Context, long time.Duration) error {

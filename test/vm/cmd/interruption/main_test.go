@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/benchmarks"
+)
+
+func TestResult(t *testing.T) {
+	got := toResult([]interruption{
+		{uplink: "dhcp4", family: "IPv4", script: 8 * time.Second, agent: 40 * time.Millisecond},
+		{uplink: "dual", family: "IPv6", script: 2 * time.Second},
+		{uplink: "dual", family: "none", agent: time.Second},
+	}, 3)
+	rows := [][]string{{"dhcp4, IPv4", "8", "0.0400"}, {"dual, IPv6", "2", "0"}, {"dual, none", "0", "1"}}
+	if diff := cmp.Diff(rows, got.Tables[0].Rows); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+	series := []benchmarks.Series{
+		{Name: "configure-ovs.sh", Values: []float64{8, 2, 0}}, {Name: "agent", Values: []float64{0.04, 0, 1}},
+	}
+	if diff := cmp.Diff(series, got.Charts[0].Series); diff != "" {
+		t.Errorf("chart (-want +got):\n%s", diff)
+	}
+	compared := []benchmarks.Figure{
+		{Name: "agent / configure-ovs.sh: dhcp4, IPv4", Value: 0.005}, {Name: "agent / configure-ovs.sh: dual, IPv6"},
+	}
+	if diff := cmp.Diff(compared, got.Compared); diff != "" {
+		t.Errorf("compared (-want +got):\n%s", diff)
+	}
+}
