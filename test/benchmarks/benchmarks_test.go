@@ -58,7 +58,7 @@ func TestRender(t *testing.T) {
 	for name, content := range got {
 		golden := filepath.Join("testdata", filepath.Base(name)+".golden")
 		if *update {
-			if err := os.WriteFile(golden, []byte(content), 0o644); err != nil {
+			if err := os.WriteFile(golden, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -43,7 +43,8 @@ func TestResult(t *testing.T) {
 	chart := benchmarks.Chart{
 		Title: "controller, CPU ms, per node", X: []float64{100, 1000}, XTitle: "nodes",
 		Series: []benchmarks.Series{
-			{Name: "enrollment", Values: []float64{10, 15}}, {Name: "one report", Values: []float64{0, 0}},
+			{Name: "enrollment", Values: []float64{10, 15}},
+			{Name: "one report", Values: []float64{0, 0}},
 			{Name: "upgrade", Values: []float64{0, 0}},
 		},
 	}

@@ -37,8 +37,10 @@ func TestResult(t *testing.T) {
 		t.Errorf("charts (-want +got):\n%s", diff)
 	}
 	compared := []benchmarks.Figure{
-		{Name: "time of agent / Ignition: 8 files", Value: 1.5}, {Name: "memory of agent / Ignition: 8 files", Value: 1.2},
-		{Name: "time of agent / Ignition: 80 files", Value: 1.2}, {Name: "memory of agent / Ignition: 80 files", Value: 0.9},
+		{Name: "time of agent / Ignition: 8 files", Value: 1.5},
+		{Name: "memory of agent / Ignition: 8 files", Value: 1.2},
+		{Name: "time of agent / Ignition: 80 files", Value: 1.2},
+		{Name: "memory of agent / Ignition: 80 files", Value: 0.9},
 	}
 	if diff := cmp.Diff(compared, got.Compared); diff != "" {
 		t.Errorf("compared (-want +got):\n%s", diff)

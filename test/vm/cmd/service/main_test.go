@@ -23,7 +23,9 @@ func TestResult(t *testing.T) {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
 	compared := []benchmarks.Figure{
-		{Name: rows[0][0], Value: 9.25}, {Name: rows[1][0], Value: 26}, {Name: rows[2][0], Value: 0.2},
+		{Name: rows[0][0], Value: 9.25},
+		{Name: rows[1][0], Value: 26},
+		{Name: rows[2][0], Value: 0.2},
 		{Name: rows[3][0], Value: 5},
 	}
 	if diff := cmp.Diff(compared, got.Compared); diff != "" {
