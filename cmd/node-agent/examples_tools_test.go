@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/base64"
 	"os"
 	"os/exec"
@@ -13,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/BurntSushi/toml"
 	"github.com/google/go-cmp/cmp"
-	"github.com/pelletier/go-toml/v2"
 	"sigs.k8s.io/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
@@ -145,12 +144,12 @@ func readYAML(t *testing.T, file string, to any) {
 
 func readTOML(t *testing.T, file string, to any) {
 	t.Helper()
-	content, err := os.ReadFile(file)
-	if err == nil {
-		err = toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields().Decode(to)
-	}
+	metadata, err := toml.DecodeFile(file, to)
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
+	}
+	if unknown := metadata.Undecoded(); len(unknown) > 0 {
+		t.Fatalf("%s: unknown keys %v", file, unknown)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pelletier/go-toml/v2"
+	"github.com/BurntSushi/toml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
