@@ -3,6 +3,8 @@
 package ignition
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -36,6 +38,36 @@ func FuzzParseUserData(f *testing.F) {
 		if again.Source.String() != userData.Source.String() ||
 			again.Headers.Get(headerAuthorization) != userData.Headers.Get(headerAuthorization) {
 			t.Errorf("read back as %s", again)
+		}
+	})
+}
+
+// The words of the patterns exclude no content that a pattern matches.
+func FuzzSecretPatterns(f *testing.F) {
+	seeds := []string{
+		"-----BEGIN EC PRIVATE KEY-----\n", `{"auths":{"a":1}}`, `"auth" : "x"`, "client-key-data: x\n", "  token: 0123456789abcdef\n",
+		"x.eyJhbGciOiJS.eyJzdWIiOiJ4.x", "PASSWORD=x\n", "pa\u017f\u017fword_in=x\n", "node.password = \"x y\"\n",
+		"PrivateKey=oK56DE9Ue9zK76rAc8pBl6opph+1v36lm7cXXsQKrQM=\n",
+		"PresharedKey=oK56DE9Ue9zK76rAc8pBl6opph+1v36lm7cXXsQKrQM=\n", `a: PSK "x"`,
+		"machine a\nlogin b\npassword c", "aw\u017f_\u017fecret_acce\u017f\u017f_\u212aey=x\n", "ldap_default_authto\u212a = x\n",
+		"AUTHORIZATION: ba\u017fic 01234567", "\xffAuthorization: Bearer 01234567\u0130",
+		"http://a:b@host", "x=a:b@host:1", "docker://tool:v1@sha256:0123", "net.ipv4.ip_forward = 1\n",
+	}
+	for _, content := range seeds {
+		f.Add([]byte(content))
+	}
+	all := slices.Concat(secretPatterns, hostPatterns)
+	for _, secret := range all {
+		if !slices.ContainsFunc(seeds, secret.pattern.MatchString) {
+			f.Errorf("no seed matches %s", secret.pattern)
+		}
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		lower := bytes.ToLower(content)
+		for _, secret := range all {
+			if secret.pattern.Match(content) && !bytes.Contains(lower, []byte(secret.word)) {
+				t.Errorf("%q matches %s, but does not contain %q", content, secret.pattern, secret.word)
+			}
 		}
 	})
 }
