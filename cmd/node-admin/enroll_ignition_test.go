@@ -60,10 +60,11 @@ func TestEnrollIgnition(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	config, version, warnings, err := resolve.Parse(mustReadFile(t, path))
-	if err != nil || len(warnings) > 0 || version != "3.2.0" || len(config.Storage.Files) != 2 {
-		t.Fatalf("version %s, %d files, warnings %q, %v", version, len(config.Storage.Files), warnings, err)
+	parsed, err := resolve.Parse(mustReadFile(t, path))
+	if err != nil || len(parsed.Warnings) > 0 || parsed.Version != "3.2.0" || len(parsed.Config.Storage.Files) != 2 {
+		t.Fatalf("%v, %v", parsed, err)
 	}
+	config := parsed.Config
 	embedded, err := dataurl.DecodeString(*config.Storage.Files[0].Contents.Source)
 	if err != nil {
 		t.Fatal(err)
@@ -94,10 +95,14 @@ func TestEnrollIgnitionWithTheAgentInTheImage(t *testing.T) {
 	}
 	for _, one := range list {
 		path, _ := one.(map[string]any)["hostFile"].(string)
-		config, _, warnings, err := resolve.Parse(mustReadFile(t, path))
-		if err != nil || len(warnings) > 0 || len(config.Storage.Files) != 1 || config.Systemd.Units[0].Contents != nil ||
+		parsed, err := resolve.Parse(mustReadFile(t, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := parsed.Config
+		if len(parsed.Warnings) > 0 || len(config.Storage.Files) != 1 || config.Systemd.Units[0].Contents != nil ||
 			!*config.Systemd.Units[0].Enabled {
-			t.Errorf("%s: warnings %q, %v, %+v", path, warnings, err, config)
+			t.Errorf("%s: warnings %q, %+v", path, parsed.Warnings, config)
 		}
 	}
 }

@@ -27,10 +27,13 @@ func Open(ctx context.Context, raw []byte, o resolve.Options) (*Payload, error) 
 // from the server, which only the CAs of the user data are trusted for. Other configs are opened
 // as with Open. If offline is true, an error names each resource that needs the network.
 func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payload, error) {
-	userData := detectUserData(raw)
+	parsed, _ := resolve.Parse(raw) // Open reports the error
+	userData := detectUserData(parsed)
 	switch {
 	case userData == nil:
-		return Open(ctx, raw, resolve.Options{Offline: offline, Log: f.Log, RetryTimeout: f.RetryTimeout})
+		return Open(ctx, raw, resolve.Options{
+			Offline: offline, Parsed: parsed, Log: f.Log, RetryTimeout: f.RetryTimeout,
+		})
 	case offline:
 		return nil, report.Fail(report.Usage, "# use the payload itself, or omit --offline",
 			"reading the config: the input is user data, whose payload is at %s, but --offline excludes the network",
@@ -39,10 +42,13 @@ func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payl
 	return f.Fetch(ctx, userData)
 }
 
-// detectUserData returns the user data in raw, nil for other configs. A config with one merged config
-// but no CA is not user data: it may refer to a web server that this host trusts.
-func detectUserData(raw []byte) *UserData {
-	userData, err := ParseUserData(raw)
+// detectUserData returns the user data in a config, nil for other configs and without a config. A config with one
+// merged config but no CA is not user data: it may refer to a web server that this host trusts.
+func detectUserData(parsed *resolve.Parsed) *UserData {
+	if parsed == nil {
+		return nil
+	}
+	userData, err := userDataFromConfig(parsed.Config)
 	if err != nil || userData.Validate() != nil {
 		return nil
 	}
@@ -53,7 +59,7 @@ func detectUserData(raw []byte) *UserData {
 // error has the location of each problem; name identifies the config in it. Resources that the
 // config refers to are not fetched.
 func CheckOverride(name string, raw []byte) error {
-	if _, _, _, err := resolve.Parse(raw); err != nil {
+	if _, err := resolve.Parse(raw); err != nil {
 		return report.Fail(report.Usage, overrideRemedy, "reading the Ignition override %s: %w", name, err)
 	}
 	return nil
@@ -108,5 +114,9 @@ func (p *Payload) merge(configs [][]byte) error {
 	if err := resolve.Validate(p.Config); err != nil {
 		return fmt.Errorf("the merged config is not valid: %w", err)
 	}
-	return p.decodeContents()
+	contents, err := resolve.DecodeContents(p.Config)
+	if err != nil {
+		return err
+	}
+	return p.setContents(contents)
 }

@@ -22,10 +22,10 @@ import (
 // contains one config to merge with its request headers, CAs and a proxy. ParseUserData returns an
 // error for other settings, because they would be lost.
 func ParseUserData(content []byte) (*UserData, error) {
-	parsed, _, _, err := resolve.Parse(content)
+	parsed, err := resolve.Parse(content)
 	var userData *UserData
 	if err == nil {
-		userData, err = userDataFromConfig(parsed)
+		userData, err = userDataFromConfig(parsed.Config)
 	}
 	if err != nil {
 		return nil, report.Fail(report.Usage, UserDataRemedy(), "reading the user data: %w", err)

@@ -56,17 +56,15 @@ func LoadPayload(raw []byte) (*Payload, error) {
 func newPayload(d *resolve.Document) (*Payload, error) {
 	digest := fmt.Sprintf("%x", sha256.Sum256(d.Raw))
 	p := &Payload{Raw: d.Raw, Digest: digest, Version: d.Version, Config: d.Config, Warnings: d.Warnings}
-	if err := p.decodeContents(); err != nil {
+	if err := p.setContents(d.Contents); err != nil {
 		return nil, report.Fail(report.Usage, payloadRemedy, "reading the payload: %w", err)
 	}
 	return p, nil
 }
 
-// decodeContents decodes the contents of the config, and parses the MachineConfig among them.
-func (p *Payload) decodeContents() (err error) {
-	if p.Contents, p.Appends, err = resolve.Contents(p.Config); err != nil {
-		return err
-	}
+// setContents sets the contents of the config, and parses the MachineConfig among them.
+func (p *Payload) setContents(contents resolve.Contents) (err error) {
+	p.Contents, p.Appends = contents.Own, contents.Appended
 	p.machine, err = parseMachineConfig(p)
 	return wrap.Errorf(err, "file %s", MachineConfigPath)
 }

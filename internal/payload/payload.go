@@ -104,14 +104,18 @@ type File struct{ Content []byte }
 // Kind returns KindFile.
 func (File) Kind() Kind { return KindFile }
 
-// Get parses the content.
+// Get parses the content. User data is never a complete payload, because it refers to a server.
 func (f File) Get(context.Context, report.Log) (*ignition.Payload, error) {
-	if _, err := ignition.ParseUserData(f.Content); err == nil {
+	payload, err := ignition.LoadPayload(f.Content)
+	if err == nil {
+		return payload, nil
+	}
+	if _, wrong := ignition.ParseUserData(f.Content); wrong == nil {
 		return nil, report.Fail(report.Usage,
 			"# pass the file with --user-data; --payload requires the rendered config to which the user data refers",
 			"the file of --payload is user data, not a payload")
 	}
-	return ignition.LoadPayload(f.Content)
+	return nil, err
 }
 
 // Server is the ignition server of the user data.

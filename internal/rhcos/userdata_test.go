@@ -79,11 +79,12 @@ func TestUserDataIsValidForIgnition(t *testing.T) {
 	for _, version := range []string{"3.1.0", "3.2.0", "3.3.0", "3.4.0", "3.5.0", "3.6.0"} {
 		for _, agent := range []*Binary{nil, newBinary()} {
 			rendered := strings.Replace(string(mustRender(t, agent)), `"3.2.0"`, `"`+version+`"`, 1)
-			config, parsedVersion, warnings, err := resolve.Parse([]byte(rendered))
-			if err != nil || len(warnings) > 0 || parsedVersion != version {
-				t.Errorf("%s, binary %t: version %s, warnings %q, %v", version, agent != nil, parsedVersion, warnings, err)
+			parsed, err := resolve.Parse([]byte(rendered))
+			if err != nil || len(parsed.Warnings) > 0 || parsed.Version != version {
+				t.Errorf("%s, binary %t: %v, %v", version, agent != nil, parsed, err)
 				continue
 			}
+			config := parsed.Config
 			token, err := dataurl.DecodeString(*config.Storage.Files[0].Contents.Source)
 			if err != nil || string(token.Data) != nodeFile {
 				t.Errorf("%s: the join token is %v, %v", version, token, err)

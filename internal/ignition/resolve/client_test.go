@@ -226,13 +226,13 @@ func TestParentSettingsAreDefaults(t *testing.T) {
 		"/a": respondWith("a"),
 		"/b": respondWith(configWith("", fileEntry("/b", resourceAt(dataResource("b"))))),
 	})
-	parent, _, _, err := Parse([]byte(configWith(caSetting(resourceAt(dataResource(string(s.ca)))) + "," +
+	parent, err := Parse([]byte(configWith(caSetting(resourceAt(dataResource(string(s.ca)))) + "," +
 		mergeSetting(resourceAt("https://never.example.com/")))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := quickOptions()
-	o.Parent = parent.Ignition
+	o.Parent = parent.Config.Ignition
 	d := resolveComplete(t, configWith(mergeSetting(resourceAt(s.URL+"/b")), fileEntry("/a", resourceAt(s.URL+"/a"))), o)
 	if contentsOf(t, d)["/a"]+contentsOf(t, d)["/b"] != "ab" ||
 		len(d.Config.Ignition.Security.TLS.CertificateAuthorities) != 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"github.com/vincent-petithory/dataurl"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -43,16 +44,25 @@ func FuzzInline(f *testing.F) {
 	})
 }
 
-// A data URL decodes to bytes within the limit, or to an error without a part of the URL.
+// A data URL decodes as with package dataurl, to bytes within the limit, or to an error without a part of the URL.
 func FuzzDataURL(f *testing.F) {
 	f.Add("data:,hello%2C%20world", "", "")
 	f.Add("data:text/plain;charset=utf-8;base64,aGVsbG8=", "", "sha256-00")
 	f.Add("data:;base64,H4sIAAAAAAACA0vMTEkFAAAA//8=", "gzip", "")
+	f.Add("data:application/octet-stream;base64,YQ==\r\n", "", "")
+	f.Add("data:;base64,", "", "")
+	f.Add("data:;base64", "", "")
+	f.Add("data:;base64,YQ=", "", "")
 	f.Add("https://host/?a", "", "")
 	f.Fuzz(func(t *testing.T, source, compression, hash string) {
 		r := types.Resource{Source: &source, Compression: &compression}
 		if hash != "" {
 			r.Verification.Hash = &hash
+		}
+		decoded, err := decodeDataURL(source)
+		want, wantErr := dataurl.DecodeString(source)
+		if (err == nil) != (wantErr == nil) || (err == nil && !bytes.Equal(decoded, want.Data)) {
+			t.Errorf("%q, %v, want %v, %v", decoded, err, want, wantErr)
 		}
 		const limit = 1 << 16
 		content, err := (&Unpacker{limit: limit}).Decode(r)

@@ -14,7 +14,6 @@ import (
 
 	ignerrors "github.com/coreos/ignition/v2/config/shared/errors"
 	"github.com/coreos/ignition/v2/config/util"
-	"github.com/coreos/ignition/v2/config/v3_6"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/coreos/ignition/v2/config/validate"
 	vreport "github.com/coreos/vcontext/report"
@@ -30,44 +29,57 @@ const (
 	maxKeys = 50_000
 )
 
+// Parsed is a config that was parsed and validated. Resources that the config refers to were not checked.
+type Parsed struct {
+	Config   types.Config // translated to the newest spec
+	Version  string       // the original spec
+	Warnings []string     // of Ignition's own validation
+}
+
+// Format excludes the contents from every verb.
+func (p Parsed) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "Ignition config of spec %s", p.Version)
+}
+
 // Parse parses a config of spec 3.0 to 3.6 with coreos/ignition's own parser and validation. It
-// returns warnings, and one error with the location of each fatal problem. As in Ignition,
-// special mode bits are removed for specs before 3.6. Resources that the config refers to are
-// not checked.
-func Parse(raw []byte) (config types.Config, version string, warnings []string, err error) {
+// returns one error with the location of each fatal problem. As in Ignition, special mode bits are
+// removed for specs before 3.6.
+func Parse(raw []byte) (*Parsed, error) {
 	if keys := bytes.Count(raw, []byte(`":`)); keys > maxKeys {
-		return config, "", nil, fmt.Errorf("the config has %d keys; at most %d are supported", keys, maxKeys)
+		return nil, fmt.Errorf("the config has %d keys; at most %d are supported", keys, maxKeys)
 	}
-	parsed, found, err := util.GetConfigVersion(raw)
+	version, found, err := util.GetConfigVersion(raw)
 	if wrong := detectWrongFormat(raw, err == nil); wrong != nil {
-		return config, "", nil, wrong
+		return nil, wrong
 	}
-	if err == nil && (parsed.Major != 3 || parsed.Minor > types.MaxVersion.Minor) {
+	if err == nil && (version.Major != 3 || version.Minor > types.MaxVersion.Minor) {
 		hint := ""
-		if parsed.Major == 2 {
+		if version.Major == 2 {
 			// OpenShift's servers select the spec by this header, and serve 2.2 without it.
 			hint = `; if it is from a server, request it with the header ` +
 				`"Accept: application/vnd.coreos.ignition+json;version=3.2.0"`
 		}
-		return config, "", nil, fmt.Errorf("the config has Ignition spec %s, which is not supported (3.0 to %d.%d are)%s",
-			parsed, types.MaxVersion.Major, types.MaxVersion.Minor, hint)
+		return nil, fmt.Errorf("the config has Ignition spec %s, which is not supported (3.0 to %d.%d are)%s",
+			version, types.MaxVersion.Major, types.MaxVersion.Minor, hint)
 	}
+	parsed := &Parsed{Version: version.String()}
 	if err == nil {
-		config, found, err = v3_6.ParseCompatibleVersion(raw)
+		parsed.Config, found, err = parseSpec(parsed.Version, raw)
 	}
 	switch {
 	case errors.Is(err, ignerrors.ErrInvalidVersion):
-		return config, "", nil, errors.New("not an Ignition config: ignition.version is missing")
+		return nil, errors.New("not an Ignition config: ignition.version is missing")
 	case err != nil && len(found.Entries) == 0:
-		return config, "", nil, fmt.Errorf("not a valid Ignition config: %w", err)
+		return nil, fmt.Errorf("not a valid Ignition config: %w", err)
 	case err != nil:
-		return config, "", nil, fmt.Errorf("not a valid Ignition config: %s", joinFirst(fatalProblems(found, types.Config{})))
+		return nil, fmt.Errorf("not a valid Ignition config: %s", joinFirst(fatalProblems(found, types.Config{})))
 	}
 	for _, entry := range found.Entries {
-		warnings = append(warnings, entry.String())
+		parsed.Warnings = append(parsed.Warnings, entry.String())
 	}
-	slices.Sort(warnings) // Ignition reports unknown keys in random order
-	return config, parsed.String(), firstProblems(warnings), nil
+	slices.Sort(parsed.Warnings) // Ignition reports unknown keys in random order
+	parsed.Warnings = firstProblems(parsed.Warnings)
+	return parsed, nil
 }
 
 // Validate validates a merged config and returns an error that lists the problems. Two valid

@@ -32,6 +32,7 @@ type Document struct {
 	Version  string       // the spec of the outermost config
 	Config   types.Config // merged, translated to the newest spec; all sources are data URLs
 	Warnings []string     // of Ignition's own validation, and about unencrypted resources
+	Contents Contents     // of Config, decoded and verified
 }
 
 // Format excludes the contents from every verb.
@@ -44,6 +45,7 @@ type Options struct {
 	Name    string        // of the config in messages; "" means "the config"
 	Remedy  report.Remedy // for a config that is not valid
 	Offline bool          // return an error for resources that need the network
+	Parsed  *Parsed       // the result of Parse for the config, if known; Resolve changes it
 
 	// Parent holds the settings of the config that refers to this one, such as user data. Its
 	// proxy, timeouts and certificate authorities apply if the config has none.
@@ -95,10 +97,17 @@ type resolver struct {
 // resolve combines two stages of Ignition: fetch, which merges the configs, and files, which
 // fetches the contents with the settings of the merged config.
 func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
-	config, version, err := r.parse(raw, "")
+	parsed, err := r.options.Parsed, error(nil)
+	if parsed == nil {
+		parsed, err = Parse(raw)
+	}
+	if err == nil {
+		err = r.accept(parsed, "")
+	}
 	if err != nil {
 		return nil, err
 	}
+	config := parsed.Config
 	if err := r.configureClient(ctx, &config.Ignition); err != nil {
 		return nil, err
 	}
@@ -110,11 +119,13 @@ func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
 	if err := r.configureClient(ctx, &merged.Ignition); err != nil {
 		return nil, err
 	}
+	var contents Contents
 	for _, reference := range contentRefs(&merged) {
 		content, err := r.get(ctx, reference)
 		if err != nil {
 			return nil, err
 		}
+		contents.add(reference, content)
 		*reference.resource = r.asDataURL(reference, content)
 	}
 	if len(r.remoteResources) > 0 {
@@ -130,24 +141,23 @@ func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
 			return nil, err
 		}
 	}
-	return &Document{Raw: raw, Version: version, Config: merged, Warnings: r.warnings}, nil
+	return &Document{
+		Raw: raw, Version: parsed.Version, Config: merged, Warnings: r.warnings, Contents: contents,
+	}, nil
 }
 
-// parse parses a config and collects its warnings. References that can never be fetched are errors, even if
+// accept collects the warnings of a config. References that can never be fetched are errors, even if
 // a merged config would replace them.
-func (r *resolver) parse(raw []byte, warningPrefix string) (types.Config, string, error) {
-	config, version, warnings, err := Parse(raw)
-	if err != nil {
-		return config, "", err
-	}
-	for _, warning := range warnings {
+func (r *resolver) accept(parsed *Parsed, warningPrefix string) error {
+	config := &parsed.Config
+	for _, warning := range parsed.Warnings {
 		r.warnings = append(r.warnings, warningPrefix+warning)
 	}
 	list := slices.Concat(nestedConfigs(&config.Ignition), caRefs(&config.Ignition))
 	if config.Ignition.Config.Replace.Source == nil {
-		list = append(list, contentRefs(&config)...)
+		list = append(list, contentRefs(config)...)
 	}
-	return config, version, checkSupported(list)
+	return checkSupported(list)
 }
 
 // merge returns a config merged with the configs that it refers to, in order, so that the later
@@ -169,16 +179,25 @@ func (r *resolver) merge(ctx context.Context, config types.Config) (types.Config
 		if r.options.Offline && reference.isRemote() {
 			continue
 		}
-		child, _, err := r.parse(raw, reference.describe()+": ")
-		if err == nil {
-			child, err = r.merge(ctx, child)
-		}
+		child, err := r.mergeNested(ctx, raw, reference.describe()+": ")
 		if err != nil {
 			return merged, fmt.Errorf("%s: %w", reference.describe(), err)
 		}
 		merged = v3_6.Merge(merged, child)
 	}
 	return merged, nil
+}
+
+// mergeNested parses a config that another config refers to, and merges it with those that it refers to itself.
+func (r *resolver) mergeNested(ctx context.Context, raw []byte, warningPrefix string) (types.Config, error) {
+	parsed, err := Parse(raw)
+	if err == nil {
+		err = r.accept(parsed, warningPrefix)
+	}
+	if err != nil {
+		return types.Config{}, err
+	}
+	return r.merge(ctx, parsed.Config)
 }
 
 func encodeConfig(config types.Config) ([]byte, error) {

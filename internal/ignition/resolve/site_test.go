@@ -22,6 +22,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
@@ -233,15 +236,18 @@ func resolveComplete(t *testing.T, raw string, o Options) *Document {
 // contentsOf returns the contents of a document, including appended ones.
 func contentsOf(t *testing.T, d *Document) map[string]string {
 	t.Helper()
-	contents, appends, err := Contents(d.Config)
+	contents, err := DecodeContents(d.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if diff := cmp.Diff(contents, d.Contents, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
 	list := map[string]string{}
-	for path, content := range contents {
+	for path, content := range contents.Own {
 		list[path] = string(content)
 	}
-	for path, content := range appends {
+	for path, content := range contents.Appended {
 		list[path+" +"] = string(content)
 	}
 	return list

@@ -9,10 +9,12 @@ import (
 	"crypto"
 	_ "crypto/sha256" // for crypto.SHA256
 	_ "crypto/sha512" // for crypto.SHA512
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
@@ -44,31 +46,64 @@ func (u *Unpacker) Decode(r types.Resource) ([]byte, error) {
 	if !isDataURL(*r.Source) {
 		return nil, fmt.Errorf("the content is not included in the config but at %s", RedactSource(*r.Source))
 	}
-	decoded, err := dataurl.DecodeString(*r.Source)
+	decoded, err := decodeDataURL(*r.Source)
 	if err != nil {
 		return nil, errors.New("decoding the data URL: invalid format") // the cause contains part of the URL
 	}
-	return u.unpack(decoded.Data, r)
+	return u.unpack(decoded, r)
 }
 
-// Contents returns the decoded contents of the files of a complete config, and the joined
-// contents to append to them, both by path. A file without a source has no content; an empty
-// source is an empty content.
-func Contents(config types.Config) (own, appends map[string][]byte, err error) {
+// decodeDataURL returns the data of a data URL. It decodes those with the common headers itself, because the lexer of
+// package dataurl is a goroutine that reads character by character.
+func decodeDataURL(source string) ([]byte, error) {
+	header, data, found := strings.Cut(source, ",")
+	// Package base64 ignores a carriage return, which package dataurl rejects.
+	if found && slices.Contains(base64Headers, header) && !strings.Contains(data, "\r") {
+		return base64.StdEncoding.DecodeString(data)
+	}
+	decoded, err := dataurl.DecodeString(source)
+	if err != nil {
+		return nil, err
+	}
+	return decoded.Data, nil
+}
+
+// base64Headers are the headers that OpenShift, Butane and this package write before base64.
+var base64Headers = []string{
+	"data:;base64", "data:text/plain;base64", "data:text/plain;charset=utf-8;base64", "data:application/octet-stream;base64",
+}
+
+// Contents are the decoded contents of the files of a config, by path. A file without a source has no content of its
+// own; an empty source is an empty content.
+type Contents struct {
+	Own      map[string][]byte
+	Appended map[string][]byte // joined, to append to files
+}
+
+// DecodeContents returns the contents of a complete config.
+func DecodeContents(config types.Config) (Contents, error) {
 	var unpacker Unpacker
-	own, appends = map[string][]byte{}, map[string][]byte{}
+	var contents Contents
 	for _, reference := range contentRefs(&config) {
 		content, err := unpacker.Decode(*reference.resource)
-		switch {
-		case err != nil:
-			return nil, nil, fmt.Errorf("%s: %w", reference.description, err)
-		case reference.isAppended:
-			appends[reference.file] = append(appends[reference.file], content...)
-		case reference.resource.Source != nil:
-			own[reference.file] = content
+		if err != nil {
+			return Contents{}, fmt.Errorf("%s: %w", reference.description, err)
 		}
+		contents.add(reference, content)
 	}
-	return own, appends, nil
+	return contents, nil
+}
+
+func (c *Contents) add(reference resourceRef, content []byte) {
+	if c.Own == nil {
+		c.Own, c.Appended = map[string][]byte{}, map[string][]byte{}
+	}
+	switch {
+	case reference.isAppended:
+		c.Appended[reference.file] = append(c.Appended[reference.file], content...)
+	case reference.resource.Source != nil:
+		c.Own[reference.file] = content
+	}
 }
 
 // unpack decompresses and verifies the bytes of a resource.
