@@ -3,8 +3,8 @@
 package ignition
 
 import (
-	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -54,7 +54,7 @@ func FuzzSecretPatterns(f *testing.F) {
 		"http://a:b@host", "x=a:b@host:1", "docker://tool:v1@sha256:0123", "net.ipv4.ip_forward = 1\n",
 	}
 	for _, content := range seeds {
-		f.Add([]byte(content))
+		f.Add(content)
 	}
 	all := slices.Concat(secretPatterns, hostPatterns)
 	for _, secret := range all {
@@ -62,10 +62,10 @@ func FuzzSecretPatterns(f *testing.F) {
 			f.Errorf("no seed matches %s", secret.pattern)
 		}
 	}
-	f.Fuzz(func(t *testing.T, content []byte) {
-		lower := bytes.ToLower(content)
+	f.Fuzz(func(t *testing.T, content string) {
+		lower := strings.ToLower(content)
 		for _, secret := range all {
-			if secret.pattern.Match(content) && !bytes.Contains(lower, []byte(secret.word)) {
+			if secret.pattern.MatchString(content) && !strings.Contains(lower, secret.word) {
 				t.Errorf("%q matches %s, but does not contain %q", content, secret.pattern, secret.word)
 			}
 		}

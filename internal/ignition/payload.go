@@ -36,6 +36,7 @@ type Payload struct {
 	Base     *types.Config     // Config before the overrides; nil: there are none
 
 	machine MachineConfig
+	modes   map[string]uint32 // of all files, by path
 }
 
 // payloadRemedy is the remedy for a payload that cannot be read.
@@ -65,19 +66,23 @@ func newPayload(d *resolve.Document) (*Payload, error) {
 // setContents sets the contents of the config, and parses the MachineConfig among them.
 func (p *Payload) setContents(contents resolve.Contents) (err error) {
 	p.Contents, p.Appends = contents.Own, contents.Appended
+	p.modes = map[string]uint32{}
+	for _, file := range p.Config.Storage.Files {
+		p.modes[file.Path] = FileMode(file)
+	}
 	p.machine, err = parseMachineConfig(p)
 	return wrap.Errorf(err, "file %s", MachineConfigPath)
 }
 
 // File returns the decoded content, including appended content, and the mode of the file at
-// path. It reports false if the payload has no such file.
+// path. It reports false if the payload has no such file. The caller must not change the content.
 func (p *Payload) File(path string) (content []byte, mode uint32, ok bool) {
-	for _, file := range p.Config.Storage.Files {
-		if file.Path == path {
-			return slices.Concat(p.Contents[path], p.Appends[path]), FileMode(file), true
-		}
+	mode, ok = p.modes[path]
+	content = p.Contents[path]
+	if appended := p.Appends[path]; len(appended) > 0 {
+		content = slices.Concat(content, appended)
 	}
-	return nil, 0, false
+	return content, mode, ok
 }
 
 // BootstrapKubeconfig returns the bootstrap kubeconfig, or nil if it was removed.

@@ -3,9 +3,9 @@
 package ignition
 
 import (
-	"bytes"
 	"net/url"
 	"regexp"
+	"strings"
 )
 
 // A secretPattern matches one kind of secret. Most files contain no secret, and the search for a word takes much less
@@ -50,28 +50,28 @@ var digestPattern = regexp.MustCompile(`^sha\d+$`)
 
 // ContainsSecret reports whether the content of a file contains a secret, in plain text or
 // percent-encoded in a data URL.
-func ContainsSecret(content []byte) bool {
+func ContainsSecret(content string) bool {
 	if hasSecret(content) {
 		return true
 	}
-	if !bytes.ContainsRune(content, '%') {
+	if !strings.Contains(content, "%") {
 		return false
 	}
-	decoded := percentEncoding.ReplaceAllFunc(content, func(code []byte) []byte {
-		plain, err := url.PathUnescape(string(code))
+	decoded := percentEncoding.ReplaceAllStringFunc(content, func(code string) string {
+		plain, err := url.PathUnescape(code)
 		if err != nil {
 			return code
 		}
-		return []byte(plain)
+		return plain
 	})
 	return len(decoded) < len(content) && hasSecret(decoded)
 }
 
-func hasSecret(content []byte) bool {
-	lower := bytes.ToLower(content)
-	contains := func(p secretPattern) bool { return bytes.Contains(lower, []byte(p.word)) }
+func hasSecret(content string) bool {
+	lower := strings.ToLower(content)
+	contains := func(p secretPattern) bool { return strings.Contains(lower, p.word) }
 	for _, secret := range secretPatterns {
-		if contains(secret) && secret.pattern.Match(content) {
+		if contains(secret) && secret.pattern.MatchString(content) {
 			return true
 		}
 	}
@@ -79,8 +79,8 @@ func hasSecret(content []byte) bool {
 		if !contains(secret) {
 			continue
 		}
-		for _, match := range secret.pattern.FindAllSubmatch(content, -1) {
-			if !digestPattern.Match(match[1]) { // an image with a tag and a digest
+		for _, match := range secret.pattern.FindAllStringSubmatch(content, -1) {
+			if !digestPattern.MatchString(match[1]) { // an image with a tag and a digest
 				return true
 			}
 		}

@@ -55,7 +55,7 @@ func TestSecretsAreFoundByContent(t *testing.T) {
 		"PAM":                      {"password requisite pam_pwquality.so retry=3\n", false},
 		"plain setting":            {"net.ipv4.ip_forward = 1\n", false},
 	} {
-		if got := ignition.ContainsSecret([]byte(test.content)); got != test.want {
+		if got := ignition.ContainsSecret(test.content); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestSecretsOfRealPayloads(t *testing.T) {
 		p := ignitiontest.LoadRealPayload(t, name)
 		var found []string
 		for _, file := range p.Config.Storage.Files {
-			if content, _, _ := p.File(file.Path); ignition.ContainsSecret(content) {
+			if content, _, _ := p.File(file.Path); ignition.ContainsSecret(string(content)) {
 				found = append(found, file.Path)
 			}
 		}

@@ -115,7 +115,7 @@ func hasSecret(_ *planner, e subject) bool {
 	known := []string{
 		ignition.BootstrapKubeconfigPath, "/etc/mcs-machine-config-content.json", "/var/lib/kubelet/config.json",
 	}
-	return slices.Contains(known, e.path) || ignition.ContainsSecret([]byte(e.content))
+	return slices.Contains(known, e.path) || ignition.ContainsSecret(e.content)
 }
 
 // isUnitFile reports whether the path has the suffix of a unit that systemd starts (systemd.unit(5)).

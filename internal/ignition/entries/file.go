@@ -34,7 +34,9 @@ func (d *decider) file(e entry, file types.File) error {
 			return err
 		}
 		n = d.overlay.newNode(e.path, hostfs.Regular, fileMode)
-		n.content = slices.Concat(d.in.Contents[file.Path], appended)
+		if n.content = d.in.Contents[file.Path]; len(appended) > 0 {
+			n.content = slices.Concat(n.content, appended)
+		}
 	default:
 		return newObstacle("%s must be a file, but a %s exists", t.path, there)
 	}
