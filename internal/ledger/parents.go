@@ -14,21 +14,27 @@ import (
 // links behind the paths that they can refer to.
 func (d *Paths) withParents(changes []Change) ([]Change, error) {
 	named := map[string]bool{}
+	complete := make([]Change, 0, len(changes))
 	for _, c := range changes {
 		if c.Kind == Directory && c.Desired.Present {
 			named[path.Clean(c.Target)] = true
 		}
 	}
-	var complete []Change
 	removed := pathSet{}
+	completed := map[string]bool{} // directories whose missing parents are in the list
 	for _, c := range hardLinksLast(changes) {
 		switch {
 		case !c.Kind.isPath():
 		case c.Desired.Present:
-			missing, err := d.missingParents(path.Dir(path.Clean("/"+c.Target)), removed)
+			parent := path.Dir(path.Clean("/" + c.Target))
+			if completed[parent] {
+				break
+			}
+			missing, err := d.missingParents(parent, removed)
 			if err != nil {
 				return nil, err
 			}
+			completed[parent] = true
 			for _, dir := range missing {
 				if !named[dir] {
 					named[dir] = true
@@ -44,6 +50,7 @@ func (d *Paths) withParents(changes []Change) ([]Change, error) {
 			}
 			if info.Type != hostfs.Absent && c.removes(info.Type) {
 				removed[path.Clean(c.Target)] = true
+				clear(completed)
 			}
 		}
 		complete = append(complete, c)

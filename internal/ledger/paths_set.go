@@ -29,9 +29,6 @@ func (d *Paths) setAll(ctx context.Context, pending []PlannedChange) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("writing %s: %w", p.Target, err)
 		}
-		if err := batch.Touch(p.Target); err != nil {
-			return err
-		}
 		if err := d.setOne(batch, p, labels[p.Target]); err != nil {
 			return err
 		}
@@ -73,13 +70,19 @@ func (d *Paths) policyLabels(ctx context.Context, pending []PlannedChange) (map[
 	return d.SELinux.Labels(ctx, types)
 }
 
-// setOne changes one path, or stages it. Hard links are created later, after their
-// targets. Without a label from the policy, the path gets that of the file it replaces.
+// setOne changes one path, or stages it, so that a sync of the batch includes it. Hard links are created
+// later, after their targets. Without a label from the policy, the path gets that of the file it replaces.
 func (d *Paths) setOne(batch *hostfs.Batch, p PlannedChange, label []byte) error {
 	attr := attrOf(p.Kind, p.Desired, p.Now)
 	attr.Label, attr.Xattrs = label, p.Desired.Xattrs
 	if len(label) == 0 {
 		attr.Label = p.Now.Xattrs[hostfs.SELinuxXattr]
+	}
+	if p.Kind == File && p.Desired.Present && (p.Desired.Digest != "" || p.Now.Type != hostfs.Regular) {
+		return batch.Stage(p.Target, p.Desired.Content, attr)
+	}
+	if err := batch.Touch(p.Target); err != nil {
+		return err
 	}
 	switch {
 	case !p.Desired.Present:
@@ -90,8 +93,6 @@ func (d *Paths) setOne(batch *hostfs.Batch, p PlannedChange, label []byte) error
 		return d.Tree.Symlink(p.Desired.Link, p.Target, attr)
 	case p.Kind == HardLink:
 		return nil
-	case p.Desired.Digest == "" && p.Now.Type == hostfs.Regular:
-		return d.Tree.SetAttr(p.Target, attr)
 	}
-	return batch.Stage(p.Target, p.Desired.Content, attr)
+	return d.Tree.SetAttr(p.Target, attr)
 }

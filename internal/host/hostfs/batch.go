@@ -29,6 +29,7 @@ type Batch struct {
 	tree    *Tree
 	staged  []stagedFile
 	parents map[fileID]*os.File // one open handle per directory, not per file
+	byPath  map[string]fileID   // keys of parents by path, until a link can have changed
 	devices map[uint64]*os.File // one open file per file system, for syncfs
 }
 
@@ -44,7 +45,9 @@ type stagedFile struct {
 
 // NewBatch returns an empty batch.
 func (t *Tree) NewBatch() *Batch {
-	return &Batch{tree: t, parents: map[fileID]*os.File{}, devices: map[uint64]*os.File{}}
+	return &Batch{
+		tree: t, parents: map[fileID]*os.File{}, byPath: map[string]fileID{}, devices: map[uint64]*os.File{},
+	}
 }
 
 // Stage writes content to a temporary file beside p, with its final owner, mode
@@ -62,7 +65,7 @@ func (b *Batch) Stage(p string, content []byte, attr Attr) error {
 	if err = writeContent(file, content, attr); err != nil {
 		file.Close()
 	} else {
-		err = b.keepDevice(file)
+		err = b.keepDevice(in.device, file) // as the directory, the file is on this file system
 	}
 	if err != nil {
 		_ = unix.Unlinkat(where.fd(), name, 0) // a later run removes it anyway
@@ -84,6 +87,10 @@ func (t *Tree) ReplaceFile(p string, content []byte, attr Attr) error {
 
 // openParent opens the parent of p. The batch closes it.
 func (b *Batch) openParent(p string) (pathEntry, fileID, error) {
+	dir, base := path.Split(path.Clean("/" + p))
+	if in, found := b.byPath[dir]; found && base != "" {
+		return pathEntry{parent: b.parents[in], base: base}, in, nil
+	}
 	where, err := b.tree.openParent(p)
 	if err != nil {
 		return pathEntry{}, fileID{}, err
@@ -99,6 +106,7 @@ func (b *Batch) openParent(p string) (pathEntry, fileID, error) {
 	} else {
 		b.parents[in] = where.parent
 	}
+	b.byPath[dir] = in
 	return where, in, nil
 }
 
@@ -130,9 +138,10 @@ func (b *Batch) IsStaged(p string) (bool, error) {
 	return false, nil
 }
 
-// Touch records that p was created, changed or removed outside of the batch, so
+// Touch records that p is created, changed or removed outside of the batch, so
 // that Sync makes that durable too.
 func (b *Batch) Touch(p string) error {
+	clear(b.byPath) // p can be a link in a path
 	dir, err := b.tree.OpenDir(path.Dir(path.Clean("/" + p)))
 	if IsNotExist(err) {
 		return nil // p does not exist, and will not after a power loss
@@ -140,20 +149,20 @@ func (b *Batch) Touch(p string) error {
 	if err != nil {
 		return err
 	}
-	return b.keepDevice(dir)
+	is, err := fileIDOf(dir)
+	if err != nil {
+		dir.Close()
+		return err
+	}
+	return b.keepDevice(is.device, dir)
 }
 
 // keepDevice keeps one file open per file system and closes the others.
-func (b *Batch) keepDevice(file *os.File) error {
-	is, err := fileIDOf(file)
-	if err != nil {
-		file.Close()
-		return err
-	}
-	if b.devices[is.device] != nil {
+func (b *Batch) keepDevice(device uint64, file *os.File) error {
+	if b.devices[device] != nil {
 		return file.Close()
 	}
-	b.devices[is.device] = file
+	b.devices[device] = file
 	return nil
 }
 
@@ -226,4 +235,5 @@ func (b *Batch) Abort() {
 		file.Close()
 	}
 	b.staged, b.parents, b.devices = nil, map[fileID]*os.File{}, map[uint64]*os.File{}
+	clear(b.byPath)
 }
