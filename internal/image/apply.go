@@ -98,5 +98,6 @@ func openRoot(root string) (tree *hostfs.Tree, err error) {
 	if err != nil {
 		return nil, request.UsageError("--root: %w", err)
 	}
+	tree.SkipSyncs() // see the package comment
 	return tree, nil
 }

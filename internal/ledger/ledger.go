@@ -130,7 +130,7 @@ func (l *Ledger) load() error {
 	if good < len(content) {
 		// Durable before anything is appended: a mixture of old and new bytes would be
 		// unreadable.
-		if err := errors.Join(l.log.Truncate(int64(good)), l.log.Sync()); err != nil {
+		if err := errors.Join(l.log.Truncate(int64(good)), l.syncLog()); err != nil {
 			return fmt.Errorf("truncating the ledger: %w", err)
 		}
 	}
@@ -177,7 +177,7 @@ func (l *Ledger) append(r record, durable bool) error {
 		return err
 	}
 	if l.needsSync { // otherwise the disk could keep this record and lose earlier ones
-		err = l.log.Sync()
+		err = l.syncLog()
 		l.needsSync = err != nil
 	}
 	if err == nil {
@@ -201,10 +201,10 @@ func (l *Ledger) append(r record, durable bool) error {
 // those of their parent directories, which can be new too. The parents are on the same file system,
 // or are its mount point.
 func (l *Ledger) sync() error {
-	if err := l.log.Sync(); err != nil || l.namesSynced {
+	if err := l.syncLog(); err != nil || l.namesSynced {
 		return err
 	}
-	tree, err := hostfs.OpenTree(l.dir)
+	tree, err := l.openDir()
 	if err != nil {
 		return err
 	}
@@ -212,4 +212,21 @@ func (l *Ledger) sync() error {
 	err = tree.SyncFileSystem("/")
 	l.namesSynced = err == nil
 	return err
+}
+
+// syncLog makes all records durable, unless the tree of the paths skips syncs.
+func (l *Ledger) syncLog() error {
+	if l.drivers.skipSyncs() {
+		return nil
+	}
+	return l.log.Sync()
+}
+
+// openDir opens the directory of the ledger. It skips syncs if the tree of the paths does.
+func (l *Ledger) openDir() (*hostfs.Tree, error) {
+	tree, err := hostfs.OpenTree(l.dir)
+	if err == nil && l.drivers.skipSyncs() {
+		tree.SkipSyncs()
+	}
+	return tree, err
 }

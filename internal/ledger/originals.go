@@ -19,7 +19,7 @@ func (l *Ledger) saveOriginals(pending []PlannedChange) error {
 	for _, item := range l.Items() {
 		changed[item.Key()] = true
 	}
-	tree, err := hostfs.OpenTree(l.dir)
+	tree, err := l.openDir()
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (l *Ledger) Discard() error {
 	if len(l.records) > 0 {
 		header, err := l.records[0].line()
 		if err == nil {
-			err = errors.Join(l.log.Truncate(int64(len(header))), l.log.Sync())
+			err = errors.Join(l.log.Truncate(int64(len(header))), l.syncLog())
 		}
 		if err != nil {
 			return fmt.Errorf("discarding the ledger: %w", err)

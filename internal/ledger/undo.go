@@ -220,7 +220,7 @@ func (u *undoRun) abort() {
 func (u *undoRun) finish(err error) (Outcome, error) {
 	u.flush()
 	if u.l.log != nil {
-		syncErr := u.l.log.Sync()
+		syncErr := u.l.syncLog()
 		u.l.needsSync = syncErr != nil
 		u.errs = append(u.errs, syncErr)
 	}

@@ -26,6 +26,7 @@ type Tree struct {
 	root        *os.File
 	name        string
 	owner, user int // of the root directory, and of this process
+	skipsSyncs  bool
 }
 
 // OpenTree opens the directory name as a tree.
