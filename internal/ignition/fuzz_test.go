@@ -49,7 +49,8 @@ func FuzzSecretPatterns(f *testing.F) {
 		"x.eyJhbGciOiJS.eyJzdWIiOiJ4.x", "PASSWORD=x\n", "pa\u017f\u017fword_in=x\n", "node.password = \"x y\"\n",
 		"PrivateKey=oK56DE9Ue9zK76rAc8pBl6opph+1v36lm7cXXsQKrQM=\n",
 		"PresharedKey=oK56DE9Ue9zK76rAc8pBl6opph+1v36lm7cXXsQKrQM=\n", `a: PSK "x"`,
-		"machine a\nlogin b\npassword c", "aw\u017f_\u017fecret_acce\u017f\u017f_\u212aey=x\n", "ldap_default_authto\u212a = x\n",
+		"machine a\nlogin b\npassword c", "aw\u017f_\u017fecret_acce\u017f\u017f_\u212aey=x\n",
+		"ldap_default_authto\u212a = x\n",
 		"AUTHORIZATION: ba\u017fic 01234567", "\xffAuthorization: Bearer 01234567\u0130",
 		"http://a:b@host", "x=a:b@host:1", "docker://tool:v1@sha256:0123", "net.ipv4.ip_forward = 1\n",
 	}

@@ -97,7 +97,9 @@ func (d Drivers) of(kind Kind) (SnapshotDriver, error) {
 }
 
 // skipSyncs reports whether the tree of the paths is one that a power failure may damage.
-func (d Drivers) skipSyncs() bool { return d.Paths != nil && d.Paths.Tree != nil && d.Paths.Tree.SkipsSyncs() }
+func (d Drivers) skipSyncs() bool {
+	return d.Paths != nil && d.Paths.Tree != nil && d.Paths.Tree.SkipsSyncs()
+}
 
 // checkData fails if another version of the agent has written Data of an item: Restore could not use all of it.
 func (d Drivers) checkData(items []Item) error {

@@ -70,7 +70,8 @@ func decodeDataURL(source string) ([]byte, error) {
 
 // base64Headers are the headers that OpenShift, Butane and this package write before base64.
 var base64Headers = []string{
-	"data:;base64", "data:text/plain;base64", "data:text/plain;charset=utf-8;base64", "data:application/octet-stream;base64",
+	"data:;base64", "data:text/plain;base64", "data:text/plain;charset=utf-8;base64",
+	"data:application/octet-stream;base64",
 }
 
 // Contents are the decoded contents of the files of a config, by path. A file without a source has no content of its
