@@ -44,7 +44,7 @@ With --hosted-cluster, it also publishes the current user data of the NodePools
 of platform None: it reads them from the management cluster, and writes one
 Secret per NodePool to the namespace ` + v1alpha1.Namespace + ` of the hosted cluster.
 
-Nothing is ever denied. A join token is valid for one key, which the status of
+Nothing is ever denied. A join token is valid for one key, which the spec of
 the NodeEnrollment records. Any number of replicas can run; the one that holds
 the Lease ` + controller.LeaseName + ` works.`,
 		Example: "  hcp-node-admin controller run --kubeconfig hosted.kubeconfig",

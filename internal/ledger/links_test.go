@@ -89,3 +89,23 @@ func TestUndoDoesNotFollowUserLink(t *testing.T) {
 	release()
 	k.checkUndo(t, l, workDir{root: root, dir: dir}, "with the directory again")
 }
+
+// The directory of two files exists through a link, which is removed between them.
+func TestParentsAreCreatedAfterTheRemovalOfALink(t *testing.T) {
+	requireRoot(t) // owns the parent
+	root := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(root, "old"), 0o700))
+	must(t, os.Symlink("old", filepath.Join(root, "dir")))
+	_, err := open(t, t.TempDir(), root).Apply(t.Context(), "files", []Change{
+		{Kind: File, Target: "/dir/first", Desired: ownedByTest(FileState([]byte("1"), 0o600))},
+		{Kind: File, Target: "/dir/second", Desired: ownedByTest(FileState([]byte("2"), 0o600))},
+		{Kind: Symlink, Target: "/dir"},
+		{Kind: File, Target: "/dir/third", Desired: ownedByTest(FileState([]byte("3"), 0o600))},
+	})
+	must(t, err)
+	for name, want := range map[string]string{"old/first": "1", "old/second": "2", "dir/third": "3"} {
+		if content, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(content) != want {
+			t.Errorf("%s contains %q, %v", name, content, err)
+		}
+	}
+}

@@ -198,3 +198,36 @@ func TestBatchKeepsOneHandleForEachDirectory(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A batch finds an open directory by its path only until a link in the path can have changed.
+func TestBatchFollowsAChangedLink(t *testing.T) {
+	tree, root := openTest(t)
+	put(t, root, "old/file", "")
+	put(t, root, "new/file", "")
+	symlink(t, "old", root, "alias")
+	batch := tree.NewBatch()
+	defer batch.Abort()
+	stage := func(name string) {
+		if err := batch.Stage(name, nil, newAttr(0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stage("/alias/first")
+	stage("/alias/second")
+	if err := batch.Touch("/alias"); err != nil {
+		t.Fatal(err)
+	}
+	if err := tree.Symlink("new", "/alias", newAttr(0)); err != nil {
+		t.Fatal(err)
+	}
+	stage("/alias/third")
+	if err := batch.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"/alias -> new", "/new", "/new/file=", "/new/third=", "/old", "/old/file=", "/old/first=", "/old/second=",
+	}
+	if diff := cmp.Diff(want, names(t, root)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
