@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -20,11 +21,11 @@ import (
 // whether anything changed.
 func RunOnly(ctx context.Context, options request.Options) (bool, error) {
 	if options.Resume {
-		return false, request.UsageError("--only and --resume cannot be given together")
+		return false, report.UsageError("--only and --resume cannot be given together")
 	}
 	for _, name := range options.Only {
 		if allowed := steps.IndependentSteps(); !slices.Contains(allowed, name) {
-			return false, request.UsageError("--only: invalid value %q: must be one of %s", name, strings.Join(allowed, ", "))
+			return false, report.UsageError("--only: invalid value %q: must be one of %s", name, strings.Join(allowed, ", "))
 		}
 	}
 	selected := selectSteps(func(s steps.JoinStep) bool { return slices.Contains(options.Only, s.Name) })

@@ -22,7 +22,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
 
 // formatFindings formats findings as lines of severity, text and remedy.
@@ -120,7 +119,7 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 				"from a node, because the directory is required to restore a host; then join again:\nmv /d /d.clone",
 		}},
 		"inputs": {
-			d: diagnostics{inputErr: request.UsageError("no such file")}, state: state("schedulable", began), want: []string{
+			d: diagnostics{inputErr: report.UsageError("no such file")}, state: state("schedulable", began), want: []string{
 				"warning: the inputs of the join cannot be read: no such file => hcp-node-agent doctor --help", joined,
 			},
 		},

@@ -77,10 +77,10 @@ func openRoot(root string) (tree *hostfs.Tree, err error) {
 	// too.
 	given, err := os.Stat(root)
 	if err != nil {
-		return nil, request.UsageError("--root: %w", err)
+		return nil, report.UsageError("--root: %w", err)
 	}
 	if !given.IsDir() {
-		return nil, request.UsageError("--root: %s is not a directory", root)
+		return nil, report.UsageError("--root: %s is not a directory", root)
 	}
 	running, err := os.Stat("/")
 	if err != nil {
@@ -96,7 +96,7 @@ func openRoot(root string) (tree *hostfs.Tree, err error) {
 		tree, err = hostfs.OpenTree(name)
 	}
 	if err != nil {
-		return nil, request.UsageError("--root: %w", err)
+		return nil, report.UsageError("--root: %w", err)
 	}
 	tree.SkipSyncs() // see the package comment
 	return tree, nil

@@ -14,7 +14,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -129,7 +128,7 @@ func (r *Run) requestedRelease() (software.Release, error) {
 	}
 	release, err := software.ParseRelease(r.Config.OpenShiftRelease)
 	if err != nil {
-		return release, request.UsageError("--openshift-release: %w", err)
+		return release, report.UsageError("--openshift-release: %w", err)
 	}
 	return release, nil
 }

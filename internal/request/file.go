@@ -19,25 +19,25 @@ const maxInputSize = 32 << 20 // 32 MiB; user data has about 2 kB, a payload abo
 func ReadFile(name string, stdin io.Reader, flag string) ([]byte, error) {
 	source := stdin
 	if name == "-" && stdin == nil {
-		return nil, UsageError("%s: standard input is not supported; use a file", flag)
+		return nil, report.UsageError("%s: standard input is not supported; use a file", flag)
 	}
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, UsageError("%s: %w", flag, err)
+			return nil, report.UsageError("%s: %w", flag, err)
 		}
 		defer file.Close()
 		source = file
 	}
 	content, err := io.ReadAll(io.LimitReader(source, maxInputSize+1))
 	if err != nil {
-		return nil, UsageError("%s: %w", flag, err)
+		return nil, report.UsageError("%s: %w", flag, err)
 	}
 	if len(content) > maxInputSize {
-		return nil, UsageError("%s: %s is larger than %d MiB", flag, DescribeInput(name), maxInputSize>>20)
+		return nil, report.UsageError("%s: %s is larger than %d MiB", flag, DescribeInput(name), maxInputSize>>20)
 	}
 	if len(content) == 0 {
-		return nil, UsageError("%s: %s is empty", flag, DescribeInput(name))
+		return nil, report.UsageError("%s: %s is empty", flag, DescribeInput(name))
 	}
 	return content, nil
 }
@@ -56,14 +56,8 @@ func checkStandardInput(c config.Join) error {
 	names := slices.Concat([]string{c.UserData, c.ApproveWith, c.JoinToken}, c.IgnitionOverrides)
 	isFile := func(name string) bool { return name != "-" }
 	if readers := slices.DeleteFunc(names, isFile); len(readers) > 1 {
-		return UsageError("only one of --user-data, --approve-with, --join-token and --ignition-override can read standard " +
-			"input")
+		return report.UsageError("only one of --user-data, --approve-with, --join-token and --ignition-override can read " +
+			"standard input")
 	}
 	return nil
-}
-
-// UsageError returns the failure for invalid input of a command. Its remedy is the help of the
-// command, which package cli adds.
-func UsageError(format string, args ...any) error {
-	return report.Fail(report.Usage, "", format, args...)
 }

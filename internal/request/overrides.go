@@ -37,7 +37,7 @@ func (r *reader) readOverrides() (err error) {
 func savedOverrides(dir string) ([]joinstate.Override, error) {
 	list, err := joinstate.LoadOverrides(dir)
 	if err != nil && report.CodeOf(err) != report.Refused {
-		return nil, UsageError("reading the saved Ignition overrides: %w; repeat --ignition-override", err)
+		return nil, report.UsageError("reading the saved Ignition overrides: %w; repeat --ignition-override", err)
 	}
 	return list, err
 }

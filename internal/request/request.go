@@ -52,7 +52,7 @@ func Read(ctx context.Context, o Options, state joinstate.State, need Need) (Req
 	r.inherits = o.Resume || !o.startsOver(state)
 	switch {
 	case o.Resume && !state.Exists():
-		return r.request, UsageError("no join is in progress that could be resumed")
+		return r.request, report.UsageError("no join is in progress that could be resumed")
 	case o.Resume:
 		r.given, r.request.Config = config.Join{}, state.Config
 		r.request.Config.Timeout = o.Config.Timeout

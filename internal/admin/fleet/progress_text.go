@@ -146,7 +146,7 @@ func (p *Progress) printPace(line func(label, format string, args ...any), now t
 	text := fmt.Sprintf("%.1f nodes per hour in the last %d upgrades", perHour, count)
 	left := status.Nodes - status.Updated - status.Failed
 	end := now.Add(time.Duration(float64(left) / perHour * float64(time.Hour)))
-	window, err := p.window()
+	window, err := rollout.WindowOf(p.Rollout.Spec)
 	isOpen := err == nil && window.IsOpen(now) && (window == nil || !end.After(window.NextChange(now)))
 	if left > 0 && len(status.Slots) > 0 && isOpen && !p.Rollout.Spec.Paused && p.Published.Paused == "" {
 		text += fmt.Sprintf("; expected end %s (in %s)", report.Timestamp(end), duration.HumanDuration(end.Sub(now)))
@@ -154,18 +154,9 @@ func (p *Progress) printPace(line func(label, format string, args ...any), now t
 	line("pace", "%s", text)
 }
 
-// window returns the maintenance window, nil for none.
-func (p *Progress) window() (*rollout.Window, error) {
-	window := p.Rollout.Spec.Window
-	if window == nil {
-		return nil, nil //nolint:nilnil // it is always open
-	}
-	return rollout.NewWindow(window.Schedule, window.TimeZone, window.Duration.Duration)
-}
-
 // printWindow prints whether the window is open, and when this changes, in the zone of its schedule.
 func (p *Progress) printWindow(line func(label, format string, args ...any), now time.Time) {
-	window, err := p.window()
+	window, err := rollout.WindowOf(p.Rollout.Spec)
 	if window == nil && err == nil {
 		return
 	}
