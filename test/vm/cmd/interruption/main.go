@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -37,7 +38,22 @@ type comparison struct {
 // interruption has the medians for the addresses of one family of an uplink.
 type interruption struct {
 	uplink, family string
-	script, agent  time.Duration
+	script, agent  gap
+}
+
+// gap is the longest time without a response. If the address is lost, because br-ex got another one, it did not end
+// while it was measured.
+type gap struct {
+	time.Duration
+
+	lost bool
+}
+
+func (g gap) String() string {
+	if g.lost {
+		return "address lost"
+	}
+	return fmt.Sprintf("%.3f", g.Seconds())
 }
 
 func main() {
@@ -68,7 +84,7 @@ func run() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.machine.Close()) }()
-	fmt.Printf("%-16s %-6s %14s %14s %8s\n", "uplink", "family", "configure-ovs", "agent", "ratio")
+	fmt.Printf("%-16s %-6s %14s %14s %8s\n", "uplink", "family", "configure-ovs", "agent, s", "ratio")
 	for _, kind := range kinds {
 		if err := b.compare(ctx, kind); err != nil {
 			return fmt.Errorf("%s: %w", kind.Name, err)
@@ -82,14 +98,18 @@ func run() (err error) {
 func toResult(all []interruption, rounds int) benchmarks.Result {
 	r := benchmarks.Result{Name: "interruption", Method: fmt.Sprintf("The uplink of a machine is attached to br-ex by a "+
 		"script with the steps of configure-ovs.sh, and by the agent. A peer sends an echo request every 10 ms. The figures "+
-		"are the longest times without a response, medians of %d runs.", rounds)}
+		"are the longest times without a response, medians of %d runs. An address is lost if br-ex gets another one.",
+		rounds)}
 	table := benchmarks.Table{Header: []string{"uplink", "configure-ovs.sh, s", "agent, s"}}
 	chart := benchmarks.Chart{
 		Title: "Interruption, s", Series: []benchmarks.Series{{Name: "configure-ovs.sh"}, {Name: "agent"}},
 	}
 	for _, i := range all {
 		name, script, agent := i.uplink+", "+i.family, i.script.Seconds(), i.agent.Seconds()
-		table.AddRow(name, script, agent)
+		table.Rows = append(table.Rows, []string{name, i.script.String(), i.agent.String()})
+		if i.script.lost || i.agent.lost {
+			continue
+		}
 		chart.AddGroup(name, script, agent)
 		if script > 0 {
 			r.Compare("agent / configure-ovs.sh: "+name, agent/script)
@@ -134,36 +154,36 @@ func (b *comparison) boot(ctx context.Context, repository string) error {
 // compare measures both implementations in turn and prints one line for each address family.
 func (b *comparison) compare(ctx context.Context, kind uplink.Kind) error {
 	ways := []string{"/root/classic.sh " + kind.Uplink, "hcp-node-agent join --only network " + kind.Flags}
-	longest := map[string][][]time.Duration{} // by family and implementation
+	longest := map[string][][]gap{} // by family and implementation
 	for range b.rounds {
 		for way, command := range ways {
 			gaps, err := b.measure(ctx, kind, command)
 			if err != nil {
 				return err
 			}
-			for family, gap := range gaps {
+			for family, found := range gaps {
 				if longest[family] == nil {
-					longest[family] = make([][]time.Duration, len(ways))
+					longest[family] = make([][]gap, len(ways))
 				}
-				longest[family][way] = append(longest[family][way], gap)
+				longest[family][way] = append(longest[family][way], found)
 			}
 		}
 	}
 	for _, family := range slices.Sorted(maps.Keys(longest)) {
 		script, agent := median(longest[family][0]), median(longest[family][1])
-		ratio := "no interruption"
-		if agent > 0 {
+		ratio := "no ratio"
+		if agent.Duration > 0 && !script.lost && !agent.lost {
 			ratio = fmt.Sprintf("%.0f", script.Seconds()/agent.Seconds())
 		}
 		b.found = append(b.found, interruption{uplink: kind.Name, family: family, script: script, agent: agent})
-		fmt.Printf("%-16s %-6s %12.3f s %12.3f s %8s\n", kind.Name, family, script.Seconds(), agent.Seconds(), ratio)
+		fmt.Printf("%-16s %-6s %14s %14s %8s\n", kind.Name, family, script, agent, ratio)
 	}
 	return nil
 }
 
 // measure returns the longest interruption for each of the uplink's addresses, while the command
 // runs and for five seconds after it.
-func (b *comparison) measure(ctx context.Context, kind uplink.Kind, command string) (map[string]time.Duration, error) {
+func (b *comparison) measure(ctx context.Context, kind uplink.Kind, command string) (map[string]gap, error) {
 	if err := b.lab.Arrange(ctx, kind.Lab); err != nil {
 		return nil, err
 	}
@@ -192,14 +212,13 @@ func (b *comparison) measure(ctx context.Context, kind uplink.Kind, command stri
 	if err == nil {
 		err = settle(ctx)
 	}
-	gaps := map[string]time.Duration{}
+	gaps := map[string]gap{}
 	for family, probe := range probes {
 		seen := probe.Stop()
+		gaps[family] = gap{seen.Longest, seen.Unanswered}
 		if seen.Unanswered {
-			// The address is still unreachable, so this is a lower bound.
-			seen.Longest = max(seen.Longest, time.Since(began))
+			gaps[family] = gap{max(seen.Longest, time.Since(began)), true}
 		}
-		gaps[family] = seen.Longest
 	}
 	return gaps, err
 }
@@ -214,7 +233,7 @@ func settle(ctx context.Context) error {
 	}
 }
 
-func median(all []time.Duration) time.Duration {
-	slices.Sort(all)
+func median(all []gap) gap {
+	slices.SortFunc(all, func(a, b gap) int { return cmp.Compare(a.Duration, b.Duration) })
 	return all[len(all)/2]
 }

@@ -12,12 +12,17 @@ import (
 )
 
 func TestResult(t *testing.T) {
+	of := func(d time.Duration) gap { return gap{d, false} }
 	got := toResult([]interruption{
-		{uplink: "dhcp4", family: "IPv4", script: 8 * time.Second, agent: 40 * time.Millisecond},
-		{uplink: "dual", family: "IPv6", script: 2 * time.Second},
-		{uplink: "dual", family: "none", agent: time.Second},
+		{uplink: "dhcp4", family: "IPv4", script: of(8 * time.Second), agent: of(40 * time.Millisecond)},
+		{uplink: "dual", family: "IPv6", script: of(2 * time.Second)},
+		{uplink: "dual", family: "none", agent: of(time.Second)},
+		{uplink: "slaac", family: "IPv6", script: gap{time.Minute, true}, agent: of(time.Second)},
 	}, 3)
-	rows := [][]string{{"dhcp4, IPv4", "8", "0.0400"}, {"dual, IPv6", "2", "0"}, {"dual, none", "0", "1"}}
+	rows := [][]string{
+		{"dhcp4, IPv4", "8.000", "0.040"}, {"dual, IPv6", "2.000", "0.000"}, {"dual, none", "0.000", "1.000"},
+		{"slaac, IPv6", "address lost", "1.000"},
+	}
 	if diff := cmp.Diff(rows, got.Tables[0].Rows); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}

@@ -113,6 +113,10 @@ func (b *bench) measureJoin(ctx context.Context) error {
 	return nil
 }
 
+// awaitIdle waits until the processors of the machine are idle most of the time, because pods start for a minute after
+// a join. It waits two minutes at most.
+const awaitIdle = `for i in $(seq 24); do [ "$(vmstat 5 2 | awk 'END {print $15}')" -lt 70 ] || break; done`
+
 // measureNode saves what the join wrote, and measures commands on the node.
 func (b *bench) measureNode(ctx context.Context, rounds int, traces string) error {
 	const prepare = "/root/prepare.sh && tar -C /root -cf /root/prepared.tar floor.tar floor.units"
@@ -121,6 +125,9 @@ func (b *bench) measureNode(ctx context.Context, rounds int, traces string) erro
 	}
 	var err error
 	if b.prepared, err = b.env.Machine.Get(ctx, "/root/prepared.tar"); err != nil {
+		return err
+	}
+	if _, err := b.env.Machine.Output(ctx, awaitIdle); err != nil {
 		return err
 	}
 	for _, line := range []string{
@@ -135,6 +142,7 @@ func (b *bench) measureNode(ctx context.Context, rounds int, traces string) erro
 				return err
 			}
 			c.took = append(c.took, time.Since(began))
+			fmt.Fprintf(os.Stderr, "%s: %.1f s\n", line, time.Since(began).Seconds())
 		}
 	}
 	return b.saveTraces(ctx, traces)

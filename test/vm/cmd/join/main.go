@@ -53,7 +53,7 @@ func run(ctx context.Context, rounds int, traces, save string) (err error) {
 	if err := b.install(ctx); err != nil {
 		return err
 	}
-	for range rounds {
+	for i := range rounds {
 		if err := b.measureJoin(ctx); err != nil {
 			return err
 		}
@@ -65,6 +65,8 @@ func run(ctx context.Context, rounds int, traces, save string) (err error) {
 		if err := b.measureFloor(ctx); err != nil {
 			return err
 		}
+		fmt.Fprintf(os.Stderr, "round %d of %d: join %.1f s, floor %.1f s\n",
+			i+1, rounds, b.joins[i].Seconds(), b.floors[i].Seconds())
 	}
 	b.print()
 	result := b.result()
