@@ -4,6 +4,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
@@ -44,4 +45,45 @@ func (l *Ledger) Maintained(ctx context.Context) ([]string, error) {
 		}
 	}
 	return targets, nil
+}
+
+// Rewrite writes new content of a file of the payload, as a component of the cluster does: see isMaintained. It
+// records the content of the payload as the desired state, so that the new content is no drift and is kept until the
+// agent is to write other content than the payload's. The file keeps its owner and mode, and no copy of the replaced
+// content remains. Rewrite fails if the file does not exist, or if no component of the cluster can have written the
+// content.
+func (l *Ledger) Rewrite(ctx context.Context, step, target string, payload, content []byte) error {
+	change, isRecorded := Change{Kind: File, Target: target}, false
+	now, err := l.drivers.currentState(ctx, change)
+	if err != nil {
+		return err
+	}
+	if now.Type != hostfs.Regular || l.drivers.IsMaintained == nil || !l.drivers.IsMaintained(target, content) {
+		return fmt.Errorf("rewriting %s: the file does not exist, or its new content is not valid", target)
+	}
+	attributes := now
+	for _, item := range l.Items() {
+		if item.Key() == change.Key() && item.Desired.Present {
+			change.Reason, attributes = item.Reason, item.Desired
+			isRecorded = item.Done && item.Desired.Digest == digest(payload)
+		}
+	}
+	change.Desired = State{Present: true, Mode: attributes.Mode, UID: attributes.UID, GID: attributes.GID}.
+		WithContent(payload)
+	var recorded int
+	if !isRecorded {
+		recorded, err = l.recordIntent(record{Step: step}, []PlannedChange{{Change: change, Now: now}})
+		if err != nil {
+			return err
+		}
+	}
+	change.Desired = change.Desired.WithContent(content)
+	if err := l.drivers.Paths.Set(ctx, change, now); err != nil {
+		return err
+	}
+	l.events.Changed(string(File), target)
+	if isRecorded {
+		return nil
+	}
+	return l.append(record{Type: done, Intent: recorded}, true)
 }

@@ -23,9 +23,9 @@ var maintainedFiles = []struct {
 	isValid  func(content []byte) bool
 }{
 	// HyperShift's DaemonSet global-pull-secret-syncer writes the pull secret on nodes with the label
-	// hypershift.openshift.io/nodepool-globalps-enabled=true.
-	{path: pods.PullSecretPath, isValid: isPullSecret},
-	{path: "/etc/mco/internal-registry-pull-secret.json", byDaemon: true, isValid: isPullSecret},
+	// hypershift.openshift.io/nodepool-globalps-enabled=true, and the service on others: see bootstrap.RenewPullSecret.
+	{path: pods.PullSecretPath, isValid: IsPullSecret},
+	{path: "/etc/mco/internal-registry-pull-secret.json", byDaemon: true, isValid: IsPullSecret},
 	{path: node.ClientCAPath, byDaemon: true, isValid: isBundle},
 	{
 		path: "/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", byDaemon: true,
@@ -57,8 +57,8 @@ func isMaintained(files hostfs.Reader, target string, content []byte) bool {
 	return false
 }
 
-// isPullSecret reports whether the content has the format of .dockerconfigjson, with a credential for each registry.
-func isPullSecret(content []byte) bool {
+// IsPullSecret reports whether the content has the format of .dockerconfigjson, with a credential for each registry.
+func IsPullSecret(content []byte) bool {
 	var secret struct {
 		Auths map[string]struct {
 			Auth     string `json:"auth"`
