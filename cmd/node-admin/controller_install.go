@@ -70,6 +70,10 @@ and the controller itself to the management cluster, beside the hosted control
 plane. It has no permissions there: its kubeconfig, in a Secret, contains a
 token of its service account in the hosted cluster.
 
+If the hosted cluster has the namespace openshift-config, its nodes get the
+permission to read the pull secret and the additional CAs there, whose contents
+are in their payload.
+
 With --publish, the controller also publishes the user data of the NodePools.
 It gets the permissions to list all NodePools and to get the HostedCluster in
 the namespace of the HostedCluster, and to get the Secrets in the namespace of

@@ -35,6 +35,7 @@ func TestControlPlaneControllerInstall(t *testing.T) {
 	t.Run("uninstall", c.checkUninstall)
 	t.Run("in the hosted cluster", c.checkInHosted)
 	t.Run("deleted HostedCluster", c.checkDeletedHostedCluster)
+	t.Run("renewals", c.checkRenewals)
 }
 
 // results returns the results of a run by the objects.

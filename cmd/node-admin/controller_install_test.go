@@ -21,15 +21,16 @@ import (
 func TestControllerInstallPrintsDeploy(t *testing.T) {
 	for args, files := range map[string]string{
 		"--in hosted": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted/deployment " +
-			"hosted/networkpolicy",
+			"hosted/networkpolicy hosted-renewals/rbac",
 		"--in hosted --monitoring": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted/deployment " +
 			"hosted/networkpolicy monitoring/controller/networkpolicy monitoring/controller/podmonitor " +
-			"monitoring/controller/prometheusrule",
-		"--cluster hosted": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted-token/token",
+			"monitoring/controller/prometheusrule hosted-renewals/rbac",
+		"--cluster hosted": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted-token/token " +
+			"hosted-renewals/rbac",
 		"hosted -n clusters --cluster management": "management/namespace management/deployment " +
 			"management/networkpolicy",
 		"--cluster hosted --publish": "hosted-base/namespace hosted-base/crd hosted-base/rbac hosted-token/token " +
-			"hosted-publish/rbac",
+			"hosted-publish/rbac hosted-renewals/rbac",
 	} {
 		var content []byte
 		for _, file := range strings.Fields(files) {
@@ -45,11 +46,11 @@ func TestControllerInstallPrintsDeploy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			last := got[len(got)-1]
-			got = got[:len(got)-1]
-			if last["kind"] != "ConfigMap" || last["data"].(map[string]any)["dashboard.json"] != string(dashboard) {
-				t.Errorf("the ConfigMap of the dashboard is %v", last)
+			at := slices.IndexFunc(got, func(object map[string]any) bool { return object["kind"] == "ConfigMap" })
+			if at < 0 || got[at]["data"].(map[string]any)["dashboard.json"] != string(dashboard) {
+				t.Fatalf("the ConfigMap of the dashboard is not among %v", got)
 			}
+			got = slices.Delete(got, at, at+1)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-deploy +printed):\n%s", args, diff)

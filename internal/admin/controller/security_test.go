@@ -29,6 +29,7 @@ var securityTests = map[string]string{
 
 	// A node
 	"get the user data of its own NodePool":  "TestControlPlaneAccessToUserData",
+	"get the pull secret and the additional": "../../node/TestControlPlanePublished",
 	"write a false state to the annotations": "TestControlPlaneNodeIsLimited TestControlPlaneRolloutWithLyingNode",
 	"write a false address to its Node":      "TestControlPlaneNodeCannotBlockServingCSROfAnother",
 	"get the user data of another NodePool":  "TestControlPlaneAccessToUserData TestControlPlaneNodeIsLimited",

@@ -61,6 +61,9 @@ func (i *Installer) Install(ctx context.Context) ([]Change, error) {
 			}
 		}
 	}
+	if err := i.permitRenewals(ctx); err != nil {
+		return i.changes, err
+	}
 	if i.In == cluster.Management {
 		if err := i.installOnManagement(ctx); err != nil {
 			return i.changes, err

@@ -33,6 +33,11 @@ func (s Settings) SelectManifests(place cluster.Place) ([]byte, error) {
 // manifests returns the objects for one cluster as YAML documents, which are empty if the controller has no part there.
 func (s Settings) manifests(place cluster.Place) ([]byte, error) {
 	objects, err := s.Objects(place)
+	if err == nil && place == cluster.Hosted {
+		var renewals []*unstructured.Unstructured
+		renewals, err = s.renewalObjects()
+		objects = append(objects, renewals...)
+	}
 	var content bytes.Buffer
 	for _, object := range objects {
 		document, err := yaml.Marshal(object.Object)

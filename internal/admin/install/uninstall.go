@@ -97,7 +97,11 @@ func (i *Installer) uninstallHosted(ctx context.Context, withCRD bool) error {
 	if err != nil {
 		return err
 	}
-	all := slices.Concat(token, without(workload, token))
+	renewals, err := i.renewalObjects()
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(token, without(workload, token), renewals)
 	hosted := i.applierFor(i.Hosted)
 	if err := hosted.deleteAll(ctx, all, isPermanent); err != nil || !withCRD {
 		return err

@@ -67,8 +67,8 @@ func unauthorizedCause(registry, try string, auths []string) (cause servicelog.C
 	}
 	return servicelog.Cause{
 		Text: registry + " rejects this node's pull secret, or has no such image for it",
-		// A change of the pull secret's content does not reach joined nodes
-		// (openshift/hypershift#3259).
+		// A change of the pull secret's content does not reach joined nodes (openshift/hypershift#3259), unless the
+		// service renews it.
 		Remedy: report.Remedy(try + "\n# if " + clusterRegistryAuth + " is newer, with current user " +
 			"data:\nhcp-node-agent join --user-data USER_DATA"),
 	}, ""
@@ -176,10 +176,10 @@ func AwaitsImage(pod *corev1.Pod) bool {
 		})
 }
 
-// MissingCredentials returns a finding for each registry that rejects images of pods, and for which the
-// node's pull secret contains no credential. Such a registry may have been added to the pull secret of the
-// cluster since the join, which a node cannot read. The findings are notes, because the pod may also need a
-// pull secret of its own.
+// MissingCredentials returns a finding for each registry that rejects images of pods, and for which the node's pull
+// secret contains no credential. Such a registry may have been added to the pull secret of the cluster since the
+// join, which a node cannot read without deploy/hosted-renewals. The findings are notes, because the pod may also
+// need a pull secret of its own.
 func MissingCredentials(all []*corev1.Pod, e Evidence) []report.Finding {
 	names := map[string][]string{}
 	for _, problem := range Problems(all, e) {

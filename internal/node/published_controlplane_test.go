@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build controlplane
+
+package node
+
+import (
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
+	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
+)
+
+// A node with the permission of deploy/hosted-renewals gets the pull secret and the additional CAs of the cluster with
+// kubelet's credential, and nothing else. Without the permission, the cluster does not offer them.
+func TestControlPlanePublished(t *testing.T) {
+	node, _ := joinedNode(t, "renewing")
+	admin := kubetest.AdminClient(t)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: configNamespace}}
+	if _, err := admin.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{pullSecretName, "other"} {
+		secret := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Type: corev1.SecretTypeDockerConfigJson,
+			Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte(`{"auths":{}}`)},
+		}
+		secrets := admin.CoreV1().Secrets(configNamespace)
+		if _, err := secrets.Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{trustBundleName, "other"} {
+		bundle := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"ca-bundle.crt": "a CA"},
+		}
+		configMaps := admin.CoreV1().ConfigMaps(configNamespace)
+		if _, err := configMaps.Create(t.Context(), bundle, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	published, err := node.PublishedPullSecret(t.Context())
+	bundle, bundleErr := node.PublishedTrustBundle(t.Context())
+	if err != nil || published.Version != "" || bundleErr != nil || bundle.Version != "" {
+		t.Errorf("without the permission: %+v, %v, %+v, %v", published, err, bundle, bundleErr)
+	}
+	if err := rights.Grant(t.Context(), admin, "hosted-renewals/rbac.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "waiting for the permission", func() (any, bool) {
+		published, err = node.PublishedPullSecret(t.Context())
+		return err, err == nil && published.Version != ""
+	})
+	bundle, err = node.PublishedTrustBundle(t.Context())
+	if err != nil || string(published.Content) != `{"auths":{}}` || string(bundle.Content) != "a CA" ||
+		bundle.Version == "" {
+		t.Errorf("%+v, %+v, %v", published, bundle, err)
+	}
+	secrets := node.Conn.Client.Secrets(configNamespace)
+	if _, err := secrets.Get(t.Context(), "other"); err == nil {
+		t.Error("another Secret was read")
+	}
+	for _, no := range []authorizationv1.ResourceAttributes{
+		{Verb: "list", Resource: "secrets"},
+		{Verb: "watch", Resource: "secrets", Name: pullSecretName},
+		{Verb: "update", Resource: "secrets", Name: pullSecretName},
+		{Verb: "patch", Resource: "secrets", Name: pullSecretName},
+		{Verb: "delete", Resource: "secrets", Name: pullSecretName},
+		{Verb: "create", Resource: "secrets"},
+		{Verb: "get", Resource: "secrets", Name: "other"},
+		{Verb: "get", Resource: "configmaps", Name: "other"},
+		{Verb: "list", Resource: "configmaps"},
+		{Verb: "update", Resource: "configmaps", Name: trustBundleName},
+		{Verb: "get", Resource: "serviceaccounts", Name: "default"},
+	} {
+		no.Namespace = configNamespace
+		if allowed, err := node.Conn.Client.Allowed(t.Context(), no); err != nil || allowed {
+			t.Errorf("it may %s %s %s, %v", no.Verb, no.Resource, no.Name, err)
+		}
+	}
+	kubetest.CreateNode(t, node.Conn, node.Name)
+	if synced, err := node.HasPullSecretSyncer(t.Context()); err != nil || synced {
+		t.Errorf("without the label: %t, %v", synced, err)
+	}
+	nodes := admin.CoreV1().Nodes()
+	object, err := nodes.Get(t.Context(), node.Name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object.Labels[syncerLabel] = "true"
+	if _, err := nodes.Update(t.Context(), object, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if synced, err := node.HasPullSecretSyncer(t.Context()); err != nil || !synced {
+		t.Errorf("with the label: %t, %v", synced, err)
+	}
+}
