@@ -169,6 +169,8 @@ const (
 	PodNotReady               Reason = "PodNotReady"
 	PodStatusUnknown          Reason = "PodStatusUnknown"
 	PodSubnetMissing          Reason = "PodSubnetMissing"
+	PullSecretInvalid         Reason = "PullSecretInvalid"
+	PullSecretOutdated        Reason = "PullSecretOutdated"
 	RegistryCredentialMissing Reason = "RegistryCredentialMissing"
 	ReleaseMismatch           Reason = "ReleaseMismatch"
 	RequiredUnitNotRunning    Reason = "RequiredUnitNotRunning"

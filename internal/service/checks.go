@@ -39,6 +39,7 @@ func (m *nodeMonitor) checks() []Check {
 		{Name: "drift", Interval: 10 * time.Minute, Find: findDrift},
 		{Name: "certificates", Interval: 15 * time.Minute, Find: m.checkCertificates},
 		{Name: "cluster-cas", Interval: casInterval, Find: findCAs},
+		{Name: "renewals", Interval: renewalsInterval, Find: m.checkRenewals},
 		{Name: "images", Interval: 6 * time.Hour, Find: m.checkImages},
 		{Name: "release", Interval: time.Hour, Find: findRelease},
 		{Name: "updates", Interval: time.Hour, Find: findUpdates},
@@ -118,6 +119,11 @@ func renewalFinding(subject string, next identity.Renewal) []report.Finding {
 		return nil
 	}
 	return []report.Finding{newWarning(report.CertificateExpiring, subject, next.Text, next.Remedy)}
+}
+
+// checkRenewals returns findings about a pull secret of the cluster that the node does not use.
+func (m *nodeMonitor) checkRenewals(ctx context.Context) ([]report.Finding, error) {
+	return m.pullSecretCheck().find(ctx)
 }
 
 // checkImages returns a finding if images can no longer be pulled. It tests this

@@ -24,19 +24,20 @@ const (
 	casConfirmation = 4 * time.Minute
 )
 
-// joinForCAs is the remedy for CAs that the node does not trust.
-const joinForCAs report.Remedy = "hcp-node-agent join --user-data USER_DATA # with current user data"
+// joinAgain is the remedy for CAs that the node does not trust, and for a pull secret that it does not use.
+const joinAgain report.Remedy = "hcp-node-agent join --user-data USER_DATA # with current user data"
 
-// caObservation is a version of the published CAs, and the time of its first observation.
-type caObservation struct {
+// observation is a version of what the cluster publishes for its nodes, and the time of its first observation.
+type observation struct {
 	version string
 	since   time.Time
 }
 
-// confirm records an observation, and reports whether the CAs have been unchanged for the time after, thus can be used.
-func (o *caObservation) confirm(version string, now time.Time, after time.Duration) bool {
+// confirm records an observation, and reports whether the version has been unchanged for the time after, thus can be
+// used.
+func (o *observation) confirm(version string, now time.Time, after time.Duration) bool {
 	if version != o.version {
-		*o = caObservation{version: version, since: now}
+		*o = observation{version: version, since: now}
 	}
 	return now.Sub(o.since) >= after
 }
@@ -45,7 +46,7 @@ func (o *caObservation) confirm(version string, now time.Time, after time.Durati
 type caCheck struct {
 	node         *node.Node
 	kubeconfig   []byte // kubelet's
-	observed     *caObservation
+	observed     *observation
 	confirmAfter time.Duration
 }
 
@@ -74,7 +75,7 @@ func (c caCheck) find(ctx context.Context) ([]report.Finding, error) {
 	})
 	text := fmt.Sprintf("the cluster has a new CA that this node does not trust (%s): the node will lose its "+
 		"connection when the API server uses a certificate of that CA", strings.Join(unknown, "; "))
-	return append(found, newWarning(report.ClusterCANotTrusted, "the cluster's CAs", text, joinForCAs)), nil
+	return append(found, newWarning(report.ClusterCANotTrusted, "the cluster's CAs", text, joinAgain)), nil
 }
 
 // missing returns the CAs of the cluster that kubelet's kubeconfig does not contain. The list is empty
@@ -100,7 +101,7 @@ func (c caCheck) repair(ctx context.Context, options request.Options) (string, e
 		return "", err
 	}
 	if len(missing) == 0 {
-		return "", report.Fail(report.Failed, joinForCAs,
+		return "", report.Fail(report.Failed, joinAgain,
 			"the CAs that the cluster publishes have changed since the check; none was added")
 	}
 	err = bootstrap.TrustCAs(ctx, options, kube.EncodeCertificates(missing))

@@ -57,15 +57,25 @@ func monitorOf(t *testing.T, published *publishedCAs) (*nodeMonitor, []byte) {
 	t.Helper()
 	server := httptest.NewTLSServer(published)
 	t.Cleanup(server.Close)
-	trusted := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	return monitorAt(t, server), trustedCA(server)
+}
+
+// trustedCA returns the certificate of a server as CA.
+func trustedCA(server *httptest.Server) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+}
+
+// monitorAt returns the monitor of a node of an API server.
+func monitorAt(t *testing.T, server *httptest.Server) *nodeMonitor {
+	t.Helper()
 	config := clientcmdapi.NewConfig()
-	config.Clusters["hosted"] = &clientcmdapi.Cluster{Server: server.URL, CertificateAuthorityData: trusted}
+	config.Clusters["hosted"] = &clientcmdapi.Cluster{Server: server.URL, CertificateAuthorityData: trustedCA(server)}
 	config.Contexts["kubelet"] = &clientcmdapi.Context{Cluster: "hosted"}
 	config.CurrentContext = "kubelet"
 	m := &nodeMonitor{state: joinstate.State{NodeName: "worker-0"}, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	flowtest.NoError(t, clientcmd.WriteToFile(*config, m.kubeconfig))
 	flowtest.NoError(t, m.openNode("boot"))
-	return m, trusted
+	return m
 }
 
 // Operators can change the CAs in their namespaces until the cluster reverts that. A CA counts only if the
@@ -107,7 +117,7 @@ func TestRepairRefusesCAsThatChangedSinceTheCheck(t *testing.T) {
 	published := &publishedCAs{}
 	m, trusted := monitorOf(t, published)
 	published.publish(slices.Concat(certtest.NewCA(t, "added").PEM, trusted))
-	m.cas = caObservation{version: "openshift-dns/uid/1\n", since: time.Now().Add(-time.Hour)}
+	m.cas = observation{version: "openshift-dns/uid/1\n", since: time.Now().Add(-time.Hour)}
 	missing, err := m.caCheck().missing(t.Context(), time.Now())
 	if err != nil || len(missing) != 1 {
 		t.Fatalf("confirmed: %d, %v", len(missing), err)

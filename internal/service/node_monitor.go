@@ -38,7 +38,8 @@ type nodeMonitor struct {
 	nodeReport nodeReport
 	pending    pendingEvents
 	rollout    rollout
-	cas        caObservation
+	cas        observation
+	pullSecret secretObservation
 	drift      driftCheck
 
 	pkiDir            string // directory of kubelet's certificates

@@ -58,6 +58,12 @@ func TestNextRepair(t *testing.T) {
 			nil,
 			report.ClusterCANotTrusted,
 		},
+		"new pull secret, deleted Node": {
+			[]Change{deleted, activeChange(report.PullSecretOutdated, since)},
+			nil,
+			report.PullSecretOutdated,
+		},
+		"invalid pull secret":               {[]Change{activeChange(report.PullSecretInvalid, since)}, nil, ""},
 		"deleted Node":                      {[]Change{deleted}, nil, report.NodeDeleted},
 		"address":                           {[]Change{address}, nil, report.NodeAddressChanged},
 		"configuration before registration": {[]Change{deleted, address, drift}, nil, report.ConfigurationDrift},

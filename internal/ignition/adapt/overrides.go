@@ -39,6 +39,13 @@ func (p *planner) markOverrides() {
 // reasonOverride is the reason of changes that come from an override.
 const reasonOverride = "override"
 
+// IsAsServed reports whether the payload contains a file, no pattern of the administrator excludes the file, and no
+// override adds or changes it.
+func IsAsServed(payload *ignition.Payload, patterns []string, file string) bool {
+	_, _, exists := payload.File(file)
+	return exists && !isExcluded(patterns, file) && !overriddenTargets(payload)[file]
+}
+
 // overriddenTargets returns the targets of the changes that an override added or changed.
 func overriddenTargets(payload *ignition.Payload) map[string]bool {
 	targets := map[string]bool{}
