@@ -35,6 +35,9 @@ func writeFiles(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, er
 	if err != nil {
 		return steps.Outcome{}, err
 	}
+	if err := j.removeAddedBundle(ctx, log); err != nil {
+		return steps.Outcome{}, err
+	}
 	made, err := j.Host.Ledger.Apply(ctx, steps.Files, j.Plan.Files)
 	if err != nil {
 		return steps.Outcome{}, err

@@ -159,6 +159,14 @@ const Unit = systemd.CRIOUnit
 // TrustAnchorsDir is the directory of the CAs that are added to the host's trust store.
 const TrustAnchorsDir = "/etc/pki/ca-trust/source/anchors"
 
+const (
+	// TrustBundlePath is the file of a payload with the additional trust bundle of the cluster, and the CAs of its
+	// proxy.
+	TrustBundlePath = TrustAnchorsDir + "/openshift-config-user-ca-bundle.crt"
+	// AddedCAsPath is the file with the CAs of the trust bundle that the payload does not contain.
+	AddedCAsPath = TrustAnchorsDir + "/hcp-node-agent-added.crt"
+)
+
 // RunningConfig returns the configuration that the running CRI-O uses. It is a page of CRI-O's inspection
 // interface, which is HTTP on the CRI socket.
 func RunningConfig(ctx context.Context) (Config, error) {

@@ -109,6 +109,14 @@ func EncodeCertificates(certificates []*x509.Certificate) []byte {
 	return bundle
 }
 
+// MissingCertificates returns the certificates that known does not contain. A CA that was reissued with another
+// validity is another certificate.
+func MissingCertificates(known, certificates []*x509.Certificate) []*x509.Certificate {
+	return slices.DeleteFunc(slices.Clone(certificates), func(c *x509.Certificate) bool {
+		return slices.ContainsFunc(known, c.Equal)
+	})
+}
+
 // ParsePEMCertificates parses the certificates of a PEM bundle and ignores other
 // blocks. It fails if there are none.
 func ParsePEMCertificates(bundle []byte) ([]*x509.Certificate, error) {

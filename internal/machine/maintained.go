@@ -31,7 +31,7 @@ var maintainedFiles = []struct {
 		path: "/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", byDaemon: true,
 		isValid: isBundle,
 	},
-	{path: crio.TrustAnchorsDir + "/openshift-config-user-ca-bundle.crt", byDaemon: true, isValid: isBundle},
+	{path: crio.TrustBundlePath, byDaemon: true, isValid: isBundle},
 	{path: "/etc/docker/certs.d", byDaemon: true, isValid: isBundle},
 	{path: ignition.BootstrapKubeconfigPath, byDaemon: true, isValid: isKubeconfig},
 	// The daemon renames the file when it has read it (pkg/daemon/daemon.go).

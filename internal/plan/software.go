@@ -109,6 +109,9 @@ func (s *Software) RegistryClient(log report.Log) *osimage.Client {
 			roots.AppendCertsFromPEM(content) // the file is empty if the cluster has no additional CAs
 		}
 	}
+	if added, found := s.effectiveFile(crio.AddedCAsPath); found {
+		roots.AppendCertsFromPEM(added)
+	}
 	registries, _ := s.effectiveFile(registriesConf)
 	secret, _ := s.effectiveFile(pods.PullSecretPath)
 	return &osimage.Client{

@@ -175,6 +175,7 @@ const (
 	ReleaseMismatch           Reason = "ReleaseMismatch"
 	RequiredUnitNotRunning    Reason = "RequiredUnitNotRunning"
 	ServingCertificateMissing Reason = "ServingCertificateMissing"
+	TrustBundleOutdated       Reason = "TrustBundleOutdated"
 	UpdateNotRunning          Reason = "UpdateNotRunning"
 	UpgradeBlocked            Reason = "UpgradeBlocked"
 )

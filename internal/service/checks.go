@@ -4,6 +4,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
@@ -121,9 +122,11 @@ func renewalFinding(subject string, next identity.Renewal) []report.Finding {
 	return []report.Finding{newWarning(report.CertificateExpiring, subject, next.Text, next.Remedy)}
 }
 
-// checkRenewals returns findings about a pull secret of the cluster that the node does not use.
+// checkRenewals returns findings about a pull secret and additional CAs of the cluster that the node does not use.
 func (m *nodeMonitor) checkRenewals(ctx context.Context) ([]report.Finding, error) {
-	return m.pullSecretCheck().find(ctx)
+	secrets, secretErr := m.pullSecretCheck().find(ctx)
+	bundles, bundleErr := m.trustBundleCheck().find(ctx)
+	return append(secrets, bundles...), errors.Join(secretErr, bundleErr)
 }
 
 // checkImages returns a finding if images can no longer be pulled. It tests this

@@ -40,6 +40,7 @@ type nodeMonitor struct {
 	rollout    rollout
 	cas        observation
 	pullSecret secretObservation
+	bundle     observation
 	drift      driftCheck
 
 	pkiDir            string // directory of kubelet's certificates

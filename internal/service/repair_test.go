@@ -63,6 +63,11 @@ func TestNextRepair(t *testing.T) {
 			nil,
 			report.PullSecretOutdated,
 		},
+		"CA of the registry, new pull secret": {
+			[]Change{activeChange(report.PullSecretOutdated, since), activeChange(report.TrustBundleOutdated, since)},
+			nil,
+			report.TrustBundleOutdated,
+		},
 		"invalid pull secret":               {[]Change{activeChange(report.PullSecretInvalid, since)}, nil, ""},
 		"deleted Node":                      {[]Change{deleted}, nil, report.NodeDeleted},
 		"address":                           {[]Change{address}, nil, report.NodeAddressChanged},
