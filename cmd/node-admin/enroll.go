@@ -73,7 +73,9 @@ Required permissions:
     management cluster, to embed user   get secrets in namespace
     data                                NAMESPACE-HOSTEDCLUSTER
     hosted cluster                      get, list and create nodeenrollments,
-                                        list nodes
+                                        list nodes; optional, for the check of
+                                        the hosts' networks: get networks of
+                                        operator.openshift.io
     hosted cluster, namespace           get secrets, get and create
     hcp-node-admin                      serviceaccounts and their tokens`,
 		Example: "  hcp-node-admin enroll -n clusters workers \\\n" +

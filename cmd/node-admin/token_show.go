@@ -66,6 +66,9 @@ func printToken(w io.Writer, t enrollment.Summary) {
 	}
 	row("labels", strings.Join(t.Labels, " "))
 	row("taints", strings.Join(t.Taints, " "))
+	for _, network := range t.Networks {
+		row("network", fmt.Sprintf("%s (%s)", network.CIDR, network.Use))
+	}
 	switch {
 	case t.HasUserData:
 		row("user data", "included")

@@ -30,10 +30,11 @@ type Options struct {
 	Addresses []netip.Prefix
 	Labels    []string // the token contains only those that a kubelet may set
 	Taints    []string
-	NodePool  string        // "" if unknown
-	UserData  []byte        // nil for none
-	Cluster   *Cluster      // nil for none; excludes UserData
-	Lifetime  time.Duration // 0: DefaultLifetime, or MaxUserDataLifetime with user data
+	NodePool  string           // "" if unknown
+	UserData  []byte           // nil for none
+	Cluster   *Cluster         // nil for none; excludes UserData
+	Networks  []ClusterNetwork // of the cluster; nil if they are unknown
+	Lifetime  time.Duration    // 0: DefaultLifetime, or MaxUserDataLifetime with user data
 
 	ReplacesNode bool // as in Enrollment
 }
@@ -71,6 +72,7 @@ func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
 		Taints:   desired.Taints,
 		UserData: desired.UserData,
 		Cluster:  desired.Cluster,
+		Networks: desired.Networks,
 		key:      private,
 	}
 	e := t.Enrollment(desired)

@@ -38,6 +38,9 @@ type document struct {
 	UserData   string   `json:"userData,omitempty"`
 	PrivateKey string   `json:"privateKey,omitempty"` // PEM
 	Cluster    *Cluster `json:"cluster,omitempty"`
+	// Networks are those of the cluster. They are not part of the signature: with others, the host only makes other
+	// checks.
+	Networks []ClusterNetwork `json:"clusterNetworks,omitempty"`
 }
 
 // ParseToken parses and validates a token. It does not check the expiry.
@@ -58,7 +61,7 @@ func parseToken(content []byte) (*Token, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Token{Terms: terms, Labels: d.Labels, Taints: d.Taints}
+	t := &Token{Terms: terms, Labels: d.Labels, Taints: d.Taints, Networks: d.Networks}
 	if d.UserData != "" {
 		t.UserData = []byte(d.UserData)
 	}
@@ -68,7 +71,8 @@ func parseToken(content []byte) (*Token, error) {
 	if t.key, err = parsePrivateKey(d.PrivateKey); err != nil {
 		return nil, fmt.Errorf("privateKey: %w", err)
 	}
-	return t, errors.Join(checkList("labels", d.Labels, checkLabel), checkList("taints", d.Taints, checkTaint))
+	return t, errors.Join(checkList("labels", d.Labels, checkLabel), checkList("taints", d.Taints, checkTaint),
+		checkNetworks(d.Networks))
 }
 
 // ParseEnrollment parses and validates the manifest of a NodeEnrollment. It does not check the expiry.

@@ -133,6 +133,23 @@ func TestParsersRejectInvalidDocuments(t *testing.T) {
 		},
 		"bad taint":   {change(tokenText, ":NoExecute", ":Never"), false, "taints: \"alone:Never\""},
 		"label twice": {change(tokenText, "plain=", "example.com/rack=r1"), false, "duplicate entry"},
+		"network without a use": {
+			change(tokenText, "use: pods", "use: ''"), false, "clusterNetworks: use is missing",
+		},
+		"bits behind the length of a network": {
+			change(tokenText, "10.132.0.0/14", "10.132.0.1/14"), false, `"10.132.0.1/14" is not a network such as`,
+		},
+		"empty network":  {change(tokenText, "10.132.0.0/14", "''"), false, "is not a network such as"},
+		"no network":     {change(tokenText, "10.132.0.0/14", "all"), false, "a value has the wrong type"},
+		"mapped network": {change(tokenText, "10.132.0.0/14", "::ffff:10.0.0.0/104"), false, "is not a network such as"},
+		"too many networks": {
+			change(tokenText, "clusterNetworks:\n", "clusterNetworks:\n"+strings.Repeat("- {use: a, cidr: 10.0.0.0/8}\n", 63)),
+			false, "clusterNetworks: 65 entries; at most 64 are allowed",
+		},
+		"network twice": {
+			change(tokenText, "clusterNetworks:\n", "clusterNetworks:\n- {use: pods, cidr: 10.132.0.0/14}\n"), false,
+			"clusterNetworks: duplicate entry",
+		},
 		"cluster beside user data": {
 			tokenText + "cluster: {server: 'https://a', token: t, secret: a}\n", false,
 			"userData and cluster exclude each other",
@@ -159,6 +176,15 @@ func TestParsersRejectInvalidDocuments(t *testing.T) {
 		if _, err := ParseEnrollment([]byte(content)); err != nil {
 			t.Errorf("%v in\n%s", err, content)
 		}
+	}
+}
+
+// A later version can add a network for another use.
+func TestTokenAcceptsUnknownUseOfNetwork(t *testing.T) {
+	tokenText, _ := encodeFull(t)
+	token, err := ParseToken([]byte(replaceOnce(t, tokenText, "use: pods", "use: tunnels")))
+	if err != nil || len(token.Networks) != 2 || token.Networks[0].Use != "tunnels" {
+		t.Errorf("%v, networks %v", err, token)
 	}
 }
 

@@ -18,10 +18,11 @@ import (
 // which no formatting verb prints.
 type Token struct {
 	Terms
-	Labels   []string // key=value, for the Node
-	Taints   []string // key=value:Effect or key:Effect, for the Node
-	UserData []byte   // the NodePool's user data; nil if it is passed separately
-	Cluster  *Cluster // where the host gets the user data; nil if it is passed separately
+	Labels   []string         // key=value, for the Node
+	Taints   []string         // key=value:Effect or key:Effect, for the Node
+	UserData []byte           // the NodePool's user data; nil if it is passed separately
+	Cluster  *Cluster         // where the host gets the user data; nil if it is passed separately
+	Networks []ClusterNetwork // of the cluster; nil if they are unknown
 
 	key ed25519.PrivateKey
 }
@@ -86,6 +87,8 @@ type Summary struct {
 	HasUserData bool      `json:"hasUserData" doc:"whether the join token contains the user data"`
 	Server      string    `json:"server,omitempty" doc:"URL of the hosted cluster from which the host gets the user data"`
 	Secret      string    `json:"secret,omitempty" doc:"name of the Secret with the user data"`
+
+	Networks []ClusterNetwork `json:"clusterNetworks,omitempty" doc:"networks of the hosted cluster, with which those of the host must not overlap"`
 }
 
 // ParseSummary parses a token or an enrollment and returns its public content.
@@ -111,6 +114,7 @@ func ParseSummary(content []byte, now time.Time) (Summary, error) {
 func (t *Token) Summarize(now time.Time) Summary {
 	summary := t.summarize(KindToken, t.key.Public(), now)
 	summary.Labels, summary.Taints, summary.HasUserData = t.Labels, t.Taints, t.UserData != nil
+	summary.Networks = t.Networks
 	if t.Cluster != nil {
 		summary.Server, summary.Secret = t.Cluster.Server, t.Cluster.Secret
 	}

@@ -32,6 +32,10 @@ func fullOptions(t testing.TB) Options {
 		},
 		Labels: []string{"example.com/rack=r1", "plain="}, Taints: []string{"dedicated=gpu:NoSchedule", "alone:NoExecute"},
 		UserData: []byte(userDataText),
+		Networks: []ClusterNetwork{
+			{Use: Pods, CIDR: netip.MustParsePrefix("10.132.0.0/14")},
+			{Use: Join, CIDR: netip.MustParsePrefix("fd98::/64")},
+		},
 	}
 }
 

@@ -33,6 +33,7 @@ func (t *Token) Encode() ([]byte, error) {
 		UserData:   string(t.UserData),
 		PrivateKey: encodePEM(privateKeyType, der),
 		Cluster:    t.Cluster,
+		Networks:   t.Networks,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the join token: %w", err)

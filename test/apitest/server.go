@@ -37,6 +37,7 @@ const (
 	Enrollments = "hcp-node-agent.io"
 	HyperShift  = "hypershift.openshift.io"
 	Monitoring  = "monitoring.coreos.com" // the Prometheus Operator
+	OpenShift   = "operator.openshift.io"
 )
 
 // kinds lists the kinds that a server supports, by group and version: those with a namespace, then those without.
@@ -52,6 +53,7 @@ var kinds = map[string][2]string{
 	v1alpha1.GroupVersion.String():    {"", "NodeEnrollment NodeRollout"},
 	"hypershift.openshift.io/v1beta1": {"HostedCluster NodePool", ""},
 	"monitoring.coreos.com/v1":        {"PodMonitor PrometheusRule", ""},
+	"operator.openshift.io/v1":        {"", "Network"},
 }
 
 // Server is an API server.
@@ -84,7 +86,7 @@ func Start(t *testing.T, installed ...string) *Server {
 		if err != nil {
 			t.Fatal(err)
 		}
-		isOptional := slices.Contains([]string{Enrollments, HyperShift, Monitoring}, version.Group)
+		isOptional := slices.Contains([]string{Enrollments, HyperShift, Monitoring, OpenShift}, version.Group)
 		if isOptional && !slices.Contains(installed, version.Group) {
 			continue
 		}

@@ -93,6 +93,9 @@ func writeTokens(t *testing.T, dir, state string) {
 		"labels":     []string{"rack=r1"},
 		"taints":     []string{"dedicated=gpu:NoSchedule"},
 		"userData":   "{}",
+		"clusterNetworks": []map[string]any{
+			{"use": enrollment.Pods, "cidr": "10.132.0.0/14"}, {"use": enrollment.Join, "cidr": "fd98::/64"},
+		},
 		"privateKey": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})),
 	})
 	flowtest.NoError(t, err)

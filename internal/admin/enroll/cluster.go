@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/connect"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -49,6 +50,7 @@ type content struct {
 	nodes       map[string]bool                     // names of Nodes
 	owners      map[netip.Addr]string               // descriptions of the owners of addresses
 	isPublished bool                                // the user data of the NodePool
+	networks    []enrollment.ClusterNetwork         // nil if they are unknown
 }
 
 // isPublished reports whether the cluster contains the user data of a NodePool, so that hosts can get it.
@@ -96,6 +98,7 @@ func (c Cluster) read(ctx context.Context, options Options) (content, error) {
 			add(nodes.Items[i].Name, address.Address, "Node")
 		}
 	}
+	found.networks = c.networks(ctx)
 	var err error
 	found.isPublished, err = c.isPublished(ctx, options.NodePool)
 	return found, err

@@ -95,7 +95,9 @@ func (r *run) readToken(node Node) (*tokenFile, error) {
 // createToken writes a new join token to its file.
 func (r *run) createToken(node Node, now time.Time) (*tokenFile, error) {
 	r.result.Findings = append(r.result.Findings, r.found.checkNode(node, r.options.ReplacesNodes)...)
-	token, _, err := enrollment.New(r.options.tokenOptions(node, r.CA), now)
+	options := r.options.tokenOptions(node, r.CA)
+	options.Networks = r.found.networks
+	token, _, err := enrollment.New(options, now)
 	if err != nil {
 		return nil, report.UsageError("%w", err)
 	}
