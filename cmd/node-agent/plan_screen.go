@@ -45,6 +45,10 @@ func (s planScreen) print(document preview.Document) {
 		s.title("Logins")
 		s.Findings(slices.SortedStableFunc(slices.Values(document.Logins), report.CompareSeverity))
 	}
+	if len(document.Overlaps) > 0 {
+		s.title("Networks of the host that overlap those of the cluster")
+		s.Findings(slices.SortedStableFunc(slices.Values(document.Overlaps), report.CompareSeverity))
+	}
 	s.printUnpacked(document.Unpacked)
 	s.printLines("Missing units (join --install-packages installs their packages)", document.MissingUnits)
 	for _, group := range kinds.Groups() {

@@ -88,6 +88,9 @@ func (s *Session) Validate(
 	if uplink.facts != nil {
 		facts.NodeAddresses = uplink.facts.NodeAddresses().All()
 	}
+	if facts.Networks, err = s.NetworkFacts(uplink, payload); err != nil {
+		return v, err
+	}
 	if s.Run.Config.AppliesHostSettings() {
 		facts.KernelArguments = nil // the join sets them
 	}

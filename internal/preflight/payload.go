@@ -37,7 +37,8 @@ type PayloadFacts struct {
 	LoopbackAddresses   []netip.Addr // addresses that the payload adds to lo
 	ClusterDNS          []netip.Addr // of kubelet's configuration; the first one has the first family of the cluster
 	NodeAddresses       []netip.Addr // that the node would have with the present addresses of the host; none: unknown
-	Reserved            Resources    // CPU and memory that kubelet reserves
+	Networks            NetworkFacts
+	Reserved            Resources // CPU and memory that kubelet reserves
 	CloudProvider       CloudProvider
 	Image               []report.Finding // why the host cannot boot the image of the payload
 	Release             []report.Finding // mismatches of kubelet, CRI-O, the payload and the API server
@@ -67,6 +68,7 @@ func SoftwareChecks() []Check[PayloadFacts] {
 
 // PayloadChecks returns the checks that need the payload.
 func PayloadChecks() []Check[PayloadFacts] {
+	networks := NetworkCheck()
 	return []Check[PayloadFacts]{
 		{
 			"api", "the API server is reachable and its certificate is valid",
@@ -102,6 +104,10 @@ func PayloadChecks() []Check[PayloadFacts] {
 		{"cloud-provider", "the Node does not depend on a cloud controller manager", checkCloudProvider},
 		{"address-family", "the node has an address of the cluster's first family", checkAddressFamily},
 		{"internal-address", "the internal API address does not overlap a network of the host", checkLoopbackAddresses},
+		{
+			networks.Name, networks.Description,
+			func(f PayloadFacts) []report.Finding { return networks.Find(f.Networks) },
+		},
 	}
 }
 

@@ -45,6 +45,7 @@ type Document struct {
 	Notes         []adapt.Note       `json:"notes" doc:"entries of the payload that are not applied as they are, additions, and actions for the administrator"`
 	Connections   []report.Finding   `json:"connections,omitempty" doc:"findings about the servers to which the node connects; absent for a payload from a file and for another host"`
 	Logins        []report.Finding   `json:"logins,omitempty" doc:"findings about logins to the host that the payload prevents"`
+	Overlaps      []report.Finding   `json:"overlaps,omitempty" doc:"findings about networks of this host that overlap those of the cluster; absent for another host"`
 	MissingUnits  []string           `json:"missingUnits,omitempty" doc:"units that the payload needs and that do not exist, each with the reason"`
 	report.CommandResult
 }
@@ -114,6 +115,11 @@ func (t *target) fill(ctx context.Context, options request.Options, document *Do
 	if t.otherHost == nil {
 		document.Logins = s.CheckLogins(ctx, uplink, p)
 		options.CompleteFindings(document.Logins)
+		overlaps, err := checkNetworks(s, uplink, loaded.Payload)
+		if err != nil {
+			return err
+		}
+		document.Overlaps = overlaps.Findings
 	}
 	if t.otherHost == nil && t.payloadFile == nil {
 		var connections preflight.Result

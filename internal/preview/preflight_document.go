@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
@@ -56,6 +57,12 @@ func Preflight(ctx context.Context, options request.Options) (PreflightDocument,
 			return document, err
 		}
 	}
+	overlaps, err := checkNetworks(s, uplink, saved.Payload)
+	if err != nil {
+		return document, err
+	}
+	document.Checked++
+	document.Findings = append(document.Findings, overlaps.Findings...)
 	addConnections(ctx, s, saved.Payload, &document.Result)
 	if !s.Run.State.Exists() {
 		if s.Run.UserData == nil {
@@ -66,6 +73,15 @@ func Preflight(ctx context.Context, options request.Options) (PreflightDocument,
 	}
 	document.CommandResult = report.ResultOf(document.Err())
 	return document, nil
+}
+
+// checkNetworks checks the networks of this host against those of the cluster. The payload is nil if it was not loaded.
+func checkNetworks(s *plan.Session, uplink *plan.Uplink, payload *ignition.Payload) (preflight.Result, error) {
+	facts, err := s.NetworkFacts(uplink, payload)
+	if err != nil {
+		return preflight.Result{}, err
+	}
+	return preflight.Run([]preflight.Check[preflight.NetworkFacts]{preflight.NetworkCheck()}, facts), nil
 }
 
 // packageFindings returns the problems and warnings about packages for the preflight command.
