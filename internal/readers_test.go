@@ -17,7 +17,7 @@ import (
 )
 
 // writers lists the packages that contain what changes a host.
-const writers = "host/... kinds ledger ledger/resource machine networkplugin ovs/migrate"
+const writers = "host/... kinds ledger ledger/resource machine networkplugin othercluster ovs/migrate"
 
 // readers lists the packages that change nothing, with everything that they use of writers. They get a
 // machine.Reader, whose fields have no method that changes anything; nothing in this list opens more.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -29,6 +30,10 @@ restore, such as /etc/hostname. With --purge it also removes
 these files, the packages that join installed unless other packages require
 them, and images that were pulled since the join.
 
+With --leftovers, it removes the files of another cluster from a host that this
+agent has not joined, or whose record is lost: certificates, kubeconfigs, static
+pods, network configurations and databases of OVN. They are not restored.
+
 If the cluster does not respond within 30 seconds, for example because it was
 deleted, the leave continues without draining the node. Run it again to resume
 after a stop.`,
@@ -36,6 +41,7 @@ after a stop.`,
 		Args:    cli.NoArgs,
 	}
 	c.Flags().SortFlags = false
+	var leftovers bool
 	dryRun := c.Flags().Bool("dry-run", false, "only print what would be done, also with the other flags")
 	yes := c.Flags().BoolP("yes", "y", false, "do not prompt for confirmation on a terminal")
 	noDrain := c.Flags().Bool("no-drain", false, "do not drain the node")
@@ -46,7 +52,15 @@ after a stop.`,
 		"also make the host boot the image that it ran before the agent booted that of the payload (RHCOS)")
 	deleteNode := c.Flags().String("delete-node", "",
 		"delete the Node from the cluster with this `KUBECONFIG` (- for standard input); it is not stored")
+	c.Flags().BoolVar(&leftovers, "leftovers", false,
+		"remove the files of another cluster from a host without a record of a join, and nothing else")
+	for _, flag := range []string{"no-drain", "purge", "restore-image", "delete-node"} {
+		c.MarkFlagsMutuallyExclusive("leftovers", flag)
+	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if leftovers {
+			return removeLeftovers(c.Context(), p, *dryRun, *yes)
+		}
 		var kubeconfig []byte
 		if *deleteNode != "" {
 			var err error
@@ -80,6 +94,43 @@ after a stop.`,
 		return p.Finish(err, left, func(page *report.Page) { printLeave(page, left) })
 	}
 	return c
+}
+
+// removeLeftovers removes the files of another cluster, or only prints them.
+func removeLeftovers(ctx context.Context, p *cli.Printer, dryRun, yes bool) error {
+	options := leave.Options{Options: request.Options{StateDir: joinstate.Dir, Sink: p.Sink}}
+	preview, err := leave.PreviewLeftovers(ctx, options)
+	if err != nil {
+		return err
+	}
+	if dryRun {
+		return p.Document(preview, func(page *report.Page) { printLeftovers(page, preview) })
+	}
+	question := fmt.Sprintf("Remove files and directories of another cluster, which are not restored: %d?",
+		len(preview.Leftovers))
+	if len(preview.Leftovers) > 0 && !yes && !p.Confirm(question) {
+		return report.Fail(report.Interrupted, "hcp-node-agent leave --leftovers --dry-run # lists the files",
+			"not confirmed; nothing was changed")
+	}
+	left, err := leave.RemoveLeftovers(ctx, options)
+	if err != nil && len(left.Removed) == 0 {
+		return err
+	}
+	left.CommandResult = report.ResultOf(err)
+	return p.Finish(err, left, func(page *report.Page) {
+		page.Printf("removed files and directories of another cluster: %d\n", len(left.Removed))
+	})
+}
+
+func printLeftovers(page *report.Page, preview leave.PreviewDocument) {
+	if len(preview.Leftovers) == 0 {
+		page.Printf("no files of another cluster\n")
+		return
+	}
+	page.Printf("%s\n", page.Title(fmt.Sprintf("files and directories of another cluster: %d", len(preview.Leftovers))))
+	for _, one := range preview.Leftovers {
+		page.Item("  "+page.Bad("-")+" ", fmt.Sprintf("%s (%s)", report.EscapeLine(one.Path), one.What))
+	}
 }
 
 func printLeavePreview(page *report.Page, preview leave.PreviewDocument) {

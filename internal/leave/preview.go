@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/othercluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
@@ -28,6 +29,7 @@ type PreviewDocument struct {
 	Changes     []Change                     `json:"changes" doc:"changes that would be reverted, in that order"`
 	Drift       []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join"`
 	Created     []CreatedPaths               `json:"created,omitempty" doc:"paths that were created since the join"`
+	Leftovers   []othercluster.Leftover      `json:"leftovers,omitempty" doc:"files of another cluster that --leftovers would remove"`
 	Images      []string                     `json:"images,omitempty" doc:"images that --purge would remove"`
 	Packages    []string                     `json:"packages,omitempty" doc:"packages that --purge would remove"`
 	NotRestored []string                     `json:"notRestored,omitempty" doc:"what cannot be reverted, as messages"`
