@@ -27,15 +27,15 @@ var readers = map[string]string{
 		"systemd.NetworkManagerUnit systemd.UnitState",
 	"plan": "bootloader.Split deployment.CheckStageable deployment.Deployment deployment.ReadStorage " +
 		"deployment.SkopeoVersion deployment.Status dnf.ExtraProxyVariables dnf.HasRPM dnf.Host dnf.IsAvailable " +
-		"dnf.Package dnf.ProxyVariables firewalld.ReadZone firewalld.Zone hostfs.IsWithin " +
+		"dnf.Owners dnf.Package dnf.ProxyVariables firewalld.ReadZone firewalld.Zone hostfs.IsWithin " +
 		"hostfs.ReadFollowing hostfs.ReadOnlyDirectory hostfs.Reader hostinfo.Facts hostinfo.HasContent " +
 		"hostinfo.HasDevice hostinfo.HasFileSystem hostinfo.HasModule hostinfo.HasSysctl hostinfo.IsClockSynchronized " +
 		"hostinfo.IsModuleLoaded hostinfo.OSRelease hostinfo.ParseEnv hostinfo.Sockets hostnet.BestDefaultRoute " +
 		"hostnet.DefaultRoutes hostnet.Link hostnet.LinkAddresses hostnet.Links hostnet.TableRoutes kinds.EffectOf " +
 		"kinds.GroupOf kinds.GroupOther kinds.Of ledger.Change ledger.Directory ledger.File ledger.FileChange " +
 		"ledger.Item ledger.PlannedChange ledger.State ledger.Symlink machine.Addresses machine.Reader " +
-		"migrate.Endpoint networkmanager.ParseKeyfile networkmanager.Reader " +
-		"resource.ArgumentChange resource.DefaultZone systemd.Reader systemd.UnitState",
+		"migrate.Endpoint networkmanager.ParseKeyfile networkmanager.Reader othercluster.Find othercluster.Leftover " +
+		"othercluster.Owners resource.ArgumentChange resource.DefaultZone systemd.Reader systemd.UnitState",
 	"preview": "hostfs.NewScratchTree hostfs.Regular hostinfo.Facts hostinfo.OSRelease kinds.Group " +
 		"kinds.GroupOf kinds.GroupOther kinds.GroupRuntime kinds.OfflineDrivers ledger.Change ledger.Directory " +
 		"ledger.File ledger.Kind ledger.OpenReadOnly ledger.PlannedChange ledger.State machine.Inspect " +

@@ -23,7 +23,8 @@ const (
 var reasonsOfChecks = map[string]report.Reason{
 	"clock": report.ClockSkew, "networkmanager": noNetworkManager, "uplink": noDefaultRoute, "disk": report.DiskPressure,
 	"api":       report.APIServerUnreachable,
-	"node-name": otherIdentity, "other-cluster": otherIdentity, "release": report.ReleaseMismatch,
+	"node-name": otherIdentity, "other-cluster": otherIdentity, "leftovers": otherIdentity,
+	"release": report.ReleaseMismatch,
 }
 
 // explanation lists the reasons of findings that a cause explains.

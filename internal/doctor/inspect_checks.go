@@ -40,7 +40,7 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 		// Skip checks whose result would be wrong without root. The lack of root is
 		// reported once.
 		checks = slices.DeleteFunc(checks, func(c preflight.Check[preflight.HostFacts]) bool {
-			return slices.Contains([]string{"root", "uplink", "uplink-rules", "other-cluster"}, c.Name)
+			return slices.Contains([]string{"root", "uplink", "uplink-rules", "other-cluster", "leftovers"}, c.Name)
 		})
 	}
 	findings := resultFindings(preflight.Run(checks, facts))

@@ -49,6 +49,9 @@ func (s *Session) HostFacts(ctx context.Context, uplink *Uplink, installsPackage
 	}
 	_, facts.NodeName = kubelet.NodeName(kubelet.UnitFiles{}, s.Host.Facts.Hostname)
 	facts.OtherCluster = s.otherCluster()
+	if facts.Leftovers, err = s.leftovers(ctx); err != nil {
+		return facts, err
+	}
 	if facts.KubeletDirectory, err = s.Host.Files.RealPath(preflight.KubeletDir); err != nil {
 		return facts, err
 	}

@@ -36,6 +36,7 @@ type HostFacts struct {
 	Firewall            *firewalld.Zone   // zone of the uplink; nil if firewalld does not run or is unknown
 	ClockUnsynchronized bool              // no time service keeps the clock synchronized
 	OtherCluster        error             // state of another cluster on this host
+	Leftovers           error             // files of another cluster on this host
 	KubeletDirectory    string            // the real path of kubelet's directory
 
 	// StartNetworkManager starts NetworkManager without loss of the host's addresses. It is "" if that is not known.
@@ -81,6 +82,10 @@ func HostChecks() []Check[HostFacts] {
 		{
 			"other-cluster", "the host is not a node of another cluster",
 			func(f HostFacts) []report.Finding { return findingFromError(f.OtherCluster) },
+		},
+		{
+			"leftovers", "the host has no files of another cluster",
+			func(f HostFacts) []report.Finding { return findingFromError(f.Leftovers) },
 		},
 		{
 			"endpoint", "the ignition server is reachable, its certificate is valid, and it accepts the token",
