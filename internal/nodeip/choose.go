@@ -49,10 +49,17 @@ func Format[T fmt.Stringer](addresses []T) string {
 // Choose returns the addresses that nodeip-configuration.service would choose
 // (baremetal-runtimecfg, pkg/utils/addresses_linux.go). With a hint it considers
 // the addresses whose subnet contains the hint, and for the other family those on the same link. Else, or if there are
-// none, it considers the addresses on links with a default route. It prefers the lower route metric, then the lower
-// link index, the address that the node has, a gateway on the address's subnet, and public before private addresses.
-// The service does not know the addresses that the node has: there, an address that is added to the link can replace
-// one of them. Choose never sets IPv6First.
+// none, it considers the addresses on links with a default route of any family. It prefers the lower route metric, then
+// the lower link index, the address that the node has, a gateway on the address's subnet, public before private
+// addresses, and the lower address. Choose never sets IPv6First.
+//
+// It differs from the service in what would be worse for a node:
+//   - The service does not know the addresses that the node has: there, an address that is added to the link can
+//     replace one of them.
+//   - The service can choose a temporary address, and OVN-Kubernetes' own address.
+//   - If several links match a hint, the service takes one of them at random. An address that equals the hint does not
+//     match there.
+//   - The primary family of a node with two uplinks is there that of the lower metric.
 func Choose(links []hostnet.Link, routes []hostnet.Route, hint string, present Addresses) Addresses {
 	if hint != "" && !HasHinted(links, hint) {
 		hint = ""
@@ -112,20 +119,19 @@ func newCandidate(link hostnet.Link, prefix netip.Prefix, routes []hostnet.Route
 		c.unhinted = toInt(!MatchesHint(link.Subnet(prefix), hint))
 		return c, HasHinted([]hostnet.Link{link}, hint)
 	}
-	family := 4
-	if address.Is6() {
-		family = 6
+	route, ok := hostnet.DefaultRouteOf(routes, 4, link.Name)
+	if !ok {
+		route, ok = hostnet.DefaultRouteOf(routes, 6, link.Name)
 	}
-	route, ok := hostnet.DefaultRouteOf(routes, family, link.Name)
 	c.metric = route.Metric
-	c.offSubnet = toInt(route.Gateway.IsValid() && !link.Subnet(prefix).Contains(route.Gateway))
+	c.offSubnet = toInt(route.Gateway.IsValid() && !prefix.Contains(route.Gateway))
 	return c, ok
 }
 
 func (c candidate) compare(other candidate) int {
 	return cmp.Or(cmp.Compare(c.unhinted, other.unhinted), cmp.Compare(c.metric, other.metric),
 		cmp.Compare(c.index, other.index), cmp.Compare(c.added, other.added), cmp.Compare(c.offSubnet, other.offSubnet),
-		cmp.Compare(c.private, other.private))
+		cmp.Compare(c.private, other.private), c.address.Compare(other.address))
 }
 
 func toInt(isSet bool) int {

@@ -79,10 +79,10 @@ func TestChoose(t *testing.T) {
 			routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")},
 			want:   []string{"192.0.2.7", "2001:db8::7"},
 		},
-		"IPv6 without a default route does not count": {
-			links:  []hostnet.Link{link("br-ex", 9, "2001:db8::7/64", "192.0.2.7/24")},
+		"IPv6 without a default route, on a link with one": {
+			links:  []hostnet.Link{link("br-ex", 9, "2001:db8::7/64", "192.0.2.7/24"), link("eth1", 3, "2001:db8:1::7/64")},
 			routes: []hostnet.Route{route("br-ex", 4, 48, "")},
-			want:   []string{"192.0.2.7"},
+			want:   []string{"192.0.2.7", "2001:db8::7"},
 		},
 		"OVN's own address does not count": {
 			links:  []hostnet.Link{link("br-ex", 9, "fd69::2/125", "2001:db8::7/64")},
