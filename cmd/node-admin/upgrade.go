@@ -76,6 +76,8 @@ func (o *upgradeOptions) addFlags(flags *pflag.FlagSet) {
 		"`NUMBER` or percentage of nodes that may be unavailable at a time (default that of the NodePool, else 1)")
 	flags.BoolVar(&o.Pause, "pause", false, "give no more slots; upgrades in progress are completed")
 	flags.BoolVar(&o.Resume, "resume", false, "continue after --pause")
+	flags.BoolVar(&o.AllowMajor, "allow-major", false,
+		"also upgrade to an image with another major version of RHEL (RHCOS)")
 	flags.StringVar(&o.Canary, "canary", "",
 		"label `SELECTOR` of the NodeEnrollments whose nodes are upgraded before all others")
 	flags.StringVar(&o.Window, "window", "",

@@ -46,6 +46,8 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 		"download and unpack the software, and end before the drain; there is no timeout unless --timeout is given")
 	retryImage := flags.Bool("retry-image", false,
 		"boot the image of the payload even if it was rolled back on this host before (RHCOS)")
+	allowMajor := flags.Bool("allow-major", false,
+		"boot the image of the payload although it has another major version of RHEL (RHCOS)")
 	c.MarkFlagsMutuallyExclusive("rollback", "stage")
 	for _, name := range userDataSettings {
 		c.MarkFlagsMutuallyExclusive("rollback", name)
@@ -60,6 +62,7 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 			Rollback:     *rollback,
 			Stage:        *stage,
 			RetryImage:   *retryImage,
+			AllowMajor:   *allowMajor,
 			NoDrain:      *noDrain,
 			DrainTimeout: *drainTimeout,
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
@@ -103,7 +104,9 @@ func TestImageOfAnotherRHELIsAnnounced(t *testing.T) {
 		"unknown RHEL":               {coreOS, of(""), ""},
 		"RHEL CoreOS of OpenShift 4": {hostinfo.OSRelease{ID: "rhcos", Like: []string{"rhel"}, Version: "4.18"}, of("9.6"), ""},
 	} {
-		found := checkStream(test.host, test.next)
+		s := NewSoftware(&Session{Host: machine.Reader{Facts: hostinfo.Facts{OS: test.host}}}, nil)
+		s.Contents = test.next
+		found := s.checkStream()
 		if len(found) == 0 {
 			if test.want != "" {
 				t.Errorf("%s: no finding", name)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
@@ -25,6 +26,8 @@ type Permission struct {
 	Next   string // configuration of the user data, whose downloads can be prepared
 	Config string // to which the node may be upgraded now, "" for none
 	Slot   string // ID of the permission
+	// AllowMajor: the image may have another major version of RHEL.
+	AllowMajor bool
 }
 
 // PermissionIn returns the permission in the annotations of a Node.
@@ -34,6 +37,8 @@ func PermissionIn(annotations map[string]string) Permission {
 		Next:   annotations[v1alpha1.AnnotationNextConfig],
 		Config: annotations[v1alpha1.AnnotationDesiredConfig],
 		Slot:   annotations[v1alpha1.AnnotationSlot],
+
+		AllowMajor: annotations[v1alpha1.AnnotationAllowMajor] == strconv.FormatBool(true),
 	}
 }
 
@@ -61,7 +66,7 @@ const (
 // reports to systemd and to the cluster.
 type rollout struct {
 	begin     func(run func(context.Context)) // in the background, until the service ends
-	upgrade   func(ctx context.Context, userData []byte, isUpgrade bool) error
+	upgrade   func(ctx context.Context, userData []byte, options upgrade.Options) error
 	running   chan struct{} // closed at the end of the run; nil if there was none
 	isUpgrade bool          // the run is an upgrade, not a preparation
 	progress  progressSink
@@ -130,9 +135,9 @@ func (m *nodeMonitor) checkRollout(ctx context.Context) ([]report.Finding, error
 			return nil, err
 		}
 		m.log.Note("the cluster permits the upgrade to configuration " + offered.Config)
-		m.start(offered.Secret, offered.Config, true)
+		m.start(offered, offered.Config, upgrade.Options{AllowMajor: offered.AllowMajor})
 	case offered.mustPrepare(m.state.ConfigHash, last, m.class) && m.rollout.mayPrepare(offered.Next, time.Now()):
-		m.start(offered.Secret, offered.Next, false)
+		m.start(offered, offered.Next, upgrade.Options{Stage: true})
 	}
 	return nil, nil
 }
@@ -174,7 +179,8 @@ func (m *nodeMonitor) reportBegin(ctx context.Context, version string) error {
 }
 
 // start begins an upgrade or its preparation in the background.
-func (m *nodeMonitor) start(secret, hash string, isUpgrade bool) {
+func (m *nodeMonitor) start(offered Permission, hash string, options upgrade.Options) {
+	isUpgrade := !options.Stage
 	ended := make(chan struct{})
 	m.rollout.running, m.rollout.isUpgrade = ended, isUpgrade
 	m.rollout.progress.set("")
@@ -182,9 +188,9 @@ func (m *nodeMonitor) start(secret, hash string, isUpgrade bool) {
 	m.rollout.begin(func(ctx context.Context) {
 		defer m.requestCheck("")
 		defer close(ended)
-		userData, err := PublishedUserData(ctx, client.Conn.Client, secret, hash)
+		userData, err := PublishedUserData(ctx, client.Conn.Client, offered.Secret, hash)
 		if err == nil {
-			err = m.rollout.upgrade(ctx, userData, isUpgrade)
+			err = m.rollout.upgrade(ctx, userData, options)
 		}
 		switch {
 		case err == nil || ctx.Err() != nil:
@@ -203,13 +209,12 @@ func (m *nodeMonitor) start(secret, hash string, isUpgrade bool) {
 	})
 }
 
-// upgradeTo upgrades the node to new user data, or downloads what that needs.
-func upgradeTo(ctx context.Context, options request.Options, userData []byte, isUpgrade bool) error {
-	options.Config.Timeout, options.Config.UserData = config.Defaults().Timeout, "-"
-	options.Stdin, options.Service = bytes.NewReader(userData), true
-	_, err := upgrade.Upgrade(ctx, upgrade.Options{
-		Options: options, HasInput: true, Stage: !isUpgrade, DrainTimeout: upgrade.DefaultDrainTimeout,
-	})
+// upgradeTo upgrades the node to new user data, or downloads what that needs, with the settings of the service.
+func upgradeTo(ctx context.Context, service request.Options, userData []byte, options upgrade.Options) error {
+	service.Config.Timeout, service.Config.UserData = config.Defaults().Timeout, "-"
+	service.Stdin, service.Service = bytes.NewReader(userData), true
+	options.Options, options.HasInput, options.DrainTimeout = service, true, upgrade.DefaultDrainTimeout
+	_, err := upgrade.Upgrade(ctx, options)
 	return err
 }
 

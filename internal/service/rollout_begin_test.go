@@ -9,12 +9,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 // A node whose permission is withdrawn while it begins does not upgrade, and does not use its slot.
 func TestWithdrawnPermission(t *testing.T) {
 	m, c := newRollout(t, "7", "22")
-	m.rollout.upgrade = func(context.Context, []byte, bool) error {
+	m.rollout.upgrade = func(context.Context, []byte, upgrade.Options) error {
 		t.Error("the node is upgraded")
 		return nil
 	}
@@ -31,8 +32,8 @@ func TestWithdrawnPermission(t *testing.T) {
 	}
 	m, c = newRollout(t, "8", "22")
 	upgraded := false
-	m.rollout.upgrade = func(_ context.Context, _ []byte, isUpgrade bool) error {
-		upgraded = isUpgrade && c.node.Annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading)
+	m.rollout.upgrade = func(_ context.Context, _ []byte, o upgrade.Options) error {
+		upgraded = !o.Stage && c.node.Annotations[v1alpha1.AnnotationState] == string(v1alpha1.AgentUpgrading)
 		return nil
 	}
 	m.check(t)

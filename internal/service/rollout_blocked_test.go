@@ -13,6 +13,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -22,7 +23,7 @@ func TestUpgradeThatWouldLosePods(t *testing.T) {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "debug"}}
 	c.pods.Items = []corev1.Pod{pod}
 	runs := 0
-	m.rollout.upgrade = func(ctx context.Context, _ []byte, _ bool) error {
+	m.rollout.upgrade = func(ctx context.Context, _ []byte, _ upgrade.Options) error {
 		runs++
 		return report.AddRemedy(m.node.CheckDrain(ctx), "# or another way")
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -188,12 +189,13 @@ func TestSlotIsUsedOnce(t *testing.T) {
 		},
 	} {
 		m, c := newRollout(t, "7", "22")
+		c.node.Annotations[v1alpha1.AnnotationAllowMajor] = "true"
 		test.change(c)
 		runs := 0
-		m.rollout.upgrade = func(_ context.Context, userData []byte, isUpgrade bool) error {
+		m.rollout.upgrade = func(_ context.Context, userData []byte, o upgrade.Options) error {
 			runs++
-			if !isUpgrade || len(userData) == 0 || lastAttempt(t, m).Slot != "7" {
-				t.Errorf("%s: upgrade %t with %d bytes, recorded %+v", name, isUpgrade, len(userData), lastAttempt(t, m))
+			if o.Stage || !o.AllowMajor || len(userData) == 0 || lastAttempt(t, m).Slot != "7" {
+				t.Errorf("%s: options %+v with %d bytes, recorded %+v", name, o, len(userData), lastAttempt(t, m))
 			}
 			return test.err
 		}
@@ -215,7 +217,7 @@ func TestSlotIsUsedOnce(t *testing.T) {
 func TestReportDuringUpgrade(t *testing.T) {
 	m, _ := newRollout(t, "7", "22")
 	begun, end := make(chan struct{}), make(chan struct{})
-	m.rollout.upgrade = func(context.Context, []byte, bool) error {
+	m.rollout.upgrade = func(context.Context, []byte, upgrade.Options) error {
 		report.Log{Sink: &m.rollout.progress, Step: "drain"}.Wait("waiting for the eviction of pod a/b", "")
 		close(begun)
 		<-end
@@ -243,8 +245,8 @@ func TestPreparation(t *testing.T) {
 	m, c := newRollout(t, "", "")
 	c.node.Annotations[v1alpha1.AnnotationNextConfig] = "22"
 	runs := 0
-	m.rollout.upgrade = func(_ context.Context, _ []byte, isUpgrade bool) error {
-		if isUpgrade {
+	m.rollout.upgrade = func(_ context.Context, _ []byte, o upgrade.Options) error {
+		if !o.Stage {
 			t.Error("the node is upgraded without a slot")
 		}
 		runs++

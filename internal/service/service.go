@@ -87,8 +87,8 @@ func Run(ctx context.Context, options Options) error {
 	go m.watchNetwork(watching)
 	inRollout := options.Options
 	inRollout.Sink = report.Sinks{options.Sink, &m.rollout.progress}
-	m.rollout.upgrade = func(ctx context.Context, userData []byte, isUpgrade bool) error {
-		return upgradeTo(ctx, inRollout, userData, isUpgrade)
+	m.rollout.upgrade = func(ctx context.Context, userData []byte, o upgrade.Options) error {
+		return upgradeTo(ctx, inRollout, userData, o)
 	}
 	m.rollout.begin = func(run func(context.Context)) { go run(watching) }
 	err = (&Monitor{

@@ -36,14 +36,20 @@ func (r *run) stageImage(ctx context.Context, log report.Log) (steps.Outcome, er
 	return steps.Changed("the image %s boots next", r.node.Plan.Image.Digest)
 }
 
-// checkImage refuses an image that the agent has rolled back on this host, unless an administrator requests it again.
+// checkImage refuses what an administrator must request: an image that moves the host to another major version of RHEL,
+// and an image that the agent has rolled back on this host.
 func (r *run) checkImage() error {
 	update := r.node.Plan.Image
-	if update == nil || r.state().Upgrade != nil || r.options.RetryImage {
+	if update == nil || r.state().Upgrade != nil {
 		return nil
 	}
+	if move := r.node.Software.MajorMove(); move != nil && !r.options.AllowMajor {
+		return report.Fail(report.Refused, move.Avoid()+"\n# to move it:\n"+
+			"hcp-node-agent upgrade --user-data USER_DATA --allow-major",
+			"the image %s %s", update.Digest, move)
+	}
 	images, err := joinstate.LoadImages(r.node.Run.Dir)
-	if err != nil {
+	if err != nil || r.options.RetryImage {
 		return err
 	}
 	failed := images.FindFailed(update.Digest)

@@ -8,10 +8,13 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // Only an image that the host has run can have failed: an upgrade that fails before the reboot can be repeated.
@@ -52,8 +55,7 @@ func TestMarkFailed(t *testing.T) {
 		}
 	}
 
-	r := &run{node: bootstrap.NewFlow(plan.Run{Dir: dir}, nil)}
-	r.node.Plan = &plan.Plan{Image: &plan.ImageUpdate{Digest: digest}}
+	r := newImageRun(dir, digest)
 	err := r.checkImage()
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "kubelet failed again") {
 		t.Errorf("a failed image is booted again: %v", err)
@@ -65,6 +67,35 @@ func TestMarkFailed(t *testing.T) {
 	r.options.RetryImage, r.node.Plan.Image.Digest = false, "sha256:2"
 	if err := r.checkImage(); err != nil {
 		t.Errorf("another image: %v", err)
+	}
+}
+
+// newImageRun returns an upgrade of a host with RHEL 9 to an image.
+func newImageRun(dir, digest string) *run {
+	r := &run{node: bootstrap.NewFlow(plan.Run{Dir: dir}, nil)}
+	r.node.Plan = &plan.Plan{Image: &plan.ImageUpdate{Digest: digest}}
+	host := machine.Reader{Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Variant: "coreos", Version: "9.8"}}}
+	r.node.Software = plan.NewSoftware(&plan.Session{Host: host}, nil)
+	return r
+}
+
+func TestImageOfAnotherRHELIsRefused(t *testing.T) {
+	r := newImageRun(t.TempDir(), "sha256:1")
+	for rhel, allow := range map[string]bool{"9.10": false, "10.2": true} {
+		r.node.Software.Contents = &software.Contents{RHEL: rhel}
+		r.options.AllowMajor = false
+		err := r.checkImage()
+		if (err != nil) != allow {
+			t.Errorf("RHEL %s: %v", rhel, err)
+		}
+		if err != nil && (report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "from RHEL 9 to RHEL 10") ||
+			!strings.Contains(string(report.RemedyOf(err)), "--allow-major")) {
+			t.Errorf("RHEL %s: %v; remedy %s", rhel, err, report.RemedyOf(err))
+		}
+		r.options.AllowMajor = true
+		if err := r.checkImage(); err != nil {
+			t.Errorf("RHEL %s, on request: %v", rhel, err)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ type Options struct {
 	Rollback     bool          // restore the generation before the last upgrade
 	Stage        bool          // end before the drain, when everything is downloaded and unpacked
 	RetryImage   bool          // boot an image that has failed before
+	AllowMajor   bool          // boot an image with another major version of RHEL
 	NoDrain      bool          // do not drain the node, whatever the changes require
 	DrainTimeout time.Duration // maximum time to evict the pods
 }

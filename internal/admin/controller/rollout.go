@@ -158,7 +158,9 @@ func (r *rolloutReconciler) apply(
 	}
 	updated := object.DeepCopy()
 	updated.Status.Slots = remainingSlots(object.Status.Slots, decision.Ended, members)
-	offered := offer{secret: v1alpha1.UserDataSecret(object.Name), config: pool.Config}
+	offered := offer{
+		secret: v1alpha1.UserDataSecret(object.Name), config: pool.Config, allowMajor: object.Spec.AllowMajor,
+	}
 	ended := sets.New(lists.Map(decision.Ended, func(end rollout.Outcome) string { return end.Node })...)
 	if err := r.permit(ctx, members, offered, object.Status.Slots, ended); err != nil {
 		return err

@@ -86,8 +86,9 @@ func (r *rolloutReconciler) recordSlots(
 
 // offer is the user data that the nodes of a NodePool can get. It is empty if the NodePool has no NodeRollout.
 type offer struct {
-	secret string // its name
-	config string
+	secret     string // its name
+	config     string
+	allowMajor bool // an upgrade may move a node to another major version of RHEL
 }
 
 // withPermission returns the annotations of a Node with what its agent is offered, and with those that permit it to
@@ -96,18 +97,22 @@ type offer struct {
 func withPermission(
 	annotations map[string]string, offered offer, slot v1alpha1.UpgradeSlot, hasEnded bool,
 ) map[string]string {
-	id, config := "", ""
+	id, config, allowMajor := "", "", ""
 	if slot.Node != "" {
 		id, config = slotID(slot), slot.Config
 		if hasEnded || annotations[v1alpha1.AnnotationSlot] == id && annotations[v1alpha1.AnnotationDesiredConfig] == "" {
 			config = ""
 		}
 	}
+	if config != "" && offered.allowMajor {
+		allowMajor = strconv.FormatBool(true)
+	}
 	permitted := map[string]string{}
 	maps.Copy(permitted, annotations)
 	for key, value := range map[string]string{
 		v1alpha1.AnnotationUserData: offered.secret, v1alpha1.AnnotationNextConfig: offered.config,
 		v1alpha1.AnnotationDesiredConfig: config, v1alpha1.AnnotationSlot: id,
+		v1alpha1.AnnotationAllowMajor: allowMajor,
 	} {
 		if value == "" {
 			delete(permitted, key)

@@ -16,6 +16,8 @@ import (
 func TestWithPermission(t *testing.T) {
 	slot := v1alpha1.UpgradeSlot{Node: "a", Config: "new", Given: metav1.NewMicroTime(time.UnixMicro(2))}
 	none, offered := v1alpha1.UpgradeSlot{}, offer{secret: "user-data", config: "new"}
+	major := offered
+	major.allowMajor = true
 	annotations := func(config, id string) map[string]string {
 		all := map[string]string{"other": "x", v1alpha1.AnnotationUserData: "user-data", v1alpha1.AnnotationNextConfig: "new"}
 		if config != "" {
@@ -33,9 +35,13 @@ func TestWithPermission(t *testing.T) {
 		hasEnded bool
 		want     map[string]string
 	}{
-		"no rollout":          {annotations("new", "2"), offer{}, none, false, map[string]string{"other": "x"}},
-		"no slot":             {map[string]string{"other": "x"}, offered, none, false, annotations("", "")},
-		"a new slot":          {annotations("", ""), offered, slot, false, annotations("new", "2")},
+		"no rollout":            {annotations("new", "2"), offer{}, none, false, map[string]string{"other": "x"}},
+		"no slot":               {map[string]string{"other": "x"}, offered, none, false, annotations("", "")},
+		"a new slot":            {annotations("", ""), offered, slot, false, annotations("new", "2")},
+		"another major version": {annotations("", ""), major, slot, false, withMajor(annotations("new", "2"))},
+		"a slot that ends, of another major version": {
+			withMajor(annotations("new", "2")), major, slot, true, annotations("", "2"),
+		},
 		"after a former slot": {annotations("", "1"), offered, slot, false, annotations("new", "2")},
 		"a delivered slot":    {annotations("new", "2"), offered, slot, false, annotations("new", "2")},
 		"a slot that ends":    {annotations("new", "2"), offered, slot, true, annotations("", "2")},
@@ -47,4 +53,9 @@ func TestWithPermission(t *testing.T) {
 			t.Errorf("%s: annotations (-want +got):\n%s", name, diff)
 		}
 	}
+}
+
+func withMajor(annotations map[string]string) map[string]string {
+	annotations[v1alpha1.AnnotationAllowMajor] = "true"
+	return annotations
 }

@@ -66,6 +66,9 @@ func (p *Progress) Print(w *report.Page, now time.Time) {
 	if spec.SlotTimeout != nil {
 		limits += ", slot-timeout " + formatDuration(spec.SlotTimeout.Duration)
 	}
+	if spec.AllowMajor {
+		limits += ", allow-major"
+	}
 	line("limits", "%s", limits)
 	if status.Waiting != "" {
 		line("waiting", "%s", status.Waiting)

@@ -23,6 +23,7 @@ type RolloutFlags struct {
 	Start                  bool // permits to create the NodeRollout
 	MaxUnavailable, Canary string
 	Pause, Resume          bool
+	AllowMajor             bool
 	Window, TimeZone       string
 	WindowDuration         time.Duration
 	MaxFailures            int32
@@ -62,6 +63,7 @@ func (f RolloutFlags) Change(isSet func(flag string) bool) (RolloutChange, error
 		"max-unavailable": func(spec *v1alpha1.NodeRolloutSpec) { spec.MaxUnavailable = wanted.MaxUnavailable },
 		"pause":           func(spec *v1alpha1.NodeRolloutSpec) { spec.Paused = f.Pause },
 		"resume":          func(spec *v1alpha1.NodeRolloutSpec) { spec.Paused = !f.Resume },
+		"allow-major":     func(spec *v1alpha1.NodeRolloutSpec) { spec.AllowMajor = f.AllowMajor },
 		"canary":          func(spec *v1alpha1.NodeRolloutSpec) { spec.Canary = wanted.Canary },
 		"window":          func(spec *v1alpha1.NodeRolloutSpec) { spec.Window = wanted.Window },
 		"max-failures":    func(spec *v1alpha1.NodeRolloutSpec) { spec.MaxFailures = f.MaxFailures },

@@ -36,6 +36,9 @@ func TestRolloutFlags(t *testing.T) {
 			func(spec *v1alpha1.NodeRolloutSpec) { spec.MaxUnavailable = ptr.To(intstr.FromString("10%")) },
 		},
 		"resume": {RolloutFlags{Resume: true}, "resume", func(spec *v1alpha1.NodeRolloutSpec) { spec.Paused = false }},
+		"allow-major": {
+			RolloutFlags{AllowMajor: true}, "allow-major", func(spec *v1alpha1.NodeRolloutSpec) { spec.AllowMajor = true },
+		},
 		"no limit": {
 			RolloutFlags{},
 			"max-unavailable",

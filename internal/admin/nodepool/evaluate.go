@@ -279,6 +279,9 @@ func (f *Facts) addNotes(all *findings) {
 		all.add(report.SeverityNote, "reached", "ReachedIgnitionEndpoint is False, as usual before the first host has "+
 			"joined", "")
 	}
+	if stream := pool.describeStream(); stream != "" {
+		all.add(report.SeverityNote, "stream", stream, "")
+	}
 	var ignored []string
 	for _, setting := range []struct {
 		name  string
@@ -288,6 +291,9 @@ func (f *Facts) addNotes(all *findings) {
 		{"spec.autoScaling", pool.Spec.AutoScaling != nil},
 		{"spec.nodeLabels", len(pool.Spec.NodeLabels) > 0},
 		{"spec.taints", len(pool.Spec.Taints) > 0},
+		{"spec.management.autoRepair", pool.Spec.Management.AutoRepair},
+		{"spec.nodeDrainTimeout", pool.Spec.NodeDrainTimeout != nil},
+		{"spec.nodeVolumeDetachTimeout", pool.Spec.NodeVolumeDetachTimeout != nil},
 	} {
 		if setting.isSet {
 			ignored = append(ignored, setting.name)

@@ -5,6 +5,7 @@ package nodepool
 import (
 	"cmp"
 	"encoding/base64"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
@@ -44,6 +46,12 @@ type NodePool struct {
 		Management  Management        `json:"management"`
 		NodeLabels  map[string]string `json:"nodeLabels"`
 		Taints      []struct{}        `json:"taints"`
+
+		NodeDrainTimeout        *metav1.Duration `json:"nodeDrainTimeout"`
+		NodeVolumeDetachTimeout *metav1.Duration `json:"nodeVolumeDetachTimeout"`
+		OSImageStream           struct {
+			Name string `json:"name"` // rhel-9 or rhel-10
+		} `json:"osImageStream"`
 	} `json:"spec"`
 	Status struct {
 		Version    string             `json:"version"`
@@ -74,6 +82,21 @@ type HostedCluster struct {
 	} `json:"status"`
 }
 
+// describeStream returns which stream of the OS image the NodePool has, "" if its release has only one. From OpenShift 5.0
+// on, the default is rhel-10.
+func (p *NodePool) describeStream() string {
+	const text = "the image of the hosts is of the stream %s: RHEL CoreOS hosts boot it, and hosts that get kubelet and " +
+		"CRI-O from the image need this RHEL (%s)"
+	release, err := version.ParseSemantic(p.Status.Version)
+	switch {
+	case p.Spec.OSImageStream.Name != "":
+		return fmt.Sprintf(text, p.Spec.OSImageStream.Name, "spec.osImageStream")
+	case err == nil && release.Major() >= 5:
+		return fmt.Sprintf(text, "rhel-10", "the default, because spec.osImageStream is not set")
+	}
+	return ""
+}
+
 // Release is the release of a NodePool.
 type Release struct {
 	Image string `json:"image"`
@@ -87,6 +110,7 @@ type Platform struct {
 // Management describes how HyperShift upgrades the nodes of a NodePool, on platforms where it does.
 type Management struct {
 	UpgradeType string `json:"upgradeType"` // Replace or InPlace
+	AutoRepair  bool   `json:"autoRepair"`
 
 	InPlace *struct {
 		MaxUnavailable *intstr.IntOrString `json:"maxUnavailable"`

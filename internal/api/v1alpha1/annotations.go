@@ -8,6 +8,7 @@ const (
 	AnnotationNextConfig    = "hcp-node-agent.io/next-config"    // of the Secret; its downloads can be prepared
 	AnnotationDesiredConfig = "hcp-node-agent.io/desired-config" // to which the node may be upgraded now
 	AnnotationSlot          = "hcp-node-agent.io/slot"           // ID of the permission
+	AnnotationAllowMajor    = "hcp-node-agent.io/allow-major"    // "true": also to another major version of RHEL
 )
 
 // Annotations of a Node that the agent writes with the credential of the node. A node can write anything there about

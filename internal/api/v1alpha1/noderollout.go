@@ -57,6 +57,13 @@ type NodeRolloutSpec struct {
 	// +optional
 	Window *MaintenanceWindow `json:"window,omitempty"`
 
+	// AllowMajor permits upgrades to an image with another major version of RHEL than that of the node (RHCOS). Without
+	// it, such an upgrade fails before the node is drained. The default stream of a NodePool is rhel-10 from OpenShift 5.0
+	// on, and a NodePool cannot return to rhel-9.
+	//
+	// +optional
+	AllowMajor bool `json:"allowMajor,omitempty"`
+
 	// MaxFailures is the number of nodes whose upgrade may fail before the rollout stops. A failed upgrade is never
 	// repeated automatically.
 	//
