@@ -12,6 +12,7 @@ import (
 	"github.com/godbus/dbus/v5"
 	"golang.org/x/sys/unix"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -76,6 +77,8 @@ func TestNetworkIsGatheredTwiceInAJoin(t *testing.T) {
 	nm, err := networkmanager.Open(t.Context())
 	flowtest.NoError(t, err)
 	defer nm.Close()
+	tree, err := hostfs.OpenTree(t.TempDir())
+	flowtest.NoError(t, err)
 
 	for name, test := range map[string]struct {
 		change func() // before the migration
@@ -90,7 +93,7 @@ func TestNetworkIsGatheredTwiceInAJoin(t *testing.T) {
 			runtime.LockOSThread() // the thread ends with the test
 			flowtest.NoError(t, unix.Unshare(unix.CLONE_NEWNET))
 			gathered := 0
-			j := NewFlow(plan.Run{}, &machine.Machine{NM: nm})
+			j := NewFlow(plan.Run{}, &machine.Machine{NM: nm, Tree: tree})
 			j.Uplink.Gather = func(ctx context.Context, nm networkmanager.Reader) (ovs.Facts, error) {
 				gathered++
 				return ovs.Gather(ctx, nm)

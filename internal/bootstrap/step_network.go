@@ -158,7 +158,11 @@ func (u uplinkAttachment) startOpenVSwitch(ctx context.Context) error {
 // and enables the units that maintain them at boot. It returns the number of
 // changes.
 func (u uplinkAttachment) configureBridgeConsumers(ctx context.Context, facts ovs.Facts) (int, error) {
-	files, err := ovs.Files(facts)
+	declared, err := u.uplink.DeclaredBridge()
+	if err != nil {
+		return 0, err
+	}
+	files, err := ovs.Files(facts, declared)
 	if err != nil {
 		return 0, err
 	}

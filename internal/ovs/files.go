@@ -29,7 +29,10 @@ const (
 // in br-ex. They state that the bridge is already configured, and which
 // addresses the node has. configure-ovs.sh and nodeip-configuration.service
 // write the same files. Files fails if br-ex does not carry the host's traffic.
-func Files(facts Facts) ([]ledger.Change, error) {
+//
+// nmstate-configuration.service deletes br-ex at the next boot unless appliedFile has the content of the file that
+// declares it. A nil declared means that no file does.
+func Files(facts Facts, declared *Declared) ([]ledger.Change, error) {
 	uplink, ok := BridgedUplink(facts)
 	if !ok {
 		return nil, errors.New("br-ex does not exist or has no default route of the host")
@@ -38,9 +41,12 @@ func Files(facts Facts) ([]ledger.Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	applied := "# br-ex was created by hcp-node-agent\n"
+	if declared != nil {
+		applied = declared.Content
+	}
 	changes := []ledger.Change{
-		ledger.FileChange(appliedFile, "ovs-configuration.service must not change br-ex",
-			"# br-ex was created by hcp-node-agent\n"),
+		ledger.FileChange(appliedFile, "ovs-configuration.service must not change br-ex", applied),
 		ledger.FileChange(savedUplinkFile, "name of the uplink of br-ex", uplink+"\n"),
 	}
 	if profile, managed := facts.Profile(ProfileUUID(facts.MachineID, BridgeIPProfile)); managed {

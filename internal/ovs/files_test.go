@@ -25,7 +25,7 @@ func link(name string, index int, addresses ...string) hostnet.Link {
 
 func TestFiles(t *testing.T) {
 	f := facts(t, "bridged")
-	changes, err := Files(f)
+	changes, err := Files(f, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,11 +52,11 @@ func TestFiles(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := Files(facts(t, "dhcp")); err == nil {
+	if _, err := Files(facts(t, "dhcp"), nil); err == nil {
 		t.Error("files for a bridge that is not there")
 	}
 	f.NodeIPHint = "203.0.113.1" // of another site
-	if again, err := Files(f); err != nil || len(again) == 0 {
+	if again, err := Files(f, nil); err != nil || len(again) == 0 {
 		t.Errorf("with a hint that matches nothing: %v, %v", again, err)
 	}
 }
@@ -79,7 +79,7 @@ func TestSysctlFiles(t *testing.T) {
 			settings.Set("connection", "uuid", ProfileUUID(f.MachineID, test.profile))
 			settings.Set("ipv6", "method", test.method)
 			f.Profiles = append(f.Profiles, networkmanager.Profile{Settings: settings})
-			changes, err := Files(f)
+			changes, err := Files(f, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

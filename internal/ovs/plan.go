@@ -56,6 +56,11 @@ func Plan(facts Facts, options Options) (Migration, error) {
 				"br-ex already exists with uplink %s, but --bridge-interface is %s; omit the flag, or revert the first join",
 				uplink, options.BridgeInterface)
 		}
+		if _, isOwn := facts.Profile(ProfileUUID(facts.MachineID, BridgeIPProfile)); isOwn {
+			if _, err := options.Declared.bridge(facts, uplink); err != nil {
+				return Migration{}, err
+			}
+		}
 		return Migration{
 			AlreadyAttached: true,
 			Uplink:          uplink,
@@ -78,6 +83,10 @@ func planMigration(facts Facts, choice uplinkChoice, options Options) (Migration
 	if err != nil {
 		return Migration{}, err
 	}
+	declared, err := options.Declared.match(facts, choice.name)
+	if err != nil {
+		return Migration{}, err
+	}
 	uplink := hostrules.Uplink{Link: p.link, Profile: p.original}
 	access, err := keptAccess(facts, uplink, options)
 	if err != nil {
@@ -93,6 +102,9 @@ func planMigration(facts Facts, choice uplinkChoice, options Options) (Migration
 			"that of the default route", facts.NodeIPHint))
 	}
 	profiles, state := newProfiles(p), AddressStateOf(facts, choice.name)
+	if declared != nil && declared.MulticastSnooping {
+		profiles.Bridge.Set("ovs-bridge", "mcast-snooping-enable", true)
+	}
 	return Migration{
 		Uplink:       choice.name,
 		Source:       choice.source,

@@ -20,6 +20,7 @@ type Options struct {
 	BridgeInterface string // the uplink; if empty, chooseUplink selects it
 	// IgnorePacketFilter confirms a migration after which the packet filter accepts no new SSH connections.
 	IgnorePacketFilter bool
+	Declared           *Declared // what declares br-ex; nil: nothing does
 }
 
 // uplinkChoice is an interface, and the setting that selected it.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
@@ -79,38 +78,26 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 	if p.Registration, err = b.registrationCheck(p); err != nil {
 		return nil, err
 	}
+	options := migrationOptions(s.Config)
+	options.Declared = declaredBridge(f.Host.Hostname, p.plannedFile)
 	if f.Network != nil {
-		if err := refuseDeclaredBridge(p, f.Host.Hostname); err != nil {
+		if err := ovs.CheckAccess(*f.Network, options); err != nil {
 			return nil, err
 		}
-		if err := ovs.CheckAccess(*f.Network, migrationOptions(s.Config)); err != nil {
+	}
+	if f.Network != nil && f.InstallsOpenVSwitch {
+		if err := ovs.CheckDeclared(*f.Network, options); err != nil {
 			return nil, err
 		}
 	}
 	if f.Network != nil && !f.InstallsOpenVSwitch {
-		migration, err := ovs.Plan(*f.Network, migrationOptions(s.Config))
+		migration, err := ovs.Plan(*f.Network, options)
 		if err != nil {
 			return nil, err
 		}
 		p.Migration = &migration
 	}
 	return p, nil
-}
-
-// refuseDeclaredBridge refuses a payload that declares br-ex by NMState. The payload's own service applies the file of
-// the host, or else the one of the cluster.
-func refuseDeclaredBridge(p *Plan, hostname string) error {
-	short, _, _ := strings.Cut(hostname, ".")
-	for _, name := range []string{short, "cluster"} {
-		file := "/etc/nmstate/openshift/" + name + ".yml"
-		isDeclared := func(change ledger.Change) bool { return change.Target == file && change.Desired.Present }
-		if slices.ContainsFunc(p.Files, isDeclared) {
-			return report.Fail(report.Refused, report.Remedyf("hcp-node-agent plan --payload-drop %s # shows the br-ex that "+
-				"the agent would create instead, over the uplink of the default route", file),
-				"the payload declares br-ex by NMState in %s, which is not supported: the agent would create another br-ex", file)
-		}
-	}
-	return nil
 }
 
 // planAppliedPayload adds the file that shows a rollback of the image.

@@ -3,26 +3,32 @@
 package plan
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func TestDeclaredBridgeIsRefused(t *testing.T) {
-	for file, isRefused := range map[string]bool{
-		"/etc/nmstate/openshift/cluster.yml":  true,
-		"/etc/nmstate/openshift/worker-0.yml": true,
-		"/etc/nmstate/openshift/worker-1.yml": false, // of another host
-		"/etc/nmstate/openshift/applied":      false,
-		"/etc/nmstate/site.yml":               false,
+func TestDeclaredBridge(t *testing.T) {
+	const own, cluster = "/etc/nmstate/openshift/worker-0.yml", "/etc/nmstate/openshift/cluster.yml"
+	for name, test := range map[string]struct {
+		files []string
+		want  string
+	}{
+		"none":                    {nil, ""},
+		"of the cluster":          {[]string{cluster}, cluster},
+		"of the host":             {[]string{cluster, own}, own},
+		"of another host":         {[]string{"/etc/nmstate/openshift/worker-1.yml"}, ""},
+		"what was applied":        {[]string{"/etc/nmstate/openshift/applied"}, ""},
+		"another file of nmstate": {[]string{"/etc/nmstate/site.yml"}, ""},
 	} {
-		p := &Plan{Plan: &adapt.Plan{Files: []ledger.Change{ledger.FileChange(file, "of the payload", "interfaces: []\n")}}}
-		err := refuseDeclaredBridge(p, "worker-0.example.com")
-		if isRefused != (report.CodeOf(err) == report.Refused && strings.Contains(err.Error(), file)) {
-			t.Errorf("%s: %v", file, err)
+		p := &Plan{Plan: &adapt.Plan{}}
+		for _, file := range test.files {
+			p.Files = append(p.Files, ledger.FileChange(file, "of the payload", file))
+		}
+		declared := declaredBridge("worker-0.example.com", p.plannedFile)
+		if (declared == nil) != (test.want == "") || declared != nil && (declared.File != test.want || declared.Content != test.want) {
+			t.Errorf("%s: %+v", name, declared)
 		}
 	}
 }

@@ -87,7 +87,11 @@ func (u *Uplink) PlanMigration(ctx context.Context) (ovs.Migration, ovs.Facts, e
 	if err != nil {
 		return ovs.Migration{}, facts, err
 	}
-	migration, err := ovs.Plan(facts, u.options())
+	options := u.options()
+	if options.Declared, err = u.DeclaredBridge(); err != nil {
+		return ovs.Migration{}, facts, err
+	}
+	migration, err := ovs.Plan(facts, options)
 	return migration, facts, err
 }
 
