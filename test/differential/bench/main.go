@@ -107,11 +107,10 @@ func (b *bench) compare(files, runs int) error {
 		return fmt.Errorf("writing the config: %w\n%s", err, output)
 	}
 	for i := range runs + 1 {
-		mine, other := filepath.Join(dir, "agent"), filepath.Join(dir, "ignition")
+		// The trees are removed at the end. On ext4, the search for a free inode passes over each inode that was removed
+		// lately, which took a third of the time.
+		mine, other := filepath.Join(dir, fmt.Sprint("agent-", i)), filepath.Join(dir, fmt.Sprint("ignition-", i))
 		for _, root := range []string{mine, other} {
-			if err := os.RemoveAll(root); err != nil {
-				return err
-			}
 			if err := differential.CreateTree(root, tree()); err != nil {
 				return err
 			}
