@@ -42,33 +42,38 @@ func FuzzParseUserData(f *testing.F) {
 	})
 }
 
-// The words of the patterns exclude no content that a pattern matches.
+// The words of the patterns and the search in lines with an at sign exclude no content that a pattern matches.
 func FuzzSecretPatterns(f *testing.F) {
 	seeds := []string{
-		"-----BEGIN EC PRIVATE KEY-----\n", `{"auths":{"a":1}}`, `"auth" : "x"`, "client-key-data: x\n", "  token: 0123456789abcdef\n",
+		"-----BEGIN EC PRIVATE KEY-----\n", `{"auths":{"a":1}}`, `"auth" : "x"`, "client-key-data: x\n",
+		"  token: 0123456789abcdef\n",
 		"x.eyJhbGciOiJS.eyJzdWIiOiJ4.x", "PASSWORD=x\n", "pa\u017f\u017fword_in=x\n", "node.password = \"x y\"\n",
 		"PrivateKey=oK56DE9Ue9zK76rAc8pBl6opph+1v36lm7cXXsQKrQM=\n",
 		"PresharedKey=oK56DE9Ue9zK76rAc8pBl6opph+1v36lm7cXXsQKrQM=\n", `a: PSK "x"`,
 		"machine a\nlogin b\npassword c", "aw\u017f_\u017fecret_acce\u017f\u017f_\u212aey=x\n",
 		"ldap_default_authto\u212a = x\n",
 		"AUTHORIZATION: ba\u017fic 01234567", "\xffAuthorization: Bearer 01234567\u0130",
-		"http://a:b@host", "x=a:b@host:1", "docker://tool:v1@sha256:0123", "net.ipv4.ip_forward = 1\n",
+		"http://a:b@host", "a\nx=a:b@host:1\nb", "a\na:b@host:1@c:d@e:2\n@", "x@sha256:1 x=a:b@sha256:1 http://a:b@h",
+		"docker://tool:v1@sha256:0123", "net.ipv4.ip_forward = 1\n",
 	}
 	for _, content := range seeds {
 		f.Add(content)
 	}
-	all := slices.Concat(secretPatterns, hostPatterns)
-	for _, secret := range all {
-		if !slices.ContainsFunc(seeds, secret.pattern.MatchString) {
-			f.Errorf("no seed matches %s", secret.pattern)
+	for _, secret := range secretPatterns {
+		if !slices.ContainsFunc(seeds, secret.pattern().MatchString) {
+			f.Errorf("no seed matches %s", secret.pattern())
 		}
 	}
 	f.Fuzz(func(t *testing.T, content string) {
 		lower := strings.ToLower(content)
-		for _, secret := range all {
-			if secret.pattern.MatchString(content) && !strings.Contains(lower, secret.word) {
-				t.Errorf("%q matches %s, but does not contain %q", content, secret.pattern, secret.word)
+		for _, secret := range secretPatterns {
+			if secret.pattern().MatchString(content) && !strings.Contains(lower, secret.word) {
+				t.Errorf("%q matches %s, but does not contain %q", content, secret.pattern(), secret.word)
 			}
+		}
+		isInLine := slices.ContainsFunc(slices.Collect(linesWithAt(content)), hasHostPassword)
+		if isInFile := hasHostPassword(content); isInFile != isInLine {
+			t.Errorf("%q has a password: %t, line by line: %t", content, isInFile, isInLine)
 		}
 	})
 }

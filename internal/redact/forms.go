@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 //go:embed shapes.txt
@@ -17,10 +18,8 @@ type shape struct {
 	replacement string
 }
 
-var shapes = readShapes()
-
-// readShapes returns the shapes of shapes.txt.
-func readShapes() []shape {
+// shapes returns the shapes of shapes.txt. Most commands need none.
+var shapes = sync.OnceValue(func() []shape {
 	var all []shape
 	for line := range strings.Lines(shapesText) {
 		pattern, replacement, isShape := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
@@ -30,7 +29,7 @@ func readShapes() []shape {
 		}
 	}
 	return all
-}
+})
 
 var (
 	secretFlag     = regexp.MustCompile(`(--?[A-Za-z0-9-]+)([ \t]+)([^\s"'-][^\s"']*|"[^"\n]*"|'[^'\n]*')`)
@@ -42,7 +41,7 @@ var (
 
 // maskForms masks text in the form of a secret, values of secret flags, and passwords in URLs.
 func maskForms(text string) string {
-	for _, one := range shapes {
+	for _, one := range shapes() {
 		text = one.pattern.ReplaceAllString(text, one.replacement)
 	}
 	text = replaceMatches(secretFlag, text, func(part []string) string {
