@@ -3,50 +3,63 @@
 package resolve
 
 import (
-	"github.com/coreos/ignition/v2/config/v3_2"
+	"sync"
+
+	ignerrors "github.com/coreos/ignition/v2/config/shared/errors"
+	"github.com/coreos/ignition/v2/config/util"
 	types3_2 "github.com/coreos/ignition/v2/config/v3_2/types"
-	"github.com/coreos/ignition/v2/config/v3_3"
 	translate3_3 "github.com/coreos/ignition/v2/config/v3_3/translate"
 	types3_3 "github.com/coreos/ignition/v2/config/v3_3/types"
-	"github.com/coreos/ignition/v2/config/v3_4"
 	translate3_4 "github.com/coreos/ignition/v2/config/v3_4/translate"
 	types3_4 "github.com/coreos/ignition/v2/config/v3_4/types"
-	"github.com/coreos/ignition/v2/config/v3_5"
 	translate3_5 "github.com/coreos/ignition/v2/config/v3_5/translate"
 	types3_5 "github.com/coreos/ignition/v2/config/v3_5/types"
 	"github.com/coreos/ignition/v2/config/v3_6"
 	translate3_6 "github.com/coreos/ignition/v2/config/v3_6/translate"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"github.com/coreos/ignition/v2/config/validate"
 	vreport "github.com/coreos/vcontext/report"
 )
-
-// parser parses a config of one spec and returns a T.
-type parser[T any] func(raw []byte) (T, vreport.Report, error)
 
 // parseSpec does the same as v3_6.ParseCompatibleVersion for a config whose version is known. ParseCompatibleVersion
 // reads the complete text again for each spec from 3.6 down to the version, only to find the version.
 func parseSpec(version string, raw []byte) (types.Config, vreport.Report, error) {
 	switch version {
 	case types3_2.MaxVersion.String():
-		return then(then(then(then(v3_2.Parse, translate3_3.Translate), translate3_4.Translate), translate3_5.Translate),
-			translate3_6.Translate)(raw)
+		return parseOld(raw, from3_2)
 	case types3_3.MaxVersion.String():
-		return then(then(then(v3_3.Parse, translate3_4.Translate), translate3_5.Translate), translate3_6.Translate)(raw)
+		return parseOld(raw, from3_3)
 	case types3_4.MaxVersion.String():
-		return then(then(v3_4.Parse, translate3_5.Translate), translate3_6.Translate)(raw)
+		return parseOld(raw, from3_4)
 	case types3_5.MaxVersion.String():
-		return then(v3_5.Parse, translate3_6.Translate)(raw)
+		return parseOld(raw, translate3_6.Translate)
 	}
 	return v3_6.ParseCompatibleVersion(raw) // finds 3.6 at once
 }
 
-// then returns a parser that translates the config of another parser.
-func then[Old, New any](parse parser[Old], translate func(Old) New) parser[New] {
-	return func(raw []byte) (config New, found vreport.Report, err error) {
-		old, found, err := parse(raw)
-		if err != nil {
-			return config, found, err
-		}
-		return translate(old), found, nil
+func from3_2(config types3_2.Config) types.Config { return from3_3(translate3_3.Translate(config)) }
+
+func from3_3(config types3_3.Config) types.Config { return from3_4(translate3_4.Translate(config)) }
+
+func from3_4(config types3_4.Config) types.Config {
+	return translate3_6.Translate(translate3_5.Translate(config))
+}
+
+// parseOld parses and validates a config of an older spec, as the function Parse of the spec, and translates
+// the config. The translation copies any config, valid or not, and runs at the same time as the validation.
+func parseOld[Config any](
+	raw []byte, translate func(Config) types.Config,
+) (translated types.Config, found vreport.Report, err error) {
+	var old Config
+	if found, err = util.HandleParseErrors(raw, &old); err != nil {
+		return translated, found, err
 	}
+	var translation sync.WaitGroup
+	translation.Go(func() { translated = translate(old) })
+	found = validate.ValidateWithContext(old, raw)
+	translation.Wait()
+	if found.IsFatal() {
+		return types.Config{}, found, ignerrors.ErrInvalid
+	}
+	return translated, found, nil
 }
