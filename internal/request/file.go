@@ -3,6 +3,7 @@
 package request
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +19,7 @@ const maxInputSize = 32 << 20 // 32 MiB; user data has about 2 kB, a payload abo
 // input is empty or larger than maxInputSize.
 func ReadFile(name string, stdin io.Reader, flag string) ([]byte, error) {
 	source := stdin
+	var content bytes.Buffer
 	if name == "-" && stdin == nil {
 		return nil, report.UsageError("%s: standard input is not supported; use a file", flag)
 	}
@@ -28,18 +30,20 @@ func ReadFile(name string, stdin io.Reader, flag string) ([]byte, error) {
 		}
 		defer file.Close()
 		source = file
+		if info, err := file.Stat(); err == nil { // else the buffer grows as necessary
+			content.Grow(int(min(info.Size(), maxInputSize)) + bytes.MinRead)
+		}
 	}
-	content, err := io.ReadAll(io.LimitReader(source, maxInputSize+1))
-	if err != nil {
+	if _, err := content.ReadFrom(io.LimitReader(source, maxInputSize+1)); err != nil {
 		return nil, report.UsageError("%s: %w", flag, err)
 	}
-	if len(content) > maxInputSize {
+	if content.Len() > maxInputSize {
 		return nil, report.UsageError("%s: %s is larger than %d MiB", flag, DescribeInput(name), maxInputSize>>20)
 	}
-	if len(content) == 0 {
+	if content.Len() == 0 {
 		return nil, report.UsageError("%s: %s is empty", flag, DescribeInput(name))
 	}
-	return content, nil
+	return content.Bytes(), nil
 }
 
 // DescribeInput returns the name of an input for messages.
