@@ -71,7 +71,7 @@ func checkResults(t *testing.T, got clitest.Result, want string, count int) {
 
 // Numbers of objects in each cluster.
 const (
-	hostedBaseObjects = 12 // Namespace, 2 CRDs, ServiceAccount, 4 roles, 4 bindings
+	hostedBaseObjects = 13 // Namespace, 3 CRDs, ServiceAccount, 4 roles, 4 bindings
 	workloadObjects   = 2  // Deployment, NetworkPolicy
 	publishObjects    = 9  // ServiceAccount, 4 roles, 4 bindings
 	installObjects    = hostedBaseObjects + 1 + workloadObjects + 2
@@ -213,7 +213,7 @@ func (c *bothClusters) checkUninstall(t *testing.T) {
 		"labels: {"+v1alpha1.LabelManagedBy+": "+v1alpha1.ManagedByPublisher+"}}}", "create", "-f", "-")
 	installed := c.state(t)
 	dry := c.controller(t, "uninstall", "--dry-run", "-o", "json")
-	checkResults(t, dry, "deleted", installObjects-3+publishObjects+1) // and the published Secret
+	checkResults(t, dry, "deleted", installObjects-4+publishObjects+1) // and the published Secret
 	if after := c.state(t); after != installed {
 		t.Errorf("the dry run has changed\n%s\ninto\n%s", installed, after)
 	}
@@ -222,6 +222,7 @@ func (c *bothClusters) checkUninstall(t *testing.T) {
 	got := c.controller(t, "uninstall")
 	const remaining = "in the hosted cluster remain:\n  Namespace hcp-node-admin\n" +
 		"  CustomResourceDefinition nodeenrollments.hcp-node-agent.io, with 1 object\n" +
+		"  CustomResourceDefinition noderemediations.hcp-node-agent.io\n" +
 		"  CustomResourceDefinition noderollouts.hcp-node-agent.io\n# remedy: remove them too, with all NodeEnrollments:\n" +
 		"hcp-node-admin controller uninstall hosted.a --crd --force --namespace clusters --kubeconfig "
 	if got.Code != report.Success || !strings.Contains(got.Out, remaining) {
@@ -231,6 +232,7 @@ func (c *bothClusters) checkUninstall(t *testing.T) {
 		left := slices.Sorted(strings.Lines(c.state(t)))
 		return left, slices.Equal(left, []string{
 			"CustomResourceDefinition /nodeenrollments.hcp-node-agent.io 1\n",
+			"CustomResourceDefinition /noderemediations.hcp-node-agent.io 1\n",
 			"CustomResourceDefinition /noderollouts.hcp-node-agent.io 1\n", "Namespace /hcp-node-admin \n",
 		})
 	})

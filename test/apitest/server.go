@@ -50,7 +50,7 @@ var kinds = map[string][2]string{
 	"rbac.authorization.k8s.io/v1":    {"Role RoleBinding", "ClusterRole ClusterRoleBinding"},
 	"certificates.k8s.io/v1":          {"", "CertificateSigningRequest"},
 	"apiextensions.k8s.io/v1":         {"", "CustomResourceDefinition"},
-	v1alpha1.GroupVersion.String():    {"", "NodeEnrollment NodeRollout"},
+	v1alpha1.GroupVersion.String():    {"", "NodeEnrollment NodeRollout NodeRemediation"},
 	"hypershift.openshift.io/v1beta1": {"HostedCluster NodePool", ""},
 	"monitoring.coreos.com/v1":        {"PodMonitor PrometheusRule", ""},
 	"operator.openshift.io/v1":        {"", "Network"},

@@ -109,7 +109,7 @@ func kinds() map[schema.GroupVersion][2]string {
 		networkingv1.SchemeGroupVersion:   {"NetworkPolicy", ""},
 		rbacv1.SchemeGroupVersion:         {"Role RoleBinding", "ClusterRole ClusterRoleBinding"},
 		certificatesv1.SchemeGroupVersion: {"", "CertificateSigningRequest"},
-		v1alpha1.GroupVersion:             {"", "NodeEnrollment NodeRollout"},
+		v1alpha1.GroupVersion:             {"", "NodeEnrollment NodeRollout NodeRemediation"},
 
 		{Group: "apiextensions.k8s.io", Version: "v1"}:  {"", "CustomResourceDefinition"},
 		{Group: hyperShiftGroup, Version: "v1beta1"}:    {"HostedCluster NodePool", ""},

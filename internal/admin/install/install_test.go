@@ -90,9 +90,9 @@ func TestInstall(t *testing.T) {
 		change  func(*Installer)
 		objects int
 	}{
-		"on the management cluster": {nil, 17},
-		"publishing":                {func(i *Installer) { i.Publish = true }, 26},
-		"in the hosted cluster":     {func(i *Installer) { i.In = cluster.Hosted }, 14},
+		"on the management cluster": {nil, 18},
+		"publishing":                {func(i *Installer) { i.Publish = true }, 27},
+		"in the hosted cluster":     {func(i *Installer) { i.In = cluster.Hosted }, 15},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := startClusters(t)

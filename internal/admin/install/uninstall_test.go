@@ -41,6 +41,7 @@ func TestUninstall(t *testing.T) {
 	enrolled := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}
 	kept := []string{
 		"CustomResourceDefinition/nodeenrollments.hcp-node-agent.io",
+		"CustomResourceDefinition/noderemediations.hcp-node-agent.io",
 		"CustomResourceDefinition/noderollouts.hcp-node-agent.io", "Namespace/hcp-node-admin",
 	}
 	for name, test := range map[string]struct {
@@ -52,6 +53,7 @@ func TestUninstall(t *testing.T) {
 	}{
 		"without the API": {
 			remaining: "[{Namespace hcp-node-admin 0} {CustomResourceDefinition nodeenrollments.hcp-node-agent.io 1} " +
+				"{CustomResourceDefinition noderemediations.hcp-node-agent.io 0} " +
 				"{CustomResourceDefinition noderollouts.hcp-node-agent.io 0}]",
 			objects: []client.Object{published, enrolled}, left: append(slices.Clone(kept), "NodeEnrollment/worker-1"),
 		},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package v1alpha1 defines the API of hcp-node-admin in a hosted cluster: NodeEnrollment admits a host as a node and
-// shows the state of that node; NodeRollout permits upgrades of the nodes of a NodePool. deploy/hosted-base/crd.yaml is
-// generated from it.
+// shows the state of that node; NodeRollout permits upgrades of the nodes of a NodePool; NodeRemediation permits to taint
+// or delete its unresponsive nodes. deploy/hosted-base/crd.yaml is generated from it.
 //
 // +kubebuilder:object:generate=true
 // +groupName=hcp-node-agent.io
@@ -19,7 +19,8 @@ var GroupVersion = schema.GroupVersion{Group: "hcp-node-agent.io", Version: "v1a
 
 // AddToScheme registers the types of the API.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &NodeEnrollment{}, &NodeEnrollmentList{}, &NodeRollout{}, &NodeRolloutList{})
+	scheme.AddKnownTypes(GroupVersion, &NodeEnrollment{}, &NodeEnrollmentList{}, &NodeRollout{}, &NodeRolloutList{},
+		&NodeRemediation{}, &NodeRemediationList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }
