@@ -24,6 +24,7 @@ get() {
 get version.yaml version -o yaml
 get nodeenrollments.yaml get nodeenrollments.hcp-node-agent.io -o yaml
 get noderollouts.yaml get noderollouts.hcp-node-agent.io -o yaml
+get noderemediations.yaml get noderemediations.hcp-node-agent.io -o yaml
 get nodes.txt get nodes -o wide
 get csrs.txt get certificatesigningrequests
 get deployment.yaml get deployments -n "$namespace" -l "$selector" -o yaml

@@ -200,6 +200,51 @@ func TestControlPlaneRecordedUse(t *testing.T) {
 	}
 }
 
+func TestControlPlaneInvalidRemediations(t *testing.T) {
+	number := func(text string) *intstr.IntOrString { return ptr.To(intstr.Parse(text)) }
+	spec := func(change func(*v1alpha1.NodeRemediationSpec)) v1alpha1.NodeRemediationSpec {
+		s := v1alpha1.NodeRemediationSpec{Action: v1alpha1.RemediationTaint}
+		change(&s)
+		return s
+	}
+	after := func(duration time.Duration) v1alpha1.NodeRemediationSpec {
+		return spec(func(s *v1alpha1.NodeRemediationSpec) { s.After.Duration = duration })
+	}
+	unhealthy := func(text string) v1alpha1.NodeRemediationSpec {
+		return spec(func(s *v1alpha1.NodeRemediationSpec) { s.MaxUnhealthy = number(text) })
+	}
+	for name, test := range map[string]struct {
+		spec v1alpha1.NodeRemediationSpec
+		want string // part of the error; "" for none
+	}{
+		"taint":           {spec(func(*v1alpha1.NodeRemediationSpec) {}), ""},
+		"delete":          {spec(func(s *v1alpha1.NodeRemediationSpec) { s.Action = v1alpha1.RemediationDelete }), ""},
+		"no action":       {v1alpha1.NodeRemediationSpec{}, "spec.action"},
+		"another action":  {spec(func(s *v1alpha1.NodeRemediationSpec) { s.Action = "Reboot" }), "spec.action"},
+		"shortest time":   {after(5 * time.Minute), ""},
+		"too short":       {after(5*time.Minute - time.Second), "after is a duration from 5m to 720h"},
+		"negative":        {after(-time.Hour), "after is a duration from 5m to 720h"},
+		"longest time":    {after(720 * time.Hour), ""},
+		"too long":        {after(720*time.Hour + time.Second), "after is a duration from 5m to 720h"},
+		"number":          {unhealthy("3"), ""},
+		"percentage":      {unhealthy("5%"), ""},
+		"no node":         {unhealthy("0"), "positive number"},
+		"a negative one":  {unhealthy("-1"), "positive number"},
+		"too many":        {unhealthy("101%"), "positive number"},
+		"a word":          {unhealthy("many"), "positive number"},
+		"a part of a one": {unhealthy("0.5%"), "positive number"},
+	} {
+		object := &v1alpha1.NodeRemediation{ObjectMeta: metav1.ObjectMeta{Name: "crd"}, Spec: test.spec}
+		err := adminClient(t).Create(t.Context(), object, client.DryRunAll)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+		if got := object.Spec; name == "taint" && (got.After.Duration != 10*time.Minute || got.MaxUnhealthy.IntVal != 1) {
+			t.Errorf("the defaults are %+v", got)
+		}
+	}
+}
+
 func TestControlPlaneInvalidRollouts(t *testing.T) {
 	number := func(text string) *intstr.IntOrString { return ptr.To(intstr.Parse(text)) }
 	window := v1alpha1.MaintenanceWindow{Schedule: "0 1 * * SAT", Duration: metav1.Duration{Duration: time.Hour}}

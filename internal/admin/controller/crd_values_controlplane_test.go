@@ -67,6 +67,12 @@ func TestControlPlaneAcceptedObjectsAreDecodable(t *testing.T) {
 		object.SetName("decodable")
 		return object
 	}
+	newRemediation := func() *unstructured.Unstructured {
+		object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"action": "Taint"}}}
+		object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("NodeRemediation"))
+		object.SetName("decodable")
+		return object
+	}
 	whole := func(value any) any { // unstructured objects have no int
 		if number, isInt := value.(int); isInt {
 			return int64(number)
@@ -76,10 +82,12 @@ func TestControlPlaneAcceptedObjectsAreDecodable(t *testing.T) {
 	for _, value := range durations {
 		check(newRollout(), whole(value), &v1alpha1.NodeRollout{}, "spec", "slotTimeout")
 		check(newRollout(), whole(value), &v1alpha1.NodeRollout{}, "spec", "window", "duration")
+		check(newRemediation(), whole(value), &v1alpha1.NodeRemediation{}, "spec", "after")
 	}
 	for _, value := range numbers {
 		check(newRollout(), whole(value), &v1alpha1.NodeRollout{}, "spec", "maxUnavailable")
 		check(newRollout(), whole(value), &v1alpha1.NodeRollout{}, "spec", "maxFailures")
+		check(newRemediation(), whole(value), &v1alpha1.NodeRemediation{}, "spec", "maxUnhealthy")
 	}
 	for _, value := range times {
 		_, typed := newEnrollment(t, "decodable", csrtest.ClusterCA(t))

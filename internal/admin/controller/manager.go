@@ -151,7 +151,7 @@ func addControllers(m manager.Manager, hashes []enrollment.Hash) error {
 	metrics.Export(m.GetCache())
 	return errors.Join(
 		addCSRController(m, hashes), addStatusController(m), addAccessController(m), addRolloutController(m),
-		addNodeSettingsController(m),
+		addNodeSettingsController(m), addRemediationController(m),
 		m.AddReadyzCheck("cache", isSynced), m.AddHealthzCheck("ping", healthz.Ping),
 	)
 }

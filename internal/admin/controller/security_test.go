@@ -59,6 +59,7 @@ var securityTests = map[string]string{
 	"create, change or delete NodeEnrollments":  "TestControlPlaneRights",
 	"read Secrets of another namespace, or":     "TestControlPlaneRights",
 	"approve CSRs of other signers":             "TestControlPlaneRights",
+	"delete Nodes, or list pods, without":       "TestControlPlaneRights TestControlPlaneRemediation",
 	"write Secrets, unless it was installed":    "TestControlPlaneRights ../publisher/TestControlPlanePublisher",
 	"get the credential of the controller, and": "TestControlPlaneControllerCredential",
 	"enroll a node, approve a CSR, write a":     "TestControlPlaneControllerCredential",

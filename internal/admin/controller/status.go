@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -190,15 +191,24 @@ func phaseOf(
 			(phase == v1alpha1.PhaseFailed || phase == v1alpha1.PhaseLost || phase == v1alpha1.PhaseUpgrading)
 	switch {
 	case ready.status == metav1.ConditionTrue:
-		return reported.phaseOfReady(c)
+		phase, reason := reported.phaseOfReady(c)
+		return phase, withOutOfService(node, reason)
 	case reported.isUpgradeOutage(node, c):
 		return v1alpha1.PhaseUpgrading, cmp.Or(reported.reason, ready.message)
 	case ready.status == metav1.ConditionUnknown:
-		return v1alpha1.PhaseLost, cause
+		return v1alpha1.PhaseLost, withOutOfService(node, cause)
 	case wasReady:
 		return v1alpha1.PhaseFailed, cause
 	}
 	return v1alpha1.PhaseJoined, cause
+}
+
+// withOutOfService returns the reason of a phase, after the taint out-of-service if the Node has it.
+func withOutOfService(node *corev1.Node, reason string) string {
+	if outOfServiceTaint(node) == "" {
+		return reason
+	}
+	return report.Shorten(strings.TrimSuffix("taint out-of-service: "+reason, ": "), maxMessageLength)
 }
 
 // Limits of the texts of a Node that are copied. A user of the node's credential can write any.

@@ -41,6 +41,11 @@ func TestObserve(t *testing.T) {
 	notReady := ready(corev1.ConditionFalse, "KubeletNotReady", "no network")
 	isReady := ready(corev1.ConditionTrue, "KubeletReady", "")
 	unknown := ready(corev1.ConditionUnknown, "NodeStatusUnknown", "no report")
+	outOfService := func(node *corev1.Node) *corev1.Node {
+		tainted := node.DeepCopy()
+		tainted.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeOutOfService, Effect: corev1.TaintEffectNoExecute}}
+		return tainted
+	}
 	bind := func(e *v1alpha1.NodeEnrollment) { e.Spec.UsedBy = usedBy("SHA256:00") }
 	type step struct {
 		name                    string
@@ -69,6 +74,19 @@ func TestObserve(t *testing.T) {
 			{"deleted", nil, nil, 0, "Lost", "the Node was deleted", used, deleted, deleted},
 			{"still deleted", nil, nil, 0, "Lost", "the Node was deleted", used, deleted, deleted},
 			{"registered again", nil, notReady, 0, "Joined", "no network", used, exists, "False KubeletNotReady"},
+		},
+		"out of service": {
+			{
+				"lost", bind, outOfService(unknown), 0, "Lost", "taint out-of-service: no report", used, exists,
+				"Unknown NodeStatusUnknown",
+			},
+			{
+				"ready", nil, outOfService(isReady), 0, "Ready", "taint out-of-service", used, exists, "True KubeletReady",
+			},
+			{
+				"long reason", nil, outOfService(ready(corev1.ConditionUnknown, "R", strings.Repeat("a", 2000))), 0, "Lost",
+				"taint out-of-service: a", used, exists, "Unknown R",
+			},
 		},
 		"expiry": {
 			{"a second before", nil, nil, time.Hour - 2*time.Second, "Pending", "", unused, none, none},

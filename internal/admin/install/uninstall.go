@@ -101,7 +101,11 @@ func (i *Installer) uninstallHosted(ctx context.Context, withCRD bool) error {
 	if err != nil {
 		return err
 	}
-	all := slices.Concat(token, without(workload, token), renewals)
+	remediation, err := readKustomization("deploy/hosted-remediation") // which an administrator has applied
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(token, without(workload, token), renewals, remediation)
 	hosted := i.applierFor(i.Hosted)
 	if err := hosted.deleteAll(ctx, all, isPermanent); err != nil || !withCRD {
 		return err

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,6 +40,7 @@ func TestUninstall(t *testing.T) {
 		Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByPublisher},
 	}}
 	enrolled := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}
+	remediation := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "hcp-node-admin-remediation"}}
 	kept := []string{
 		"CustomResourceDefinition/nodeenrollments.hcp-node-agent.io",
 		"CustomResourceDefinition/noderemediations.hcp-node-agent.io",
@@ -55,7 +57,8 @@ func TestUninstall(t *testing.T) {
 			remaining: "[{Namespace hcp-node-admin 0} {CustomResourceDefinition nodeenrollments.hcp-node-agent.io 1} " +
 				"{CustomResourceDefinition noderemediations.hcp-node-agent.io 0} " +
 				"{CustomResourceDefinition noderollouts.hcp-node-agent.io 0}]",
-			objects: []client.Object{published, enrolled}, left: append(slices.Clone(kept), "NodeEnrollment/worker-1"),
+			objects: []client.Object{published, enrolled, remediation},
+			left:    append(slices.Clone(kept), "NodeEnrollment/worker-1"),
 		},
 		"with the API":              {withCRD: true, objects: []client.Object{published}, remaining: "[]"},
 		"with enrollments":          {withCRD: true, objects: []client.Object{enrolled}, code: report.Refused},
