@@ -48,6 +48,13 @@ var (
 	rolloutOldestSlotDesc = describe("rollout_oldest_slot_timestamp_seconds",
 		"Unix time at which the oldest slot was given.", "nodepool")
 
+	remediatedDesc = describe("remediated_nodes",
+		"Number of nodes that are remediated, by the NodeRemediation of their NodePool.", "nodepool")
+	remediationUnhealthyDesc = describe("remediation_unhealthy_nodes",
+		"Number of nodes of a NodePool with a NodeRemediation that are unresponsive, or deleted by it.", "nodepool")
+	remediationBlockedDesc = describe("remediation_blocked",
+		"Whether unresponsive nodes are not remediated, for a reason that can be permanent.", "nodepool")
+
 	userDataExpiryDesc = describe("user_data_expiration_timestamp_seconds",
 		"Unix time at which the published user data expires.", "nodepool")
 	userDataProblemDesc = describe("user_data_problem", "Whether a problem prevents the publication of newer user data.",
@@ -57,6 +64,7 @@ var (
 		enrollmentsDesc, nodesDesc, outdatedDesc, waitingJoinsDesc, certificateDesc, reportDesc,
 		rolloutNodesDesc, rolloutUpdatedDesc, rolloutUnavailableDesc, rolloutFailedDesc, rolloutMaxFailuresDesc,
 		rolloutPausedDesc, rolloutSlotsDesc, rolloutOldestSlotDesc, userDataExpiryDesc, userDataProblemDesc,
+		remediatedDesc, remediationUnhealthyDesc, remediationBlockedDesc,
 	}
 )
 
@@ -132,7 +140,7 @@ func (c *fleetCollector) Collect(samples chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	s := &scrape{reader: *reader, samples: samples, now: time.Now()}
-	if err := errors.Join(s.addEnrollments(ctx), s.addUserDataAndRollouts(ctx)); err != nil {
+	if err := errors.Join(s.addEnrollments(ctx), s.addUserDataAndRollouts(ctx), s.addRemediations(ctx)); err != nil {
 		samples <- prometheus.NewInvalidMetric(enrollmentsDesc, err)
 	}
 }

@@ -27,11 +27,12 @@ import (
 // fixedReader lists fixed objects.
 type fixedReader struct {
 	client.Reader
-	enrollments []v1alpha1.NodeEnrollment
-	rollouts    []v1alpha1.NodeRollout
-	secrets     []metav1.PartialObjectMetadata
-	csrs        []metav1.PartialObjectMetadata
-	err         error
+	enrollments  []v1alpha1.NodeEnrollment
+	rollouts     []v1alpha1.NodeRollout
+	remediations []v1alpha1.NodeRemediation
+	secrets      []metav1.PartialObjectMetadata
+	csrs         []metav1.PartialObjectMetadata
+	err          error
 }
 
 func (r fixedReader) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
@@ -40,6 +41,8 @@ func (r fixedReader) List(_ context.Context, list client.ObjectList, _ ...client
 		list.Items = r.enrollments
 	case *v1alpha1.NodeRolloutList:
 		list.Items = r.rollouts
+	case *v1alpha1.NodeRemediationList:
+		list.Items = r.remediations
 	case *metav1.PartialObjectMetadataList:
 		if list.Items = r.secrets; list.Kind == "CertificateSigningRequestList" {
 			list.Items = r.csrs
@@ -92,6 +95,11 @@ func exampleFleet() fixedReader {
 		Paused: true,
 	}}
 	workers.Name, edge.Name = "workers", "edge"
+	remediation := v1alpha1.NodeRemediation{Status: v1alpha1.NodeRemediationStatus{
+		Unhealthy: 2, Remediated: []v1alpha1.RemediatedNode{{Node: "b"}},
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionBlocked, Status: metav1.ConditionTrue}},
+	}}
+	remediation.Name = "workers"
 	withToken := func(id string) (csr metav1.PartialObjectMetadata) {
 		csr.Annotations = map[string]string{enrollment.AnnotationID: id}
 		return csr
@@ -114,7 +122,8 @@ func exampleFleet() fixedReader {
 			waiting,
 			enrolled("edge", "f", v1alpha1.PhaseLost, "", metav1.ConditionUnknown),
 		},
-		rollouts: []v1alpha1.NodeRollout{workers, edge},
+		rollouts:     []v1alpha1.NodeRollout{workers, edge},
+		remediations: []v1alpha1.NodeRemediation{remediation},
 		secrets: []metav1.PartialObjectMetadata{
 			copied,
 			published("workers", map[string]string{
@@ -174,6 +183,9 @@ func TestMetrics(t *testing.T) {
 		`nodes{nodepool="workers",release="4.21.3"} 1`,
 		`outdated_nodes{nodepool="edge"} 0`,
 		`outdated_nodes{nodepool="workers"} 3`,
+		`remediated_nodes{nodepool="workers"} 1`,
+		`remediation_blocked{nodepool="workers"} 1`,
+		`remediation_unhealthy_nodes{nodepool="workers"} 2`,
 		`rollout_failed_nodes{nodepool="edge"} 0`,
 		`rollout_failed_nodes{nodepool="workers"} 1`,
 		`rollout_max_failures{nodepool="edge"} 0`,

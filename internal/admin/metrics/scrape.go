@@ -185,6 +185,22 @@ func (s *scrape) addRollout(object *v1alpha1.NodeRollout, secret *metav1.Partial
 	}
 }
 
+// addRemediations adds the metrics of the NodeRemediations.
+func (s *scrape) addRemediations(ctx context.Context) error {
+	var remediations v1alpha1.NodeRemediationList
+	if err := s.list(ctx, &remediations); err != nil {
+		return err
+	}
+	for i := range remediations.Items {
+		pool, status := remediations.Items[i].Name, remediations.Items[i].Status
+		isBlocked := meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionBlocked)
+		s.add(remediatedDesc, float64(len(status.Remediated)), pool)
+		s.add(remediationUnhealthyDesc, float64(status.Unhealthy), pool)
+		s.add(remediationBlockedDesc, numberOf(isBlocked), pool)
+	}
+	return nil
+}
+
 // numberOf returns 1 for true.
 func numberOf(condition bool) float64 {
 	if condition {
