@@ -133,3 +133,25 @@ func TestArgoCDHealthOfRollouts(t *testing.T) {
 		}
 	}
 }
+
+func TestArgoCDHealthOfRemediations(t *testing.T) {
+	for name, test := range map[string]struct {
+		blocked metav1.ConditionStatus
+		want    health
+	}{
+		"new":         {"", health{"Healthy", "waiting"}},
+		"not blocked": {metav1.ConditionFalse, health{"Healthy", "waiting"}},
+		"blocked":     {metav1.ConditionTrue, health{"Degraded", "2 of 3 nodes are unresponsive"}},
+	} {
+		object := &v1alpha1.NodeRemediation{Status: v1alpha1.NodeRemediationStatus{Waiting: "waiting"}}
+		if test.blocked != "" {
+			object.Status.Conditions = []metav1.Condition{{
+				Type: v1alpha1.ConditionBlocked, Status: test.blocked, Message: "2 of 3 nodes are unresponsive",
+			}}
+		}
+		got := checkHealth(t, "NodeRemediation", object)
+		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(health{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
