@@ -59,7 +59,7 @@ func Format[T fmt.Stringer](addresses []T) string {
 //   - The service can choose a temporary address, and OVN-Kubernetes' own address.
 //   - If several links match a hint, the service takes one of them at random. An address that equals the hint does not
 //     match there.
-//   - The primary family of a node with two uplinks is there that of the lower metric.
+//   - In the service, the primary family of a node with two uplinks is that of the lower metric.
 func Choose(links []hostnet.Link, routes []hostnet.Route, hint string, present Addresses) Addresses {
 	if hint != "" && !HasHinted(links, hint) {
 		hint = ""

@@ -38,18 +38,18 @@ type comparison struct {
 // interruption has the medians for the addresses of one family of an uplink.
 type interruption struct {
 	uplink, family string
-	script, agent  gap
+	script, agent  outage
 }
 
-// gap is the longest time without a response. If the address is lost, because br-ex got another one, it did not end
+// outage is the longest time without a response. If the address is lost, because br-ex got another one, it did not end
 // while it was measured.
-type gap struct {
+type outage struct {
 	time.Duration
 
 	lost bool
 }
 
-func (g gap) String() string {
+func (g outage) String() string {
 	if g.lost {
 		return "address lost"
 	}
@@ -58,7 +58,7 @@ func (g gap) String() string {
 
 func main() {
 	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "gap:", err)
+		fmt.Fprintln(os.Stderr, "interruption:", err)
 		os.Exit(1)
 	}
 }
@@ -154,16 +154,16 @@ func (b *comparison) boot(ctx context.Context, repository string) error {
 // compare measures both implementations in turn and prints one line for each address family.
 func (b *comparison) compare(ctx context.Context, kind uplink.Kind) error {
 	ways := []string{"/root/classic.sh " + kind.Uplink, "hcp-node-agent join --only network " + kind.Flags}
-	longest := map[string][][]gap{} // by family and implementation
+	longest := map[string][][]outage{} // by family and implementation
 	for range b.rounds {
 		for way, command := range ways {
-			gaps, err := b.measure(ctx, kind, command)
+			outages, err := b.measure(ctx, kind, command)
 			if err != nil {
 				return err
 			}
-			for family, found := range gaps {
+			for family, found := range outages {
 				if longest[family] == nil {
-					longest[family] = make([][]gap, len(ways))
+					longest[family] = make([][]outage, len(ways))
 				}
 				longest[family][way] = append(longest[family][way], found)
 			}
@@ -183,7 +183,7 @@ func (b *comparison) compare(ctx context.Context, kind uplink.Kind) error {
 
 // measure returns the longest interruption for each of the uplink's addresses, while the command
 // runs and for five seconds after it.
-func (b *comparison) measure(ctx context.Context, kind uplink.Kind, command string) (map[string]gap, error) {
+func (b *comparison) measure(ctx context.Context, kind uplink.Kind, command string) (map[string]outage, error) {
 	if err := b.lab.Arrange(ctx, kind.Lab); err != nil {
 		return nil, err
 	}
@@ -212,15 +212,15 @@ func (b *comparison) measure(ctx context.Context, kind uplink.Kind, command stri
 	if err == nil {
 		err = settle(ctx)
 	}
-	gaps := map[string]gap{}
+	outages := map[string]outage{}
 	for family, probe := range probes {
 		seen := probe.Stop()
-		gaps[family] = gap{seen.Longest, seen.Unanswered}
+		outages[family] = outage{seen.Longest, seen.Unanswered}
 		if seen.Unanswered {
-			gaps[family] = gap{max(seen.Longest, time.Since(began)), true}
+			outages[family] = outage{max(seen.Longest, time.Since(began)), true}
 		}
 	}
-	return gaps, err
+	return outages, err
 }
 
 // settle waits for delayed effects after a command has ended.
@@ -233,7 +233,7 @@ func settle(ctx context.Context) error {
 	}
 }
 
-func median(all []gap) gap {
-	slices.SortFunc(all, func(a, b gap) int { return cmp.Compare(a.Duration, b.Duration) })
+func median(all []outage) outage {
+	slices.SortFunc(all, func(a, b outage) int { return cmp.Compare(a.Duration, b.Duration) })
 	return all[len(all)/2]
 }

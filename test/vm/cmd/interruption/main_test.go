@@ -12,12 +12,12 @@ import (
 )
 
 func TestResult(t *testing.T) {
-	of := func(d time.Duration) gap { return gap{d, false} }
+	of := func(d time.Duration) outage { return outage{d, false} }
 	got := toResult([]interruption{
 		{uplink: "dhcp4", family: "IPv4", script: of(8 * time.Second), agent: of(40 * time.Millisecond)},
 		{uplink: "dual", family: "IPv6", script: of(2 * time.Second)},
 		{uplink: "dual", family: "none", agent: of(time.Second)},
-		{uplink: "slaac", family: "IPv6", script: gap{time.Minute, true}, agent: of(time.Second)},
+		{uplink: "slaac", family: "IPv6", script: outage{time.Minute, true}, agent: of(time.Second)},
 	}, 3)
 	rows := [][]string{
 		{"dhcp4, IPv4", "8.000", "0.040"}, {"dual, IPv6", "2.000", "0.000"}, {"dual, none", "0.000", "1.000"},
