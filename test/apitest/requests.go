@@ -85,6 +85,10 @@ func (s *Server) handle(to target, request *http.Request) (any, error) {
 		if to.subresource == "token" {
 			return issueToken(body)
 		}
+		if status := reviewed(to.kind.Kind); status != nil {
+			body["status"] = status
+			return body, nil
+		}
 		return s.create(to, body)
 	case http.MethodDelete:
 		return metav1.Status{Status: metav1.StatusSuccess}, s.delete(to, body, isDryRun)
@@ -135,9 +139,10 @@ func (s *Server) list(path string, query url.Values) ([]*unstructured.Unstructur
 		involved, _, _ := unstructured.NestedString(object.Object, "involvedObject", "name")
 		signer, _, _ := unstructured.NestedString(object.Object, "spec", "signerName")
 		source, _, _ := unstructured.NestedString(object.Object, "reportingComponent")
+		node, _, _ := unstructured.NestedString(object.Object, "spec", "nodeName")
 		set := fields.Set{
-			"reportingComponent": source,
-			"metadata.name":      object.GetName(), "involvedObject.name": involved, "spec.signerName": signer,
+			"reportingComponent": source, "spec.nodeName": node,
+			"metadata.name": object.GetName(), "involvedObject.name": involved, "spec.signerName": signer,
 		}
 		if isBelow(name, path) && selector.Matches(labels.Set(object.GetLabels())) && selected.Matches(set) {
 			all = append(all, object)

@@ -38,6 +38,7 @@ const (
 	HyperShift  = "hypershift.openshift.io"
 	Monitoring  = "monitoring.coreos.com" // the Prometheus Operator
 	OpenShift   = "operator.openshift.io"
+	Policies    = "admissionregistration.k8s.io"
 )
 
 // kinds lists the kinds that a server supports, by group and version: those with a namespace, then those without.
@@ -54,6 +55,9 @@ var kinds = map[string][2]string{
 	"hypershift.openshift.io/v1beta1": {"HostedCluster NodePool", ""},
 	"monitoring.coreos.com/v1":        {"PodMonitor PrometheusRule", ""},
 	"operator.openshift.io/v1":        {"", "Network"},
+	"admissionregistration.k8s.io/v1": {"", "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding"},
+	"authentication.k8s.io/v1":        {"", "SelfSubjectReview"},
+	"authorization.k8s.io/v1":         {"", "SelfSubjectAccessReview"},
 }
 
 // Server is an API server.
@@ -86,7 +90,7 @@ func Start(t *testing.T, installed ...string) *Server {
 		if err != nil {
 			t.Fatal(err)
 		}
-		isOptional := slices.Contains([]string{Enrollments, HyperShift, Monitoring, OpenShift}, version.Group)
+		isOptional := slices.Contains([]string{Enrollments, HyperShift, Monitoring, OpenShift, Policies}, version.Group)
 		if isOptional && !slices.Contains(installed, version.Group) {
 			continue
 		}
@@ -238,4 +242,15 @@ func (s *Server) store(path string, object *unstructured.Unstructured) {
 		object.Object["data"] = map[string]any{"token": "dG9rZW4="} // token
 	}
 	s.objects[path] = object
+}
+
+// reviewed returns the status of a review of an administrator, nil for another kind.
+func reviewed(kind string) map[string]any {
+	switch kind {
+	case "SelfSubjectAccessReview":
+		return map[string]any{"allowed": true}
+	case "SelfSubjectReview":
+		return map[string]any{"userInfo": map[string]any{"username": "administrator"}}
+	}
+	return nil
 }

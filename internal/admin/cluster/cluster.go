@@ -12,8 +12,10 @@ import (
 	"net/http"
 	"strings"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -95,7 +97,7 @@ func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme),
 		certificatesv1.AddToScheme(scheme), coordinationv1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme),
-		v1alpha1.AddToScheme(scheme)))
+		authorizationv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
 	return scheme
 }
 
@@ -110,6 +112,10 @@ func kinds() map[schema.GroupVersion][2]string {
 		rbacv1.SchemeGroupVersion:         {"Role RoleBinding", "ClusterRole ClusterRoleBinding"},
 		certificatesv1.SchemeGroupVersion: {"", "CertificateSigningRequest"},
 		v1alpha1.GroupVersion:             {"", "NodeEnrollment NodeRollout NodeRemediation"},
+
+		authenticationv1.SchemeGroupVersion:        {"", "SelfSubjectReview"},
+		authorizationv1.SchemeGroupVersion:         {"", "SelfSubjectAccessReview"},
+		admissionregistrationv1.SchemeGroupVersion: {"", "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding"},
 
 		{Group: "apiextensions.k8s.io", Version: "v1"}:  {"", "CustomResourceDefinition"},
 		{Group: hyperShiftGroup, Version: "v1beta1"}:    {"HostedCluster NodePool", ""},

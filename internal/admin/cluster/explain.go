@@ -136,6 +136,14 @@ func isHost(user string) bool {
 		user == "system:anonymous" || strings.HasSuffix(user, ":node-bootstrapper")
 }
 
+// administratorRemedy returns the remedy for a right that is granted only to administrators.
+func (c *Cluster) administratorRemedy() report.Remedy {
+	if c.Place == Management {
+		return "# use the kubeconfig of an administrator of the management cluster"
+	}
+	return "# use the kubeconfig of an administrator of the hosted cluster:\n" + kube.AdminKubeconfigCommand
+}
+
 // grantRemedy returns the commands that grant the right that a request lacks to its user. It suggests no right for a
 // host, and no right for a subresource: the right to approve a CSR is the right to become any node.
 func (c *Cluster) grantRemedy(err error) report.Remedy {
@@ -143,11 +151,8 @@ func (c *Cluster) grantRemedy(err error) report.Remedy {
 	if right != nil && isHost(right[1]) {
 		right = nil
 	}
-	if right == nil && c.Place == Hosted {
-		return "# use the kubeconfig of an administrator of the hosted cluster:\n" + kube.AdminKubeconfigCommand
-	}
 	if right == nil {
-		return "# use the kubeconfig of an administrator of the management cluster"
+		return c.administratorRemedy()
 	}
 	user, verb, namespace := report.ShellWord(right[1]), right[2], right[5]
 	role, resource := "hcp-node-"+verb+"-"+right[3], right[3]

@@ -20,20 +20,25 @@ import (
 type Remaining struct {
 	Kind    string `json:"kind" doc:"kind of the object"`
 	Name    string `json:"name" doc:"name of the object"`
-	Objects int    `json:"objects,omitempty" doc:"number of objects of a CustomResourceDefinition; absent if there are none"`
+	Objects int    `json:"objects,omitempty" doc:"number of objects of a CustomResourceDefinition, or of nodes in the ConfigMap of lost nodes; absent if there are none"`
 }
 
 // Count returns the number of objects in words.
 func (r Remaining) Count() string {
-	if r.Objects == 1 {
-		return "1 object"
+	kind := "object"
+	if r.Kind == lostKind {
+		kind = "node"
 	}
-	return fmt.Sprintf("%d objects", r.Objects)
+	if r.Objects == 1 {
+		return "1 " + kind
+	}
+	return fmt.Sprintf("%d %ss", r.Objects, kind)
 }
 
 // Uninstall removes what Install creates in both clusters, wherever the controller runs. The
-// CustomResourceDefinitions, with their objects, and the Namespace of the hosted cluster remain unless withCRD. force
-// permits to delete the objects of CustomResourceDefinitions too. The removal ends with the Secret that names the
+// CustomResourceDefinitions, with their objects, and the Namespace of the hosted cluster remain unless withCRD, as does
+// what excludes lost nodes, if there are any. force permits to delete the objects of CustomResourceDefinitions, and the
+// list of lost nodes, too. The removal ends with the Secret that names the
 // HostedCluster, so that it can be repeated.
 func (i *Installer) Uninstall(ctx context.Context, withCRD, force bool) ([]Change, []Remaining, error) {
 	if err := i.checkOwner(ctx); err != nil {
@@ -105,7 +110,11 @@ func (i *Installer) uninstallHosted(ctx context.Context, withCRD bool) error {
 	if err != nil {
 		return err
 	}
-	all := slices.Concat(token, without(workload, token), renewals, remediation)
+	policy, err := i.removablePolicy(ctx, withCRD)
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(token, without(workload, token), renewals, remediation, policy)
 	hosted := i.applierFor(i.Hosted)
 	if err := hosted.deleteAll(ctx, all, isPermanent); err != nil || !withCRD {
 		return err
@@ -156,6 +165,11 @@ func (i *Installer) checkRemaining(ctx context.Context, withCRD, force bool) ([]
 		}
 		remaining = append(remaining, one)
 	}
+	lost, err := i.remainingLost(ctx, withCRD && !force)
+	if err != nil {
+		return nil, err
+	}
+	remaining = append(remaining, lost...)
 	if withCRD {
 		return nil, nil
 	}
