@@ -77,6 +77,7 @@ func approvePermissions() []permission {
 		{verbs: "update", resource: csrs + "/approval" + group, purpose: "to approve"},
 		{verbs: "approve", resource: "signers" + group, purpose: "to approve"},
 		{verbs: "get,list", resource: "nodes"},
+		listPermission("get", ""),
 		{verbs: "get", resource: enrollmentResource, purpose: "optional"},
 	}
 }

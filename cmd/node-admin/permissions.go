@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 )
 
@@ -25,6 +28,24 @@ func leasePermission() permission {
 	return permission{
 		verbs: "get", resource: "leases.coordination.k8s.io", namespace: v1alpha1.Namespace, purpose: "optional",
 	}
+}
+
+// rightsOf returns permissions as rights.
+func rightsOf(permissions []permission) []cluster.Right {
+	var rights []cluster.Right
+	for _, p := range permissions {
+		for verb := range strings.SplitSeq(p.verbs, ",") {
+			rights = append(rights, cluster.Right{
+				Verb: verb, Resource: schema.ParseGroupResource(p.resource), Namespace: p.namespace,
+			})
+		}
+	}
+	return rights
+}
+
+// listPermission returns rights on the list of lost nodes.
+func listPermission(verbs, purpose string) permission {
+	return permission{verbs: verbs, resource: "configmaps", namespace: v1alpha1.Namespace, purpose: purpose}
 }
 
 // describePermissions returns the section of a command's help about the rights that it uses.

@@ -55,6 +55,13 @@ type Facts struct {
 	NodesByAddress map[netip.Addr][]string // address to the names of the Nodes that report it; nil if unknown
 	ClientCAs      *x509.CertPool          // CAs of client certificates; nil if the decision does not need them
 	ClientCAsError error                   // why ClientCAs cannot be read
+	Lost           map[string]string       // names of the nodes that were removed as lost
+}
+
+// isLost reports whether a node was removed as lost.
+func (f Facts) isLost(node string) bool {
+	_, isLost := f.Lost[node]
+	return isLost
 }
 
 // hasUsed reports whether the join token of an enrollment was used in this cluster. Its expiry is ignored, because it
@@ -85,6 +92,9 @@ func Decide(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision {
 func decideClient(csr *kube.CSR, request Content, enrollments Enrollments, facts Facts) Decision {
 	d := Decision{Outcome: Refused, Node: request.Node, Key: request.Fingerprint}
 	id := request.TokenID
+	if facts.isLost(d.Node) {
+		return refuseLost(d)
+	}
 	if request.HasCertificate {
 		expired := decideExpired(csr, request, enrollments, facts)
 		if expired.Outcome == Approved || id == "" {
@@ -137,6 +147,19 @@ func decideClient(csr *kube.CSR, request Content, enrollments Enrollments, facts
 	return d
 }
 
+// refuseLost completes the decision on a CSR of a node that was removed as lost.
+func refuseLost(d Decision) Decision {
+	d.Outcome, d.Reason, d.Remedy = Refused, lostReason(d.Node), FoundRemedy(d.Node)
+	return d
+}
+
+func lostReason(node string) string { return "node " + node + " was removed as lost" }
+
+// FoundRemedy returns the command that ends the exclusion of a lost node.
+func FoundRemedy(node string) report.Remedy {
+	return report.Remedyf("hcp-node-admin found %s # if you control the host again", node)
+}
+
 // unknownNode returns the reason of a decision without the state of the Node.
 func unknownNode(name string) string { return "whether Node " + name + " exists is not known" }
 
@@ -167,6 +190,8 @@ func decideServing(csr *kube.CSR, request Content, enrollments Enrollments, fact
 	}
 	record := enrollments[name]
 	switch {
+	case facts.isLost(name):
+		return refuseLost(d)
 	case record == nil:
 		d.Reason = fmt.Sprintf("no enrollment exists for node %q", truncate(name))
 		return d

@@ -28,6 +28,7 @@ const (
 	reviewNode       = "node"
 	reviewAddresses  = "addresses"
 	reviewKey        = "key"
+	reviewLost       = "lost"
 )
 
 // EnrollmentFacts are the enrollments that a review considers.
@@ -49,6 +50,10 @@ func NewReview(csr *kube.CSR, node string, enrolled EnrollmentFacts, facts Facts
 		r.Findings = append(r.Findings, report.Finding{
 			Check: check, Severity: severity, Message: report.Shorten(message, maxReasonLength), Remedy: remedy,
 		})
+	}
+	if facts.isLost(node) {
+		add(reviewLost, report.SeverityProblem, FoundRemedy(node), lostReason(node))
+		return r
 	}
 	expected := ExpectedNode{NodeName: node, PublicKey: request.PublicKey}
 	for _, address := range request.Addresses { // a person decides on the addresses

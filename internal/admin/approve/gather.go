@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/lostnodes"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -23,13 +24,16 @@ import (
 )
 
 // gather reads the facts and the enrollments for the review of a node's CSRs. What the credential may not read remains
-// unknown.
+// unknown, except the list of lost nodes: it fails without it.
 func gather(ctx context.Context, c *cluster.Cluster, node string, csrs []*kube.CSR) (
 	approver.Facts, approver.EnrollmentFacts, error,
 ) {
 	facts := approver.Facts{Now: time.Now()}
 	var err error
 	if facts.CAHashes, err = c.CAHashes(); err != nil {
+		return facts, approver.EnrollmentFacts{}, err
+	}
+	if facts.Lost, err = lostnodes.Read(ctx, c); err != nil {
 		return facts, approver.EnrollmentFacts{}, err
 	}
 	if facts.Node, err = nodeState(ctx, c, node); err != nil && !apierrors.IsForbidden(err) {

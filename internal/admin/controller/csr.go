@@ -74,6 +74,7 @@ func addCSRController(m manager.Manager, hashes []enrollment.Hash) error {
 		Watches(&v1alpha1.NodeEnrollment{}, handler.EnqueueRequestsFromMapFunc(r.csrsOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Node{}, r.afterNodeChange(), builder.WithPredicates(decisiveNodeChange)).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.csrsOfLost)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: maxConcurrentCSRs}).
 		Complete(r)
 }
@@ -122,6 +123,17 @@ func (r *csrReconciler) csrsOf(ctx context.Context, object client.Object) []reco
 	return lists.Map(append(names, tokens...), func(name string) reconcile.Request {
 		return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
 	})
+}
+
+// csrsOfLost returns the CSRs that wait, of the nodes in the list of lost nodes before or after a change.
+func (r *csrReconciler) csrsOfLost(_ context.Context, list client.Object) []reconcile.Request {
+	var requests []reconcile.Request
+	for node := range list.(*corev1.ConfigMap).Data {
+		for _, name := range r.waiting.of(node) {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})
+		}
+	}
+	return requests
 }
 
 // csrsWithToken returns the names of the CSRs with the join token of a node.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/lostnodes"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
@@ -42,10 +43,13 @@ func (g gathered) nodes(decision approver.Decision) sets.Set[string] {
 func (r *csrReconciler) gather(ctx context.Context, csr *kube.CSR) (gathered, error) {
 	content := approver.ParseCSR(csr)
 	found := gathered{objects: map[string]*v1alpha1.NodeEnrollment{}}
-	if err := r.addEnrollments(ctx, content, &found); err != nil || len(found.objects) == 0 {
+	if err := r.addEnrollments(ctx, content, &found); err != nil {
 		return found, err
 	}
-	found.facts = approver.Facts{Now: time.Now(), CAHashes: r.caHashes}
+	if err := r.addLost(ctx, &found); err != nil || len(found.objects) == 0 {
+		return found, err
+	}
+	found.facts.Now, found.facts.CAHashes = time.Now(), r.caHashes
 	addNodes := r.addNode
 	if approver.IsServing(csr) {
 		addNodes = r.addNodesByAddress
@@ -63,6 +67,20 @@ func (r *csrReconciler) gather(ctx context.Context, csr *kube.CSR) (gathered, er
 		log.FromContext(ctx).Info("invalid NodeEnrollment", "node", node, "error", err.Error())
 	}
 	return found, nil
+}
+
+// addLost adds the nodes that were removed as lost. If an enrollment can permit an approval, it reads the API server:
+// with a cache that is behind, a host could get a certificate after its removal.
+func (r *csrReconciler) addLost(ctx context.Context, found *gathered) error {
+	reader := r.live
+	if len(found.objects) == 0 {
+		reader = r.client
+	}
+	var err error
+	if found.facts.Lost, err = lostnodes.Read(ctx, reader); err != nil {
+		return fmt.Errorf("reading the list of lost nodes: %w", err)
+	}
+	return nil
 }
 
 // addEnrollments adds the enrollments of the join token and of the nodes that a CSR names.

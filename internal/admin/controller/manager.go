@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -30,6 +31,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/csrcache"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/lostnodes"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/metrics"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
@@ -93,6 +95,9 @@ func newManager(options Options, leaderElection bool) (manager.Manager, error) {
 				&corev1.Secret{}:      published,
 				&rbacv1.Role{}:        published,
 				&rbacv1.RoleBinding{}: published,
+				&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{v1alpha1.Namespace: {
+					FieldSelector: fields.OneTermEqualSelector("metadata.name", lostnodes.ConfigMap),
+				}}},
 			},
 			NewInformer: csrcache.NewInformer,
 		},
@@ -151,7 +156,7 @@ func addControllers(m manager.Manager, hashes []enrollment.Hash) error {
 	metrics.Export(m.GetCache())
 	return errors.Join(
 		addCSRController(m, hashes), addStatusController(m), addAccessController(m), addRolloutController(m),
-		addNodeSettingsController(m), addRemediationController(m),
+		addNodeSettingsController(m), addRemediationController(m), addLostController(m),
 		m.AddReadyzCheck("cache", isSynced), m.AddHealthzCheck("ping", healthz.Ping),
 	)
 }

@@ -32,6 +32,8 @@ var (
 	reportDesc = describe("node_last_report_timestamp_seconds", "Unix time of the last report of the agent of a node.",
 		"nodepool", "node")
 
+	lostNodeDesc = describe("lost_node_exists", "Whether a Node exists that was removed as lost.", "node")
+
 	rolloutNodesDesc = describe("rollout_nodes", "Number of nodes of a NodePool with a NodeRollout that have joined.",
 		"nodepool")
 	rolloutUpdatedDesc = describe("rollout_updated_nodes", "Number of nodes with the current configuration.",
@@ -62,6 +64,7 @@ var (
 
 	fleetDescs = []*prometheus.Desc{
 		enrollmentsDesc, nodesDesc, outdatedDesc, waitingJoinsDesc, certificateDesc, reportDesc,
+		lostNodeDesc,
 		rolloutNodesDesc, rolloutUpdatedDesc, rolloutUnavailableDesc, rolloutFailedDesc, rolloutMaxFailuresDesc,
 		rolloutPausedDesc, rolloutSlotsDesc, rolloutOldestSlotDesc, userDataExpiryDesc, userDataProblemDesc,
 		remediatedDesc, remediationUnhealthyDesc, remediationBlockedDesc,
@@ -140,7 +143,8 @@ func (c *fleetCollector) Collect(samples chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	s := &scrape{reader: *reader, samples: samples, now: time.Now()}
-	if err := errors.Join(s.addEnrollments(ctx), s.addUserDataAndRollouts(ctx), s.addRemediations(ctx)); err != nil {
+	if err := errors.Join(s.addEnrollments(ctx), s.addLostNodes(ctx), s.addUserDataAndRollouts(ctx),
+		s.addRemediations(ctx)); err != nil {
 		samples <- prometheus.NewInvalidMetric(enrollmentsDesc, err)
 	}
 }

@@ -15,10 +15,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/lostnodes"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -32,13 +34,28 @@ type fixedReader struct {
 	remediations []v1alpha1.NodeRemediation
 	secrets      []metav1.PartialObjectMetadata
 	csrs         []metav1.PartialObjectMetadata
+	nodes        []corev1.Node
+	lost         map[string]string
 	err          error
+}
+
+func (r fixedReader) Get(
+	_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption,
+) error {
+	list, isList := object.(*corev1.ConfigMap)
+	if !isList || key != lostnodes.Key() {
+		return fmt.Errorf("get of %T %s", object, key)
+	}
+	list.Data = r.lost
+	return r.err
 }
 
 func (r fixedReader) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	switch list := list.(type) {
 	case *v1alpha1.NodeEnrollmentList:
 		list.Items = r.enrollments
+	case *corev1.NodeList:
+		list.Items = r.nodes
 	case *v1alpha1.NodeRolloutList:
 		list.Items = r.rollouts
 	case *v1alpha1.NodeRemediationList:
@@ -124,6 +141,10 @@ func exampleFleet() fixedReader {
 		},
 		rollouts:     []v1alpha1.NodeRollout{workers, edge},
 		remediations: []v1alpha1.NodeRemediation{remediation},
+		nodes: []corev1.Node{
+			{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "stolen"}},
+		},
+		lost: map[string]string{"stolen": "removed", "deleted": "removed"},
 		secrets: []metav1.PartialObjectMetadata{
 			copied,
 			published("workers", map[string]string{
@@ -178,6 +199,7 @@ func TestMetrics(t *testing.T) {
 		`enrollments{nodepool="workers",phase="Pending"} 1`,
 		`enrollments{nodepool="workers",phase="Ready"} 1`,
 		`enrollments{nodepool="workers",phase="Upgrading"} 2`,
+		`lost_node_exists{node="stolen"} 1`,
 		`nodes{nodepool="edge",release="unknown"} 1`,
 		`nodes{nodepool="workers",release="4.21.2"} 3`,
 		`nodes{nodepool="workers",release="4.21.3"} 1`,

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/lostnodes"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/rollout"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
@@ -127,6 +128,27 @@ func mergeReleases(counts map[string]int) map[string]int {
 		}
 	}
 	return merged
+}
+
+// addLostNodes adds the Nodes that exist although they were removed as lost.
+func (s *scrape) addLostNodes(ctx context.Context) error {
+	lost, err := lostnodes.Read(ctx, s.reader)
+	if err != nil {
+		return fmt.Errorf("reading the cache: %w", err)
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	var nodes corev1.NodeList
+	if err := s.list(ctx, &nodes); err != nil {
+		return err
+	}
+	for i := range nodes.Items {
+		if _, isLost := lost[nodes.Items[i].Name]; isLost {
+			s.add(lostNodeDesc, 1, nodes.Items[i].Name)
+		}
+	}
+	return nil
 }
 
 // addUserDataAndRollouts adds the metrics of the published user data and of the NodeRollouts, which depend on it.
