@@ -76,6 +76,7 @@ func documentKinds() []cli.DocumentKind {
 		cli.NewDocumentKind(programName, "NodeDescription", "describe", descriptionDocument{}),
 		cli.NewDocumentKind(programName, "RevokeResult", "token revoke", revokeDocument{}),
 		cli.NewDocumentKind(programName, "RemoveResult", "remove", removeDocument{}),
+		cli.NewDocumentKind(programName, "FoundResult", "found", foundDocument{}),
 		cli.NewDocumentKind(programName, "CSRReview", "approve", reviewDocument{}),
 	)
 }

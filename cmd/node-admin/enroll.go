@@ -76,8 +76,9 @@ Required permissions:
                                         list nodes; optional, for the check of
                                         the hosts' networks: get networks of
                                         operator.openshift.io
-    hosted cluster, namespace           get secrets, get and create
-    hcp-node-admin                      serviceaccounts and their tokens`,
+    hosted cluster, namespace           get secrets, get configmaps (optional),
+    hcp-node-admin                      get and create serviceaccounts and their
+                                        tokens`,
 		Example: "  hcp-node-admin enroll -n clusters workers \\\n" +
 			"      worker-7.example.com=192.0.2.7 worker-8.example.com=192.0.2.8\n" +
 			"  hcp-node-admin enroll -n clusters workers -f rack-1.txt \\\n" +

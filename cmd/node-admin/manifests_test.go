@@ -49,8 +49,8 @@ func decodeManifest[T any](t *testing.T, name string) (object T) {
 
 // controllerDirectories are the directories of deploy with manifests of the controller.
 var controllerDirectories = []string{
-	"hosted", "hosted-base", "hosted-publish", "hosted-remediation", "hosted-renewals", "hosted-token", "management",
-	"management-publish",
+	"hosted", "hosted-base", "hosted-lost", "hosted-publish", "hosted-remediation", "hosted-renewals", "hosted-token",
+	"management", "management-publish",
 }
 
 // Both Deployments of the controller have arguments that the program accepts, what the arguments name, and no more

@@ -44,8 +44,8 @@ With --watch, changed nodes are printed until the command is stopped. With
 fails with exit code 1.
 
 After the table it prints, on standard error, whether no controller runs, the
-number of nodes in each phase and, if list nodes is permitted, the Nodes that
-have no NodeEnrollment.` + describePermissions(nodesPermissions()),
+number of nodes in each phase and, if the optional permissions are granted, the
+nodes that were removed as lost, and the Nodes that have no NodeEnrollment.` + describePermissions(nodesPermissions()),
 		Example: "  hcp-node-admin nodes --output wide\n" +
 			"  hcp-node-admin nodes --phase Failed,Lost\n" +
 			"  hcp-node-admin nodes --nodepool workers --wait Ready --timeout 30m",
@@ -82,6 +82,7 @@ func nodesPermissions() []permission {
 	return []permission{
 		{verbs: "list", resource: enrollmentResource},
 		{verbs: "list", resource: "nodes", purpose: "optional"},
+		listPermission("get", "optional"),
 		leasePermission(),
 	}
 }

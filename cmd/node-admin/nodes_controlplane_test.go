@@ -28,6 +28,7 @@ func TestControlPlaneFleet(t *testing.T) {
 	h.installAPI(t)
 	for name, test := range map[string]func(*testing.T){
 		"describe": h.testDescribe, "upgrade": h.testUpgrade, "approve": h.testApprove, "remove": h.testRemove,
+		"lost":     h.testLost,
 		"failures": h.testFailures, "completion": h.testCompletion, "pages": h.testPages,
 	} {
 		t.Run(name, test)

@@ -79,6 +79,7 @@ func TestPrintedCommandsKeepTheCluster(t *testing.T) {
 		"approve":              {"approve worker-1", "hcp-node-admin describe worker-1"},
 		"upgrade":              {"upgrade workers", "hcp-node-admin upgrade workers --start"},
 		"remove":               {"remove worker-1", "oc --kubeconfig hosted.kubeconfig adm drain worker-1"},
+		"found":                {"found worker-9", "worker-9 was not lost"},
 		"token revoke":         {"token revoke worker-1", "hcp-node-admin remove worker-1"},
 		"enroll":               {"enroll workers worker-2=192.0.2.2", "hcp-node-admin nodes"},
 		"user-data":            {"user-data workers", "oc --kubeconfig FILE -n clusters-hosted get pods,services "},

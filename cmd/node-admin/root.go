@@ -29,7 +29,7 @@ plugin of oc and kubectl: oc hcp-node COMMAND.`,
 		newEnrollCommand(p),
 		cli.NewParentCommand("token", "Print and revoke join tokens", newTokenShowCommand(p), newTokenRevokeCommand(p)),
 		newNodesCommand(p), newDescribeCommand(p), newUpgradeCommand(p),
-		newApproveCommand(p), newRemoveCommand(p), newKubeconfigCommand(p),
+		newApproveCommand(p), newRemoveCommand(p), newFoundCommand(p), newKubeconfigCommand(p),
 		controller)
 	cli.AddGroup(root, otherGroup, "Other commands:", cli.NewVersionCommand(p), cli.NewDocsCommand(p, docs))
 	for _, c := range cli.AvailableCommands(root)[1:] {

@@ -31,7 +31,8 @@ with its join token. The controller approves no further certificate of the node.
 
 A node that has joined remains until its Node is deleted. Its client certificate
 remains valid: the cluster cannot revoke it, and kube-controller-manager renews
-it for the holder of its key, who can create the Node again.`,
+it for the holder of its key, who can create the Node again. For a stolen host,
+use hcp-node-admin remove --lost.`,
 		Example: "  hcp-node-admin token revoke worker-7.example.com",
 		Args:    requireSome("the name of at least one node is required"),
 	}

@@ -41,6 +41,17 @@ var securityTests = map[string]string{
 	"get a serving certificate for an address":   "TestControlPlaneRefusesInvalidCSRs",
 	"get a serving certificate when":             "TestControlPlaneDeletedEnrollment",
 
+	// A lost host
+	"read Services, Endpoints, CSRs":             "../../../cmd/node-admin/TestControlPlaneFleet",
+	"send reviews of tokens and of permissions":  "../../../cmd/node-admin/TestControlPlaneFleet",
+	"read with the client certificates of OVN":   "../../../cmd/node-admin/TestControlPlaneFleet",
+	"use what it copied before, such as Secrets": "../../../cmd/node-admin/TestControlPlaneFleet",
+	"renew its certificate, create its Node, or": "../../../cmd/node-admin/TestControlPlaneFleet",
+	"get a token of a ServiceAccount, or evict":  "../../../cmd/node-admin/TestControlPlaneFleet",
+	"read the Secrets and ConfigMaps of its":     "../../../cmd/node-admin/TestControlPlaneFleet",
+	"have a CSR approved, also with a bootstrap": "TestControlPlaneLostNodeIsNotApproved",
+	"stop other nodes from writing":              "../../../cmd/node-admin/TestControlPlaneFleet",
+
 	// A pod on a node
 	"read published user data, NodeEnrollments or Nodes": "TestControlPlanePodIsLimited",
 	"submit or approve a CSR, or write a Node":           "TestControlPlanePodIsLimited",

@@ -8,10 +8,12 @@ import (
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/connect"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/lostnodes"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -51,6 +53,7 @@ type content struct {
 	owners      map[netip.Addr]string               // descriptions of the owners of addresses
 	isPublished bool                                // the user data of the NodePool
 	networks    []enrollment.ClusterNetwork         // nil if they are unknown
+	lost        map[string]string                   // nodes that were removed as lost; nil if that cannot be read
 }
 
 // isPublished reports whether the cluster contains the user data of a NodePool, so that hosts can get it.
@@ -100,6 +103,9 @@ func (c Cluster) read(ctx context.Context, options Options) (content, error) {
 	}
 	found.networks = c.networks(ctx)
 	var err error
+	if found.lost, err = lostnodes.Read(ctx, c); err != nil && !apierrors.IsForbidden(err) { // the controller has the right
+		return found, err
+	}
 	found.isPublished, err = c.isPublished(ctx, options.NodePool)
 	return found, err
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/lostnodes"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/site"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -63,6 +64,15 @@ func TestEnrollRefuses(t *testing.T) {
 					OwnerReferences: []metav1.OwnerReference{{Kind: "NodeEnrollment", Name: "worker-1", UID: "former"}},
 				}})
 			}, nil, " exists, and is not that of this NodeEnrollment", "delete serviceaccount node-worker-1",
+		},
+		"lost": {
+			func(t *testing.T, h *hostedCluster) {
+				key := lostnodes.Key()
+				h.Set(t, &corev1.ConfigMap{
+					ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+					Data:       map[string]string{"worker-1": "removed"},
+				})
+			}, nil, "node worker-1 was removed as lost", "hcp-node-admin found worker-1 # if you control the host again",
 		},
 		"a join token without user data": {
 			func(*testing.T, *hostedCluster) {},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -38,6 +39,12 @@ func (c Cluster) Enroll(ctx context.Context, options Options) (Result, error) {
 	r := &run{Cluster: c, options: options, found: found, result: &result}
 	var conflicts []report.Problem
 	for _, node := range options.Nodes {
+		if _, isLost := found.lost[node.Name]; isLost {
+			conflicts = append(conflicts, report.Problem{
+				Message: "node " + node.Name + " was removed as lost", Remedy: approver.FoundRemedy(node.Name),
+			})
+			continue
+		}
 		enrolled, err := r.enroll(ctx, node)
 		if enrolled.NodeName != "" {
 			result.Enrolled = append(result.Enrolled, enrolled)

@@ -113,6 +113,14 @@ func (l *Listing) Printer(w io.Writer) func(*Nodes) error {
 	}
 }
 
+// describeLost returns a sentence about the nodes that were removed as lost.
+func describeLost(names []string) string {
+	if len(names) == 1 {
+		return "1 node was removed as lost, and is refused: " + names[0]
+	}
+	return fmt.Sprintf("%d nodes were removed as lost, and are refused: %s", len(names), report.AbbreviateList(names))
+}
+
 // objectPrinter returns a printer of objects in a format of kubectl: json, yaml or name.
 func objectPrinter(format string) printers.ResourcePrinter {
 	return map[string]printers.ResourcePrinter{
@@ -133,6 +141,9 @@ func (l *Listing) PrintNotes(ctx context.Context, w *report.Page, c Client, node
 	}
 	if !l.isAll() {
 		return
+	}
+	if lost, err := c.LostNames(ctx); err == nil && len(lost) > 0 { // usually with the permission
+		w.Item("", describeLost(lost))
 	}
 	others, err := c.withoutEnrollment(ctx, nodes.Objects)
 	switch {

@@ -4,9 +4,11 @@ package fleet
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/approve"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/lostnodes"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
@@ -31,6 +33,12 @@ func (c Client) NodeNames(ctx context.Context) ([]string, error) {
 		return c.names(ctx, nodeKind())
 	}
 	return names, nil
+}
+
+// LostNames returns the names of the nodes that were removed as lost, sorted.
+func (c Client) LostNames(ctx context.Context) ([]string, error) {
+	lost, err := lostnodes.Read(ctx, c)
+	return slices.Sorted(maps.Keys(lost)), err
 }
 
 // NodePools returns the names of the NodePools in the NodeEnrollments, sorted.

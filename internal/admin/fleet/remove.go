@@ -21,6 +21,7 @@ import (
 type Removal struct {
 	Node    string   `json:"node" doc:"name of the node"`
 	Deleted []string `json:"deleted" doc:"kinds of the objects that were deleted"`
+	Pods    int      `json:"pods,omitempty" doc:"number of pods that were deleted; absent without --lost, or if there were none"`
 }
 
 // removable contains the objects of a node.
@@ -45,10 +46,20 @@ func (c Client) Remove(
 			return nil, err
 		}
 	}
+	return removeEach(all, deleted, func(one removable, _ *Removal, deleted func(kind string)) error {
+		return c.removeOne(ctx, one, force, deleted)
+	})
+}
+
+// removeEach calls remove for each node until it fails. It returns what was deleted, also with an error.
+func removeEach(
+	all []removable, deleted func(kind, node string),
+	remove func(one removable, removal *Removal, deleted func(kind string)) error,
+) ([]Removal, error) {
 	var removals []Removal
 	for _, one := range all {
 		removal := Removal{Node: one.name}
-		err := c.removeOne(ctx, one, force, func(kind string) {
+		err := remove(one, &removal, func(kind string) {
 			removal.Deleted = append(removal.Deleted, kind)
 			deleted(kind, one.name)
 		})
@@ -107,6 +118,18 @@ func readyProblem(name string) report.Problem {
 // removeOne deletes the objects of a node. The enrollment is first: without it, the controller approves no CSR of the
 // node, so that the Node is not created again.
 func (c Client) removeOne(ctx context.Context, one removable, force bool, deleted func(kind string)) error {
+	if err := c.removeEnrollment(ctx, one, deleted); err != nil || one.node.UID == "" {
+		return err
+	}
+	if err := c.removeNode(ctx, one, force); err != nil {
+		return err
+	}
+	deleted(nodeKind().Kind)
+	return nil
+}
+
+// removeEnrollment deletes the enrollment and the ServiceAccount of a node.
+func (c Client) removeEnrollment(ctx context.Context, one removable, deleted func(kind string)) error {
 	// the garbage collector deletes the ServiceAccount too, later
 	for _, object := range []*metav1.PartialObjectMetadata{&one.enrollment, &one.account} {
 		if object.UID == "" {
@@ -121,13 +144,6 @@ func (c Client) removeOne(ctx context.Context, one removable, force bool, delete
 		}
 		deleted(object.Kind)
 	}
-	if one.node.UID == "" {
-		return nil
-	}
-	if err := c.removeNode(ctx, one, force); err != nil {
-		return err
-	}
-	deleted(nodeKind().Kind)
 	return nil
 }
 
