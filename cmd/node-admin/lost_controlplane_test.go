@@ -142,7 +142,8 @@ func (h *hostedCluster) checkStolen(t *testing.T) {
 		t.Errorf("%s%+v", wrong, again)
 	}
 	none := h.exec(t, "remove", "--lost", "stolen")
-	if none.Code != report.Success || !strings.HasSuffix(none.Out, "writes of stolen refused\nnothing exists of stolen\n") {
+	if none.Code != report.Success ||
+		!strings.HasSuffix(none.Out, "writes of stolen refused\nnothing exists of stolen\n") {
 		t.Errorf("repeated: %+v", none)
 	}
 	h.checkFound(t)

@@ -96,7 +96,8 @@ func getSecret(client kubernetes.Interface, name string) error {
 	return err
 }
 
-// nodeWrites returns what a kubelet writes, as dry runs: to its Node, its objects, and those of a pod that is bound to it.
+// nodeWrites returns what a kubelet writes, as dry runs: to its own objects, and to those of a pod that is bound to its
+// Node.
 func nodeWrites(t *testing.T, client kubernetes.Interface, node string, pod *corev1.Pod) map[string]func() error {
 	t.Helper()
 	ctx, dry := t.Context(), []string{metav1.DryRunAll}

@@ -23,8 +23,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/lostnodes"
 )
 
-// lostReconciler taints each Node that exists although it was removed as lost, so that no pods run on it. It removes the
-// taint from all other Nodes.
+// lostReconciler taints each Node that exists although it was removed as lost, so that no pods run on it. It removes
+// the taint from all other Nodes.
 type lostReconciler struct{ client client.Client }
 
 func addLostController(m manager.Manager) error {

@@ -103,7 +103,8 @@ func (c Cluster) read(ctx context.Context, options Options) (content, error) {
 	}
 	found.networks = c.networks(ctx)
 	var err error
-	if found.lost, err = lostnodes.Read(ctx, c); err != nil && !apierrors.IsForbidden(err) { // the controller has the right
+	found.lost, err = lostnodes.Read(ctx, c)
+	if err != nil && !apierrors.IsForbidden(err) { // without the right, only the controller refuses the host
 		return found, err
 	}
 	found.isPublished, err = c.isPublished(ctx, options.NodePool)

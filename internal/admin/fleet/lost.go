@@ -20,8 +20,8 @@ import (
 // podTimeout limits the wait for the end of the pods of a lost node. A finalizer can delay it.
 const podTimeout = time.Minute
 
-// RemoveLost deletes what Remove deletes, also of Ready Nodes, and the pods of the nodes without a grace period: as long
-// as a pod is bound to a node, the API server lets the credential of the node read the Secrets of the pod. The API
+// RemoveLost deletes what Remove deletes, also of Ready Nodes, and the pods of the nodes without a grace period. As
+// long as a pod is bound to a node, the API server lets the credential of the node read the Secrets of the pod. The API
 // server must refuse the writes of the nodes before.
 func (c Client) RemoveLost(
 	ctx context.Context, log report.Log, names []string, deleted func(kind, node string),

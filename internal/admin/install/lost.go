@@ -146,7 +146,8 @@ func refusesWrites(ctx context.Context, hosted *cluster.Cluster, node string) (b
 	if err != nil {
 		return false, err
 	}
-	_, err = kube.Send(ctx, hosted.REST.Post().AbsPath("/apis/coordination.k8s.io/v1/namespaces", lease.Namespace, "leases").
+	path := "/apis/coordination.k8s.io/v1/namespaces/" + lease.Namespace + "/leases"
+	_, err = kube.Send(ctx, hosted.REST.Post().AbsPath(path).
 		Param("dryRun", metav1.DryRunAll).SetHeader("Content-Type", "application/json").
 		SetHeader("Impersonate-User", "system:node:"+node).SetHeader("Impersonate-Group", "system:nodes").Body(body))
 	switch {
@@ -162,8 +163,8 @@ func refusesWrites(ctx context.Context, hosted *cluster.Cluster, node string) (b
 	})
 }
 
-// remainingLost returns what excludes lost nodes, nothing if there are none. With isDeleted, it returns an error instead:
-// without the list, the credentials of the lost hosts are usable again.
+// remainingLost returns what excludes lost nodes, nothing if there are none. With isDeleted, it returns an error
+// instead: without the list, the credentials of the lost hosts are usable again.
 func (i *Installer) remainingLost(ctx context.Context, isDeleted bool) ([]Remaining, error) {
 	lost, err := lostnodes.Read(ctx, i.Hosted)
 	if err != nil || len(lost) == 0 {
