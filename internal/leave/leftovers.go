@@ -126,13 +126,17 @@ func getUse(ctx context.Context, units systemd.Reader, tree hostfs.Reader) (node
 func (u nodeUse) check() error {
 	switch {
 	case u.kubelet.Load == "loaded" && u.kubelet.Active != "inactive" && u.kubelet.Active != "failed":
-		return report.Fail(report.Refused, "systemctl disable --now kubelet", "kubelet is %s, and uses the files of the "+
-			"other cluster", u.kubelet.Active)
+		return report.Fail(report.Refused, "systemctl status --no-pager kubelet\n"+
+			"# if this host must leave the other cluster: systemctl disable --now kubelet",
+			"kubelet is %s, and uses the files of the other cluster", u.kubelet.Active)
 	case u.containers > 0:
-		return report.Fail(report.Refused, "crictl ps # the running containers\ncrictl rmp --all --force",
+		return report.Fail(report.Refused, "crictl ps\n"+
+			"# if none of them is needed: crictl rmp --all --force",
 			"running containers of CRI-O: %d", u.containers)
 	case u.runsPods:
-		return report.Fail(report.Refused, "systemctl stop kubepods.slice", "processes of pods run in kubepods.slice")
+		return report.Fail(report.Refused, "systemctl status --no-pager kubepods.slice\n"+
+			"# if none of them is needed: systemctl stop kubepods.slice",
+			"processes of pods run in kubepods.slice")
 	}
 	return nil
 }
