@@ -239,7 +239,7 @@ func (s *simulation) setReady(name string, ready corev1.ConditionStatus) {
 	s.Helper()
 	if node := s.node(name); node.Status.Conditions[0].Status != ready {
 		node.Status.Conditions[0].Status = ready
-		s.must(s.api.Update(s.Context(), node))
+		s.must(s.api.Status().Update(s.Context(), node))
 	}
 }
 
