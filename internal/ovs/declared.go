@@ -49,8 +49,8 @@ func (d *Declared) bridge(facts Facts, uplink string) (*nmstate.Bridge, error) {
 	return b, nil
 }
 
-// match returns the declared br-ex, nil if none is declared. It fails if a br-ex with this uplink would differ from it: the
-// addressing of br-ex is that of the uplink.
+// match returns the declared br-ex, nil if none is declared. It fails if a br-ex with this uplink would differ from it:
+// the addressing of br-ex is that of the uplink.
 func (d *Declared) match(facts Facts, uplink string) (*nmstate.Bridge, error) {
 	b, err := d.bridge(facts, uplink)
 	if err != nil || b == nil {
@@ -67,8 +67,8 @@ func (d *Declared) match(facts Facts, uplink string) (*nmstate.Bridge, error) {
 	return b, nil
 }
 
-// CheckDeclared refuses a declared br-ex that Plan would refuse. It needs no Open vSwitch, and reports no other reason to
-// refuse the migration.
+// CheckDeclared refuses a declared br-ex that Plan would refuse. It needs no Open vSwitch, and reports no other reason
+// to refuse the migration.
 func CheckDeclared(facts Facts, options Options) error {
 	choice, err := chooseUplink(facts, options)
 	if err != nil {
@@ -81,55 +81,63 @@ func CheckDeclared(facts Facts, options Options) error {
 // differsInPort describes how the uplink differs from the declared port, "" if it does not.
 func differsInPort(b *nmstate.Bridge, facts Facts, link hostnet.Link) string {
 	kinds := map[string]string{"ethernet": "device", "bond": "bond", "vlan": "vlan"}
-	device, _ := facts.Device(link.Name)
-	profile, _ := facts.Profile(device.Active.UUID)
 	switch {
 	case b.PortType != "" && link.Kind != kinds[b.PortType]:
 		return fmt.Sprintf("%s has the type %s, but it is a %s", link.Name, b.PortType, link.Kind)
 	case b.MTU != 0 && link.MTU != b.MTU:
 		return fmt.Sprintf("the MTU of br-ex is %d, but that of %s is %d", b.MTU, link.Name, link.MTU)
-	case b.Bond != nil:
-		return differsInBond(b.Bond, facts, link, profile)
-	case b.VLAN != nil:
+	}
+	if b.VLAN != nil {
 		parent, _ := find(facts.Links, func(l hostnet.Link) bool { return l.Index == link.Parent })
-		if id := fmt.Sprint(profile.Settings["vlan"]["id"].Value()); parent.Name != b.VLAN.Parent || id != fmt.Sprint(b.VLAN.ID) {
+		id := fmt.Sprint(facts.profileOf(link)["vlan"]["id"].Value())
+		if parent.Name != b.VLAN.Parent || id != fmt.Sprint(b.VLAN.ID) {
 			return fmt.Sprintf("%s is VLAN %d of %s, but the host has VLAN %s of %s", link.Name, b.VLAN.ID, b.VLAN.Parent, id,
 				parent.Name)
 		}
 	}
+	if b.Bond != nil {
+		return differsInBond(b.Bond, facts)
+	}
 	return ""
 }
 
-func differsInBond(declared *nmstate.Bond, facts Facts, link hostnet.Link, profile networkmanager.Profile) string {
+// profileOf returns the settings of the active profile of an interface.
+func (f Facts) profileOf(link hostnet.Link) networkmanager.Settings {
+	device, _ := f.Device(link.Name)
+	profile, _ := f.Profile(device.Active.UUID)
+	return profile.Settings
+}
+
+func differsInBond(declared *nmstate.Bond, facts Facts) string {
+	bond, _ := facts.Link(declared.Name)
 	var members []string
 	for _, member := range facts.Links {
-		if member.Master == link.Index {
+		if member.Master == bond.Index {
 			members = append(members, member.Name)
 		}
 	}
 	if !hasSame(members, declared.Ports) {
-		return fmt.Sprintf("bond %s has the ports %s, but the host's has %s", link.Name, strings.Join(declared.Ports, ", "),
-			strings.Join(members, ", "))
+		return fmt.Sprintf("bond %s has the ports %s, but the host's has %s", declared.Name,
+			strings.Join(declared.Ports, ", "), strings.Join(members, ", "))
 	}
-	options, _ := profile.Settings["bond"]["options"].Value().(map[string]string)
+	options, _ := facts.profileOf(bond)["bond"]["options"].Value().(map[string]string)
 	wanted := map[string]string{"mode": declared.Mode}
 	for key, value := range declared.Options {
 		wanted[key] = fmt.Sprint(value)
 	}
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		if wanted[key] != "" && options[key] != wanted[key] {
-			return fmt.Sprintf("bond %s has %s %s, but the host's has %q", link.Name, key, wanted[key], options[key])
+			return fmt.Sprintf("bond %s has %s %s, but the host's has %q", declared.Name, key, wanted[key], options[key])
 		}
 	}
 	return ""
 }
 
-// differsInAddresses describes how the addressing of the uplink differs from the one that is declared for br-ex, "" if it
-// does not.
+// differsInAddresses describes how the addressing of the uplink differs from the one that is declared for br-ex, "" if
+// it does not.
 func differsInAddresses(b *nmstate.Bridge, facts Facts, link hostnet.Link) string {
 	device, _ := facts.Device(link.Name)
-	profile, _ := facts.Profile(device.Active.UUID)
-	now := IPStateOf(facts, link, device)
+	settings, now := facts.profileOf(link), IPStateOf(facts, link, device)
 	for _, family := range networkmanager.Families() {
 		declared := b.IPv4
 		if family == networkmanager.IPv6 {
@@ -138,7 +146,7 @@ func differsInAddresses(b *nmstate.Bridge, facts Facts, link hostnet.Link) strin
 		addresses := slices.DeleteFunc(slices.Clone(now[family].Addresses), func(prefix netip.Prefix) bool {
 			return prefix.Addr().IsLinkLocalUnicast() || openvswitch.IsMasquerade(prefix)
 		})
-		method := profile.Settings.Method(family)
+		method := settings.Method(family)
 		isAutomatic := method == "auto" || method == "dhcp"
 		switch {
 		case declared.Automatic && !isAutomatic:

@@ -23,7 +23,8 @@ const dhcp = "ipv4: {enabled: true, dhcp: true}"
 func TestDeclaredBridge(t *testing.T) {
 	const (
 		static = "ipv4: {enabled: true, address: [{ip: 192.0.2.177, prefix-length: 24}]}"
-		bond   = "- {name: bond0, type: bond, link-aggregation: {mode: 802.3ad, port: [nic1, nic0], options: {miimon: 100}}}\n"
+		bond   = "- {name: bond0, type: bond, " +
+			"link-aggregation: {mode: 802.3ad, port: [nic1, nic0], options: {miimon: 100}}}\n"
 	)
 	defaultRoute := func(gateway string) string {
 		return "routes: {config: [{destination: 0.0.0.0/0, next-hop-address: " + gateway + ", next-hop-interface: br-ex}]}\n"
@@ -40,17 +41,29 @@ func TestDeclaredBridge(t *testing.T) {
 		"its MTU":         {"dhcp", declare("eth0", "", "mtu: 1500, "+dhcp), ""},
 		"a bond":          {"bond", declare("bond0", bond, dhcp), ""},
 
-		"another port":    {"dhcp", declare("ctl0", "", dhcp), "declares br-ex with the port ctl0, but the uplink is eth0"},
-		"an absent port":  {"dhcp", declare("eno9", "", dhcp), "declares br-ex with the port eno9, but the uplink is eth0"},
-		"another type":    {"dhcp", declare("eth0", "- {name: eth0, type: bond}\n", dhcp), "eth0 has the type bond"},
-		"another MTU":     {"dhcp", declare("eth0", "", "mtu: 9000, "+dhcp), "the MTU of br-ex is 9000"},
-		"static":          {"dhcp", declare("eth0", "", static), `static IPv4 addresses, but eth0 has the method "auto"`},
-		"nothing":         {"dhcp", declare("eth0", "", "mtu: 1500"), "br-ex has the IPv4 addresses none, but eth0 has 192.0.2.177/24"},
-		"another route":   {"dhcp", declare("eth0", defaultRoute("192.0.2.254"), dhcp), "route to 0.0.0.0/0 by 192.0.2.254"},
-		"another server":  {"dhcp", declare("eth0", "dns-resolver: {config: {server: [192.0.2.53]}}\n", dhcp), "name server 192.0.2.53"},
-		"another domain":  {"dhcp", declare("eth0", "dns-resolver: {config: {search: [example.com]}}\n", dhcp), "search domain example.com"},
-		"other members":   {"bond", declare("bond0", strings.Replace(bond, "nic1, ", "", 1), dhcp), "bond bond0 has the ports nic0"},
-		"another mode":    {"bond", declare("bond0", strings.Replace(bond, "802.3ad", "active-backup", 1), dhcp), "mode active-backup"},
+		"another port":   {"dhcp", declare("ctl0", "", dhcp), "declares br-ex with the port ctl0, but the uplink is eth0"},
+		"an absent port": {"dhcp", declare("eno9", "", dhcp), "declares br-ex with the port eno9, but the uplink is eth0"},
+		"another type":   {"dhcp", declare("eth0", "- {name: eth0, type: bond}\n", dhcp), "eth0 has the type bond"},
+		"another MTU":    {"dhcp", declare("eth0", "", "mtu: 9000, "+dhcp), "the MTU of br-ex is 9000"},
+		"static":         {"dhcp", declare("eth0", "", static), `static IPv4 addresses, but eth0 has the method "auto"`},
+		"nothing": {
+			"dhcp", declare("eth0", "", "mtu: 1500"), "br-ex has the IPv4 addresses none, but eth0 has 192.0.2.177/24",
+		},
+		"another route": {
+			"dhcp", declare("eth0", defaultRoute("192.0.2.254"), dhcp), "route to 0.0.0.0/0 by 192.0.2.254",
+		},
+		"another server": {
+			"dhcp", declare("eth0", "dns-resolver: {config: {server: [192.0.2.53]}}\n", dhcp), "name server 192.0.2.53",
+		},
+		"another domain": {
+			"dhcp", declare("eth0", "dns-resolver: {config: {search: [example.com]}}\n", dhcp), "search domain example.com",
+		},
+		"other members": {
+			"bond", declare("bond0", strings.Replace(bond, "nic1, ", "", 1), dhcp), "bond bond0 has the ports nic0",
+		},
+		"another mode": {
+			"bond", declare("bond0", strings.Replace(bond, "802.3ad", "active-backup", 1), dhcp), "mode active-backup",
+		},
 		"another option":  {"bond", declare("bond0", strings.Replace(bond, "100", "50", 1), dhcp), "miimon 50"},
 		"a VLAN":          {"dhcp", declare("eth0", "- {name: eth0, type: vlan}\n", dhcp), "eth0 has the type vlan"},
 		"an unknown key":  {"dhcp", declare("eth0", "ovs-db: {}\n", dhcp), `unknown field "ovs-db"`},
@@ -93,7 +106,8 @@ func TestDeclaredVLAN(t *testing.T) {
 	if err := CheckDeclared(f, of("10")); err != nil {
 		t.Error(err)
 	}
-	if err := CheckDeclared(f, of("11")); err == nil || !strings.Contains(err.Error(), "but the host has VLAN 10 of ctl0") {
+	const want = "but the host has VLAN 10 of ctl0"
+	if err := CheckDeclared(f, of("11")); err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
 }

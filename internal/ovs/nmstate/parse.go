@@ -19,7 +19,7 @@ type Bridge struct {
 	Port string
 	// PortType is the type of the port: ethernet, bond or vlan; "" if the file does not describe the port.
 	PortType string
-	Bond     *Bond // of the port
+	Bond     *Bond // the port, or the interface below it
 	VLAN     *VLAN // of the port
 
 	MulticastSnooping bool
@@ -29,8 +29,9 @@ type Bridge struct {
 	DNS               DNS
 }
 
-// Bond is the bond that is the port of the bridge.
+// Bond is the bond that is the port of the bridge, or below its VLAN.
 type Bond struct {
+	Name    string
 	Mode    string
 	Ports   []string
 	Options map[string]any // as NetworkManager names them
@@ -44,8 +45,8 @@ type Family struct {
 
 const name = openvswitch.ExternalBridge
 
-// Parse returns the br-ex of a file of NMState. It fails if the file has a key or a value that the agent does not build,
-// and names it.
+// Parse returns the br-ex of a file of NMState. It fails if the file has a key or a value that the agent does not
+// build, and names it.
 func Parse(content []byte) (*Bridge, error) {
 	var s state
 	if err := yaml.UnmarshalStrict(content, &s); err != nil {
@@ -119,8 +120,11 @@ func (b *Bridge) setPort(s state, ovs netInterface) error {
 		if !slices.Contains([]string{"ethernet", "bond", "vlan"}, one.Type) {
 			return fmt.Errorf("port %s has the type %s: it must be ethernet, bond or vlan", one.Name, one.Type)
 		}
-		if one.LinkAggregation != nil {
-			b.Bond = &Bond{one.LinkAggregation.Mode, one.LinkAggregation.Ports, one.LinkAggregation.Options}
+	}
+	for _, one := range s.Interfaces {
+		isBelow := b.VLAN != nil && one.Name == b.VLAN.Parent
+		if bond := one.LinkAggregation; bond != nil && (one.Name == b.Port || isBelow) {
+			b.Bond = &Bond{one.Name, bond.Mode, bond.Ports, bond.Options}
 		}
 	}
 	return nil

@@ -49,6 +49,7 @@ interfaces:
   type: vlan
   vlan: {base-iface: bond0, id: 10}
 - {name: bond0, type: bond, link-aggregation: {mode: active-backup, port: [eno1, eno2]}}
+- {name: eno1, type: ethernet}
 - name: br-ex
   type: ovs-bridge
   bridge: {allow-extra-patch-ports: true, port: [{name: bond0.10}, {name: br-ex}]}
@@ -69,6 +70,7 @@ func TestParse(t *testing.T) {
 		documented: {Port: "enp2s0", PortType: "ethernet", MulticastSnooping: true, IPv4: Family{Automatic: true}},
 		static: {
 			Port: "bond0.10", PortType: "vlan", VLAN: &VLAN{Parent: "bond0", ID: 10}, MTU: 9000,
+			Bond: &Bond{Name: "bond0", Mode: "active-backup", Ports: []string{"eno1", "eno2"}},
 			IPv4: Family{Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")}}, IPv6: Family{Automatic: true},
 			Routes: []Route{{
 				Destination: netip.MustParsePrefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("192.0.2.1"), Interface: "br-ex",
@@ -89,16 +91,20 @@ func TestParse(t *testing.T) {
 // What the agent does not build is refused with its key.
 func TestParseRefuses(t *testing.T) {
 	for name, test := range map[string]struct{ old, new, want string }{
-		"another key":      {"copy-mac-from: enp2s0", "mac-address: 52:54:00:00:00:01", `unknown field "mac-address"`},
-		"a bridge option":  {"mcast-snooping-enable", "stp", `unknown field "stp"`},
-		"two ports":        {"    - name: br-ex\n", "    - name: enp3s0\n", "br-ex has the ports enp2s0, enp3s0"},
-		"no port":          {"    - name: enp2s0\n", "", "br-ex has the ports :"},
-		"no address":       {"type: ovs-interface", "type: dummy", "no br-ex of type ovs-interface"},
-		"a second bridge":  {"routes", "", "interface br-ex1 of type ovs-bridge is neither"},
-		"an absent one":    {"state: up\n  ipv4: {enabled: false}\n", "state: absent\n", "interface enp2s0: state absent"},
-		"addressed port":   {"ipv4: {enabled: false}\n  ipv6", "ipv4: {enabled: true, dhcp: true}\n  ipv6", "enp2s0 has addresses"},
-		"another MAC":      {"copy-mac-from: enp2s0", "copy-mac-from: enp3s0", "copy-mac-from enp3s0"},
-		"both kinds":       {"ip: 169.254.169.2, prefix-length: 29", "ip: 192.0.2.7, prefix-length: 24", "static addresses beside"},
+		"another key":     {"copy-mac-from: enp2s0", "mac-address: 52:54:00:00:00:01", `unknown field "mac-address"`},
+		"a bridge option": {"mcast-snooping-enable", "stp", `unknown field "stp"`},
+		"two ports":       {"    - name: br-ex\n", "    - name: enp3s0\n", "br-ex has the ports enp2s0, enp3s0"},
+		"no port":         {"    - name: enp2s0\n", "", "br-ex has the ports :"},
+		"no address":      {"type: ovs-interface", "type: dummy", "no br-ex of type ovs-interface"},
+		"a second bridge": {"routes", "", "interface br-ex1 of type ovs-bridge is neither"},
+		"an absent one":   {"state: up\n  ipv4: {enabled: false}\n", "state: absent\n", "interface enp2s0: state absent"},
+		"addressed port": {
+			"ipv4: {enabled: false}\n  ipv6", "ipv4: {enabled: true, dhcp: true}\n  ipv6", "enp2s0 has addresses",
+		},
+		"another MAC": {"copy-mac-from: enp2s0", "copy-mac-from: enp3s0", "copy-mac-from enp3s0"},
+		"both kinds": {
+			"ip: 169.254.169.2, prefix-length: 29", "ip: 192.0.2.7, prefix-length: 24", "static addresses beside",
+		},
 		"a bad prefix":     {"prefix-length: 29", "prefix-length: 33", "prefix-length 33 is not valid"},
 		"a bad address":    {"ip: 169.254.169.2", "ip: 169.254.169", "IPv4 address too short"},
 		"another port":     {"type: ethernet", "type: team", "must be ethernet, bond or vlan"},
@@ -118,7 +124,8 @@ func TestParseRefuses(t *testing.T) {
 		t.Errorf("a route over another interface: %v", err)
 	}
 	parentless := strings.Replace(static, "base-iface: bond0", "base-iface: eno1", 1)
-	if _, err := Parse([]byte(parentless)); err == nil || !strings.Contains(err.Error(), "interface bond0 of type bond") {
+	const want = "interface bond0 of type bond is neither"
+	if _, err := Parse([]byte(parentless)); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("an interface that is not below the port: %v", err)
 	}
 }

@@ -29,6 +29,28 @@ nmcli -w 60 connection up parent`
 
 const withoutAddresses = "ipv4.method disabled ipv6.method disabled"
 
+// declaredVLAN declares br-ex on bond0.100 by NMState, as a payload can.
+const declaredVLAN = `
+mkdir -p /etc/nmstate/openshift
+cat >/etc/nmstate/openshift/cluster.yml <<END
+interfaces:
+- name: bond0
+  type: bond
+  state: up
+  link-aggregation: {mode: active-backup, options: {miimon: 100}, port: [eth0, eth1]}
+- {name: bond0.100, type: vlan, state: up, vlan: {base-iface: bond0, id: 100}}
+- name: br-ex
+  type: ovs-bridge
+  state: up
+  bridge: {options: {mcast-snooping-enable: true}, port: [{name: bond0.100}, {name: br-ex}]}
+- name: br-ex
+  type: ovs-interface
+  state: up
+  copy-mac-from: bond0.100
+  ipv4: {enabled: true, dhcp: true, auto-route-metric: 48}
+  ipv6: {enabled: false}
+END`
+
 // layered returns the kinds with a bond or a VLAN on the network cards.
 func layered() []Kind {
 	dhcp := lab.Services{DHCP: true}
@@ -58,6 +80,10 @@ func layered() []Kind {
 		{
 			Name: "vlan-on-bond", Lab: on100, Cables: 2, Uplink: "bond0.100",
 			Script: bond("mode=active-backup,miimon=100", withoutAddresses) + vlan("bond0"),
+		},
+		{
+			Name: "declared", Lab: on100, Cables: 2, Uplink: "bond0.100",
+			Script: bond("mode=active-backup,miimon=100", withoutAddresses) + vlan("bond0") + declaredVLAN,
 		},
 	}
 }
