@@ -33,8 +33,9 @@ var layers = []layer{
 	{"parts of several flows", "admin/fleet admin/metrics admin/nodepool autojoin nodecheck payload"},
 	{"request of a command, and the opened host; CSRs for an administrator", "machine request admin/approve"},
 	{"state of a join, kinds of changes", "joinstate kinds"},
-	{"domains", "admin/cluster admin/csrcache admin/lostnodes admin/registry admin/remediation admin/rollout admin/site " +
-		"crio identity ignition/... kubelet logins networkplugin node/... nodeip othercluster ovs/... preflight software/..."},
+	{"domains", "admin/cluster admin/csrcache admin/lostnodes admin/registry admin/remediation admin/rollout " +
+		"admin/site crio identity ignition/... kubelet logins networkplugin node/... nodeip othercluster ovs/... preflight " +
+		"software/..."},
 	{"kinds of resources; rules for CSRs", "ledger/resource approver"},
 	{"effects", "effects"},
 	{"ledger, configuration, cluster", "config enrollment kube ledger rhcos"},

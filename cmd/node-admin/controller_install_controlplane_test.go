@@ -21,7 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
-// The tests share the clusters. Each begins with c.uninstall or c.requireInstalled.
+// Each test begins with c.uninstall or c.requireInstalled.
 func TestControlPlaneControllerInstall(t *testing.T) {
 	c := startBothClusters(t)
 	t.Run("refusals", c.checkRefusals)
@@ -283,19 +283,4 @@ func (c *bothClusters) checkInHosted(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	c.awaitNoObjects(t)
-}
-
-// checkDeletedHostedCluster removes the controller after the HostedCluster.
-func (c *bothClusters) checkDeletedHostedCluster(t *testing.T) {
-	c.requireInstalled(t)
-	c.run(t, "", "-n", "clusters", "delete", "hostedcluster", "hosted.a")
-	defer c.createHostedCluster(t)
-	if got := c.controller(t, "uninstall"); got.Code != report.Success ||
-		!strings.Contains(got.Out, "removing its controller from the management cluster") {
-		t.Errorf("%+v", got)
-	}
-	if got := c.controller(t, "uninstall"); got.Code != report.Usage ||
-		!strings.Contains(got.Err, "HostedCluster hosted.a does not exist") {
-		t.Errorf("%+v", got)
-	}
 }

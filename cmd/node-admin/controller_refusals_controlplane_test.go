@@ -83,3 +83,18 @@ func (m *managementCluster) kubeconfigWithoutRights(t *testing.T) string {
 	token := strings.TrimSpace(m.run(t, "", "-n", "default", "create", "token", "default"))
 	return m.kubeconfig(t, "", func(_ *api.Cluster, user *api.AuthInfo) { *user = api.AuthInfo{Token: token} })
 }
+
+// checkDeletedHostedCluster removes the controller after the HostedCluster.
+func (c *bothClusters) checkDeletedHostedCluster(t *testing.T) {
+	c.requireInstalled(t)
+	c.run(t, "", "-n", "clusters", "delete", "hostedcluster", "hosted.a")
+	defer c.createHostedCluster(t)
+	if got := c.controller(t, "uninstall"); got.Code != report.Success ||
+		!strings.Contains(got.Out, "removing its controller from the management cluster") {
+		t.Errorf("%+v", got)
+	}
+	if got := c.controller(t, "uninstall"); got.Code != report.Usage ||
+		!strings.Contains(got.Err, "HostedCluster hosted.a does not exist") {
+		t.Errorf("%+v", got)
+	}
+}

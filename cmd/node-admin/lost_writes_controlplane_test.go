@@ -10,7 +10,6 @@ import (
 	"crypto/x509/pkix"
 	"strings"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -187,7 +186,7 @@ func (h *hostedCluster) checkWrites(t *testing.T, node string, pod *corev1.Pod, 
 	t.Helper()
 	for name, write := range nodeWrites(t, h.nodeClient(t, node), node, pod) {
 		var err error
-		waittest.UntilWithin(t, 20*time.Second, "waiting until "+node+" may write "+name, func() (any, bool) {
+		waittest.Until(t, "waiting until "+node+" may write "+name, func() (any, bool) {
 			err = write()
 			return err, !apierrors.IsForbidden(err) || strings.Contains(err.Error(), "hcp-node-admin-lost-nodes")
 		})

@@ -65,9 +65,9 @@ func startRenewal(t *testing.T, accepted, present string) *renewal {
 	r.Flow = NewFlow(plan.Run{Dir: t.TempDir()}, m)
 	r.path = filepath.Join(root, pods.PullSecretPath)
 	flowtest.NoError(t, os.MkdirAll(filepath.Dir(r.path), 0o700))
-	config := fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, r.registry.Push(t, "release/os", empty.Image))
+	machineConfig := fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, r.registry.Push(t, "release/os", empty.Image))
 	flowtest.NoError(t, joinstate.SaveFile(r.Run.Dir, joinstate.PayloadFile, encodeFiles(map[string]string{
-		ignition.MachineConfigPath: config,
+		ignition.MachineConfigPath: machineConfig,
 		pods.PullSecretPath:        string(r.secret(present)),
 		crio.TrustAnchorsDir + "/openshift-config.crt": string(
 			pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.registry.Certificate().Raw}),

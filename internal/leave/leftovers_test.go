@@ -18,11 +18,13 @@ func TestLeftoversInUseAreRefused(t *testing.T) {
 		want   string
 		remedy report.Remedy
 	}{
-		"no kubelet":        {use: nodeUse{kubelet: systemd.UnitState{Load: "not-found", Active: "inactive"}}},
-		"stopped kubelet":   {use: nodeUse{kubelet: loaded("inactive")}},
-		"failed kubelet":    {use: nodeUse{kubelet: loaded("failed")}},
-		"running kubelet":   {nodeUse{kubelet: loaded("active")}, "kubelet is active", "systemctl disable --now kubelet"},
-		"crashing kubelet":  {nodeUse{kubelet: loaded("activating")}, "kubelet is activating", "systemctl disable --now kubelet"},
+		"no kubelet":      {use: nodeUse{kubelet: systemd.UnitState{Load: "not-found", Active: "inactive"}}},
+		"stopped kubelet": {use: nodeUse{kubelet: loaded("inactive")}},
+		"failed kubelet":  {use: nodeUse{kubelet: loaded("failed")}},
+		"running kubelet": {nodeUse{kubelet: loaded("active")}, "kubelet is active", "systemctl disable --now kubelet"},
+		"crashing kubelet": {
+			nodeUse{kubelet: loaded("activating")}, "kubelet is activating", "systemctl disable --now kubelet",
+		},
 		"running container": {nodeUse{containers: 3}, "running containers of CRI-O: 3", ""},
 		"pods without CRI-O": {
 			nodeUse{kubelet: loaded("inactive"), runsPods: true}, "processes of pods run", "systemctl stop kubepods.slice",

@@ -18,7 +18,7 @@ import (
 // may get them with deploy/hosted-renewals.
 const (
 	configNamespace  = "openshift-config"
-	pullSecretName   = "pull-secret" //nolint:gosec // a name, no secret
+	pullSecretName   = "pull-secret"
 	trustBundleName  = "user-ca-bundle"
 	PullSecretObject = "Secret " + configNamespace + "/" + pullSecretName
 

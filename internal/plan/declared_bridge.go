@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// declaredBridge returns the file that declares br-ex by NMState, nil if there is none. The payload's own service applies
-// the file of the host, or else the one of the cluster.
+// declaredBridge returns the file that declares br-ex by NMState, nil if there is none. The payload's own service
+// applies the file of the host, or else the one of the cluster.
 func declaredBridge(hostname string, read func(file string) (content []byte, exists bool)) *ovs.Declared {
 	short, _, _ := strings.Cut(hostname, ".")
 	for _, name := range []string{short, "cluster"} {

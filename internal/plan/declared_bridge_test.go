@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
 func TestDeclaredBridge(t *testing.T) {
@@ -26,9 +27,12 @@ func TestDeclaredBridge(t *testing.T) {
 		for _, file := range test.files {
 			p.Files = append(p.Files, ledger.FileChange(file, "of the payload", file))
 		}
-		declared := declaredBridge("worker-0.example.com", p.plannedFile)
-		if (declared == nil) != (test.want == "") || declared != nil && (declared.File != test.want || declared.Content != test.want) {
-			t.Errorf("%s: %+v", name, declared)
+		got := ovs.Declared{}
+		if declared := declaredBridge("worker-0.example.com", p.plannedFile); declared != nil {
+			got = *declared
+		}
+		if got.File != test.want || got.Content != test.want {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -76,8 +76,8 @@ func Preflight(ctx context.Context, options request.Options) (PreflightDocument,
 }
 
 // checkNetworks checks the networks of this host against those of the cluster. The payload is nil if it was not loaded.
-func checkNetworks(s *plan.Session, uplink *plan.Uplink, payload *ignition.Payload) (preflight.Result, error) {
-	facts, err := s.NetworkFacts(uplink, payload)
+func checkNetworks(s *plan.Session, uplink *plan.Uplink, loaded *ignition.Payload) (preflight.Result, error) {
+	facts, err := s.NetworkFacts(uplink, loaded)
 	if err != nil {
 		return preflight.Result{}, err
 	}

@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	formerSecret = `{"auths":{"quay.io":{"auth":"YTpi"}}}`
-	newSecret    = `{"auths":{"quay.io":{"auth":"YTpj"}}}`
+	formerSecret = `{"auths":{"quay.io":{"auth":"YTpi"}}}` //nolint:gosec // of the test
+	newSecret    = `{"auths":{"quay.io":{"auth":"YTpj"}}}` //nolint:gosec // of the test
 )
 
 func TestStateOfThePullSecret(t *testing.T) {
@@ -82,10 +82,10 @@ type publishedSecret struct {
 // publish changes the pull secret.
 func (p *publishedSecret) publish(content string) { p.content, p.version = content, p.version+1 }
 
-func (p *publishedSecret) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+func (p *publishedSecret) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var object any = corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-0", Labels: p.labels}}
 	w.Header().Set("Content-Type", "application/json")
-	if request.URL.Path == "/api/v1/namespaces/openshift-config/secrets/pull-secret" {
+	if r.URL.Path == "/api/v1/namespaces/openshift-config/secrets/pull-secret" {
 		object = corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{UID: "uid", ResourceVersion: strconv.Itoa(p.version)},
 			Data:       map[string][]byte{corev1.DockerConfigJsonKey: []byte(p.content)},

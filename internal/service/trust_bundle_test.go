@@ -34,9 +34,9 @@ func (p *publishedBundle) publish(bundle ...[]byte) {
 	p.bundle, p.version = slices.Concat(bundle...), p.version+1
 }
 
-func (p *publishedBundle) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	if request.URL.Path != "/api/v1/namespaces/openshift-config/configmaps/user-ca-bundle" || p.version == 0 {
-		http.NotFound(w, request)
+func (p *publishedBundle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/api/v1/namespaces/openshift-config/configmaps/user-ca-bundle" || p.version == 0 {
+		http.NotFound(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

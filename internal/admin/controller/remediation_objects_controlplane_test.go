@@ -123,8 +123,8 @@ func grantRemediation(t *testing.T) {
 	})
 }
 
-// keepAlive renews the Leases of nodes as their kubelets do, until the end of the test or the call of the result.
-func keepAlive(t *testing.T, names ...string) (stop func()) {
+// keepAlive renews the Leases of nodes as their kubelets do, until the end of the test.
+func keepAlive(t *testing.T, names ...string) {
 	t.Helper()
 	leases := kubetest.AdminClient(t).CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -158,9 +158,7 @@ func keepAlive(t *testing.T, names ...string) (stop func()) {
 			}
 		})
 	}
-	stop = sync.OnceFunc(func() { cancel(); group.Wait() })
-	t.Cleanup(stop)
-	return stop
+	t.Cleanup(func() { cancel(); group.Wait() })
 }
 
 // runStatefulSet creates a StatefulSet with one pod, which no scheduler places.

@@ -3,6 +3,7 @@
 package enroll
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -77,7 +78,7 @@ func TestTokenContainsNetworks(t *testing.T) {
 		},
 		"no such object": {},
 		"no permission":  {spec: four, before: apitest.Forbidden()},
-		"a failure":      {spec: four, before: apierrors.NewInternalError(fmt.Errorf("no etcd"))},
+		"a failure":      {spec: four, before: apierrors.NewInternalError(errors.New("no etcd"))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := startHostedCluster(t)

@@ -116,7 +116,7 @@ func TestExcludeWithoutImpersonation(t *testing.T) {
 
 // A probe that fails for another reason must not look like a refusal by the policy.
 func TestExcludeFails(t *testing.T) {
-	_, installer := startWithPolicies(t, func() error { return apitest.Forbidden() })
+	_, installer := startWithPolicies(t, apitest.Forbidden)
 	err := installer.Exclude(t.Context(), []string{"a"})
 	reporttest.CheckFailure(t, err, report.CredentialRefused, "creating Lease kube-node-lease/a on the hosted cluster ")
 	_, installer = startWithPolicies(t, func() error { return nil })

@@ -282,24 +282,7 @@ func (f *Facts) addNotes(all *findings) {
 	if stream := pool.describeStream(); stream != "" {
 		all.add(report.SeverityNote, "stream", stream, "")
 	}
-	var ignored []string
-	for _, setting := range []struct {
-		name  string
-		isSet bool
-	}{
-		{"spec.replicas", pool.Spec.Replicas > 0},
-		{"spec.autoScaling", pool.Spec.AutoScaling != nil},
-		{"spec.nodeLabels", len(pool.Spec.NodeLabels) > 0},
-		{"spec.taints", len(pool.Spec.Taints) > 0},
-		{"spec.management.autoRepair", pool.Spec.Management.AutoRepair},
-		{"spec.nodeDrainTimeout", pool.Spec.NodeDrainTimeout != nil},
-		{"spec.nodeVolumeDetachTimeout", pool.Spec.NodeVolumeDetachTimeout != nil},
-	} {
-		if setting.isSet {
-			ignored = append(ignored, setting.name)
-		}
-	}
-	if len(ignored) > 0 {
+	if ignored := pool.ignoredSettings(); len(ignored) > 0 {
 		all.add(report.SeverityNote, "ignored-settings", "no effect on platform None: "+strings.Join(ignored, ", "), "")
 	}
 }

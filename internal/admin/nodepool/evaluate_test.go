@@ -71,18 +71,6 @@ func TestEvaluate(t *testing.T) {
 			"note ignored-settings: no effect on platform None: spec.replicas, spec.autoScaling, spec.nodeLabels, " +
 				"spec.taints, spec.management.autoRepair, spec.nodeDrainTimeout, spec.nodeVolumeDetachTimeout",
 		},
-		"an OS image stream": {
-			func(f *Facts) { f.NodePool.Spec.OSImageStream.Name = "rhel-9" },
-			"note stream: the image of the hosts is of the stream rhel-9: RHEL CoreOS hosts boot it, and hosts that get " +
-				"kubelet and CRI-O from the image need this RHEL (spec.osImageStream)",
-		},
-		"the default stream of OpenShift 5": {
-			func(f *Facts) {
-				f.NodePool.Status.Version, f.HostedCluster.Status.Version.History[0].Version = "5.0.1", "5.0.1"
-			},
-			"note stream: the image of the hosts is of the stream rhel-10: RHEL CoreOS hosts boot it, and hosts that get " +
-				"kubelet and CRI-O from the image need this RHEL (the default, because spec.osImageStream is not set)",
-		},
 		"NodePool is being deleted": {
 			func(f *Facts) { f.NodePool.DeletionTimestamp = &metav1.Time{} },
 			"problem deletion: the NodePool is being deleted: HyperShift revokes its token | " + listPools,

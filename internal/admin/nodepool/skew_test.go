@@ -54,3 +54,23 @@ func TestMaxUnavailable(t *testing.T) {
 		}
 	}
 }
+
+// The stream of a release with only one is not reported.
+func TestStream(t *testing.T) {
+	const text = "the image of the hosts is of the stream "
+	for _, test := range []struct{ release, stream, want string }{
+		{"4.22.1", "", ""},
+		{"4.22.1", "rhel-9", text + "rhel-9"},
+		{"5.0.1", "", text + "rhel-10"},
+		{"5.0.1", "rhel-9", text + "rhel-9"},
+		{"", "", ""},
+	} {
+		f := newFacts(t)
+		f.NodePool.Status.Version, f.NodePool.Spec.OSImageStream.Name = test.release, test.stream
+		f.HostedCluster.Status.Version.History, f.HostedCluster.Status.Version.Desired.Version = nil, test.release
+		got := summarize(f.Evaluate(f.Expires()))
+		if strings.Contains(got, "note stream: "+text) != (test.want != "") || !strings.Contains(got, test.want) {
+			t.Errorf("release %q, stream %q: %s", test.release, test.stream, got)
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/version"
+	semver "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
@@ -82,12 +82,12 @@ type HostedCluster struct {
 	} `json:"status"`
 }
 
-// describeStream returns which stream of the OS image the NodePool has, "" if its release has only one. From OpenShift 5.0
-// on, the default is rhel-10.
+// describeStream returns which stream of the OS image the NodePool has, "" if its release has only one. From OpenShift
+// 5.0 on, the default is rhel-10.
 func (p *NodePool) describeStream() string {
 	const text = "the image of the hosts is of the stream %s: RHEL CoreOS hosts boot it, and hosts that get kubelet and " +
 		"CRI-O from the image need this RHEL (%s)"
-	release, err := version.ParseSemantic(p.Status.Version)
+	release, err := semver.ParseSemantic(p.Status.Version)
 	switch {
 	case p.Spec.OSImageStream.Name != "":
 		return fmt.Sprintf(text, p.Spec.OSImageStream.Name, "spec.osImageStream")
@@ -95,6 +95,27 @@ func (p *NodePool) describeStream() string {
 		return fmt.Sprintf(text, "rhel-10", "the default, because spec.osImageStream is not set")
 	}
 	return ""
+}
+
+// ignoredSettings returns the settings of the NodePool that have no effect on platform None.
+func (p *NodePool) ignoredSettings() (ignored []string) {
+	for _, setting := range []struct {
+		name  string
+		isSet bool
+	}{
+		{"spec.replicas", p.Spec.Replicas > 0},
+		{"spec.autoScaling", p.Spec.AutoScaling != nil},
+		{"spec.nodeLabels", len(p.Spec.NodeLabels) > 0},
+		{"spec.taints", len(p.Spec.Taints) > 0},
+		{"spec.management.autoRepair", p.Spec.Management.AutoRepair},
+		{"spec.nodeDrainTimeout", p.Spec.NodeDrainTimeout != nil},
+		{"spec.nodeVolumeDetachTimeout", p.Spec.NodeVolumeDetachTimeout != nil},
+	} {
+		if setting.isSet {
+			ignored = append(ignored, setting.name)
+		}
+	}
+	return ignored
 }
 
 // Release is the release of a NodePool.

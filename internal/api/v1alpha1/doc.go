@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package v1alpha1 defines the API of hcp-node-admin in a hosted cluster: NodeEnrollment admits a host as a node and
-// shows the state of that node; NodeRollout permits upgrades of the nodes of a NodePool; NodeRemediation permits to taint
-// or delete its unresponsive nodes. deploy/hosted-base/crd.yaml is generated from it.
+// shows the state of that node; NodeRollout permits upgrades of the nodes of a NodePool; NodeRemediation permits to
+// taint or delete its unresponsive nodes. deploy/hosted-base/crd.yaml is generated from it.
 //
 // +kubebuilder:object:generate=true
 // +groupName=hcp-node-agent.io

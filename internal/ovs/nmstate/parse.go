@@ -160,7 +160,7 @@ func (i ip) family() (f Family, err error) {
 		}
 	}
 	if f.Automatic && len(f.Addresses) > 0 {
-		return f, fmt.Errorf("static addresses beside automatic ones")
+		return f, errors.New("static addresses beside automatic ones")
 	}
 	return f, nil
 }
