@@ -199,41 +199,49 @@ func TestDecideAboutRecords(t *testing.T) {
 		{"recorded, not tainted yet", []func(*Node){lost(time.Hour), taint}, "records b; act b"},
 		{
 			"recorded, and tainted by a replica that was stopped",
-			[]func(*Node){lost(time.Hour), taint, func(node *Node) { node.HasOwnTaint = true }}, "records b*",
+			[]func(*Node){lost(time.Hour), taint, func(node *Node) { node.HasOwnTaint = true }},
+			"records b*",
 		},
 		{
-			"recorded, and responsive before it was tainted", []func(*Node){taint, notReady},
+			"recorded, and responsive before it was tainted",
+			[]func(*Node){taint, notReady},
 			"ended b (the node is responsive, before the action was done)",
 		},
 		{"tainted", []func(*Node){lost(time.Hour), tainted}, "records b*"},
 		{
-			"tainted, and the taint removed by an administrator", []func(*Node){lost(time.Hour), tainted, withoutTaint},
+			"tainted, and the taint removed by an administrator",
+			[]func(*Node){lost(time.Hour), tainted, withoutTaint},
 			"records b*",
 		},
 		{"tainted, and kubelet reports that the node is not Ready", []func(*Node){tainted, notReady}, "records b*"},
 		{"tainted, and Ready", []func(*Node){tainted}, "records b*+; recheck 12:01:00"},
 		{
-			"tainted, and Ready for a short time", []func(*Node){tainted, readyFor(59 * time.Second)},
+			"tainted, and Ready for a short time",
+			[]func(*Node){tainted, readyFor(59 * time.Second)},
 			"records b*+; recheck 12:00:01",
 		},
 		{
 			"tainted, Ready, and not Ready again", []func(*Node){tainted, readyFor(time.Hour), notReady}, "records b*",
 		},
 		{
-			"tainted, Ready, and unresponsive again", []func(*Node){tainted, readyFor(time.Hour), lost(time.Second)},
+			"tainted, Ready, and unresponsive again",
+			[]func(*Node){tainted, readyFor(time.Hour), lost(time.Second)},
 			"records b*",
 		},
 		{
-			"a pod is terminating", []func(*Node){tainted, readyFor(time.Minute), terminating},
+			"a pod is terminating",
+			[]func(*Node){tainted, readyFor(time.Minute), terminating},
 			"records b*+; the taint of b remains: pod default/db-0 is terminating on the node; recheck 12:00:30",
 		},
 		{"back", []func(*Node){tainted, readyFor(time.Minute)}, "records b*+; restore b"},
 		{
-			"back, after it has left the NodePool", []func(*Node){tainted, readyFor(time.Minute), left},
+			"back, after it has left the NodePool",
+			[]func(*Node){tainted, readyFor(time.Minute), left},
 			"records b*+; restore b",
 		},
 		{
-			"the taint is removed", []func(*Node){tainted, readyFor(time.Minute), withoutTaint},
+			"the taint is removed",
+			[]func(*Node){tainted, readyFor(time.Minute), withoutTaint},
 			"ended b (the node is back)",
 		},
 		{"tainted, and deleted", []func(*Node){tainted, gone}, "ended b (the Node was deleted)"},
@@ -242,10 +250,12 @@ func TestDecideAboutRecords(t *testing.T) {
 		{"deleted, and has left the NodePool", []func(*Node){deleted, left}, "ended b (the Node was deleted)"},
 		{
 			"recorded, not deleted yet",
-			[]func(*Node){lost(time.Hour), recorded(v1alpha1.RemediationDelete, nil)}, "records b; act b",
+			[]func(*Node){lost(time.Hour), recorded(v1alpha1.RemediationDelete, nil)},
+			"records b; act b",
 		},
 		{
-			"recorded, and responsive before it was deleted", []func(*Node){recorded(v1alpha1.RemediationDelete, nil)},
+			"recorded, and responsive before it was deleted",
+			[]func(*Node){recorded(v1alpha1.RemediationDelete, nil)},
 			"ended b (the node is responsive, before the action was done)",
 		},
 		{

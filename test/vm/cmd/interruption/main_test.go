@@ -20,7 +20,9 @@ func TestResult(t *testing.T) {
 		{uplink: "slaac", family: "IPv6", script: outage{time.Minute, true}, agent: of(time.Second)},
 	}, 3)
 	rows := [][]string{
-		{"dhcp4, IPv4", "8.000", "0.040"}, {"dual, IPv6", "2.000", "0.000"}, {"dual, none", "0.000", "1.000"},
+		{"dhcp4, IPv4", "8.000", "0.040"},
+		{"dual, IPv6", "2.000", "0.000"},
+		{"dual, none", "0.000", "1.000"},
 		{"slaac, IPv6", "address lost", "1.000"},
 	}
 	if diff := cmp.Diff(rows, got.Tables[0].Rows); diff != "" {
