@@ -5,11 +5,13 @@
 package node
 
 import (
+	"fmt"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
@@ -87,13 +89,9 @@ func TestControlPlanePublished(t *testing.T) {
 	if synced, err := node.HasPullSecretSyncer(t.Context()); err != nil || synced {
 		t.Errorf("without the label: %t, %v", synced, err)
 	}
-	nodes := admin.CoreV1().Nodes()
-	object, err := nodes.Get(t.Context(), node.Name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	object.Labels[syncerLabel] = "true"
-	if _, err := nodes.Update(t.Context(), object, metav1.UpdateOptions{}); err != nil {
+	label := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, syncerLabel) // controllers change the Node, too
+	if _, err := admin.CoreV1().Nodes().Patch(t.Context(), node.Name, types.MergePatchType, label,
+		metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if synced, err := node.HasPullSecretSyncer(t.Context()); err != nil || !synced {
