@@ -153,6 +153,8 @@ func readDocument(t *testing.T, tree *hostfs.Tree, dir, state, name string) (any
 		return joinstate.LoadSoftware(state)
 	case joinstate.MaintenanceFile:
 		return joinstate.ReadMaintenance(state)
+	case joinstate.AdoptionFile:
+		return joinstate.LoadAdoption(state)
 	case joinstate.ImageFile:
 		return joinstate.LoadImages(state)
 	case joinstate.AttemptFile:
