@@ -100,25 +100,9 @@ func RecordClusterDirs(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree,
 	if slices.ContainsFunc(l.Items(), func(item ledger.Item) bool { return item.Kind == ledger.Interfaces }) {
 		return nil
 	}
-	exists := ledger.State{Present: true}
-	snapshots := []ledger.Change{
-		{Kind: ledger.Interfaces, Target: "all", Reason: "CNI plugins add interfaces", Desired: exists},
-		{
-			Kind:    crio.StorageKind,
-			Target:  crio.StorageDir,
-			Reason:  "CRI-O stores its images in this directory",
-			Desired: exists,
-		},
-	}
-	shared, err := withLinks(tree, SharedDirs())
+	snapshots, err := sharedSnapshots(tree)
 	if err != nil {
 		return err
-	}
-	for _, dir := range shared {
-		snapshots = append(snapshots, ledger.Change{
-			Kind: ledger.SharedContents, Target: dir, Reason: "CRI-O, pods and administrators write to this directory",
-			Desired: exists,
-		})
 	}
 	dirs, err := withLinks(tree, ClusterDirs())
 	if err != nil {
@@ -130,7 +114,7 @@ func RecordClusterDirs(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree,
 			return err
 		}
 		snapshots = append(snapshots, ledger.Change{
-			Kind: kind, Target: dir, Reason: "kubelet, CRI-O and pods write to this directory", Desired: exists,
+			Kind: kind, Target: dir, Reason: nodeReason, Desired: ledger.State{Present: true},
 		})
 	}
 	plugins, err := pluginSnapshots(tree)
@@ -139,4 +123,29 @@ func RecordClusterDirs(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree,
 	}
 	_, err = l.TrackExternal(ctx, steps.Files, slices.Concat(plugins, snapshots, more)...)
 	return err
+}
+
+// nodeReason is the reason of the snapshots of ClusterDirs.
+const nodeReason = "kubelet, CRI-O and pods write to this directory"
+
+// sharedSnapshots returns the changes that record the interfaces, the image storage and SharedDirs.
+func sharedSnapshots(tree *hostfs.Tree) ([]ledger.Change, error) {
+	exists := ledger.State{Present: true}
+	snapshots := []ledger.Change{
+		{Kind: ledger.Interfaces, Target: "all", Reason: "CNI plugins add interfaces", Desired: exists},
+		{
+			Kind:    crio.StorageKind,
+			Target:  crio.StorageDir,
+			Reason:  "CRI-O stores its images in this directory",
+			Desired: exists,
+		},
+	}
+	shared, err := withLinks(tree, SharedDirs())
+	for _, dir := range shared {
+		snapshots = append(snapshots, ledger.Change{
+			Kind: ledger.SharedContents, Target: dir, Reason: "CRI-O, pods and administrators write to this directory",
+			Desired: exists,
+		})
+	}
+	return snapshots, err
 }
