@@ -33,8 +33,9 @@ var readers = map[string]string{
 		"hostinfo.IsModuleLoaded hostinfo.ParseEnv hostinfo.Sockets hostnet.BestDefaultRoute " +
 		"hostnet.DefaultRoutes hostnet.Link hostnet.LinkAddresses hostnet.Links hostnet.TableRoutes kinds.EffectOf " +
 		"kinds.GroupOf kinds.GroupOther kinds.Of ledger.Change ledger.Directory ledger.File ledger.FileChange " +
-		"ledger.Item ledger.PlannedChange ledger.State ledger.Symlink machine.Addresses machine.Reader " +
-		"migrate.Endpoint networkmanager.ParseKeyfile networkmanager.Reader othercluster.Find othercluster.Leftover " +
+		"ledger.Item ledger.Kind ledger.PlannedChange ledger.State ledger.Symlink ledger.Sysctl ledger.Unit " +
+		"machine.Addresses machine.PluginDirs machine.Reader migrate.Endpoint migrate.Kind " +
+		"networkmanager.ParseKeyfile networkmanager.Reader othercluster.Find othercluster.Leftover " +
 		"othercluster.Owners resource.ArgumentChange resource.DefaultZone systemd.Reader systemd.UnitState",
 	"preview": "hostfs.NewScratchTree hostfs.Regular hostinfo.Facts hostinfo.OSRelease kinds.Group " +
 		"kinds.GroupOf kinds.GroupOther kinds.GroupRuntime kinds.OfflineDrivers ledger.Change ledger.Directory " +

@@ -103,7 +103,8 @@ func (s *Session) otherCluster() error {
 		server = cluster.Server
 	}
 	return report.Fail(report.Refused,
-		"# the pods of that cluster end when this host leaves it; then: systemctl disable --now kubelet; "+
-			"mv /var/lib/kubelet /var/lib/kubelet.old",
+		"hcp-node-agent join --adopt # records a node of the same cluster as joined, without changing it\n"+
+			"# for another cluster; the pods of the present one end when this host leaves it: "+
+			"systemctl disable --now kubelet; mv /var/lib/kubelet /var/lib/kubelet.old",
 		"this host is already a node of %s (%s)", server, identity.KubeconfigPath)
 }

@@ -28,6 +28,7 @@ func (s *Session) leftovers(ctx context.Context) (refusal, err error) {
 	}
 	texts := lists.Map(found, func(l othercluster.Leftover) string { return fmt.Sprintf("%s (%s)", l.Path, l.What) })
 	return report.Fail(report.Refused, "hcp-node-agent leave --leftovers --dry-run # lists all of them; without "+
-		"--dry-run, it removes them", "this host has files of another cluster, and no record of its join: %s",
+		"--dry-run, it removes them\nhcp-node-agent join --adopt # only if this host runs as a node of the same cluster",
+		"this host has files of another cluster, and no record of its join: %s",
 		report.AbbreviateList(texts)), nil
 }
