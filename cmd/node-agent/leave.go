@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/leave"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 )
@@ -164,6 +166,12 @@ func printLeavePreview(page *report.Page, preview leave.PreviewDocument) {
 		}
 	}
 	printItems(page, "created since the join", created)
+	var leftovers []string
+	for _, one := range preview.Leftovers {
+		leftovers = append(leftovers, fmt.Sprintf("%s (%s)", report.EscapeLine(one.Path), one.What))
+	}
+	printItems(page, "other files of the cluster to remove", leftovers)
+	printItems(page, "kept, because the agent did not join this host", keptLines(preview.Kept))
 	printItems(page, "images to remove", preview.Images)
 	printItems(page, "packages to remove", preview.Packages)
 	printItems(page, "not reverted", preview.NotRestored)
@@ -171,6 +179,23 @@ func printLeavePreview(page *report.Page, preview leave.PreviewDocument) {
 		page.Printf("\nto delete the Node afterwards, on the cluster:\n\n%s\n", preview.Next)
 	}
 	page.Printf("\n%s: - removed, ~ restored\n", summary)
+}
+
+// isUnrecorded reports whether an object is one of a host that the agent did not join.
+func isUnrecorded(k leave.KeptObject) bool { return k.Step == "" }
+
+// keptLines returns a line for each kept object, with the reason and the remedy of those of an adopted host.
+func keptLines(kept []leave.KeptObject) []string {
+	return lists.Map(kept, func(k leave.KeptObject) string {
+		line := fmt.Sprintf("%s %s", k.Kind, report.EscapeLine(k.Target))
+		if isUnrecorded(k) {
+			line += ": " + k.Reason
+		}
+		if k.Remedy != "" {
+			line += " (" + strings.TrimPrefix(string(k.Remedy), "# ") + ")"
+		}
+		return line
+	})
 }
 
 // printItems prints a title and items, or nothing if there are no items.
@@ -195,9 +220,13 @@ func printLeave(page *report.Page, left leave.Document) {
 		page.Item("removed packages: ", strings.Join(left.RemovedPackages, " "))
 	}
 	if n := len(left.Kept); n > 0 {
-		page.Printf("kept items, changed or created by other processes: %d\n", n)
-		for _, kept := range left.Kept {
-			page.Item("  ", fmt.Sprintf("%s %s", kept.Kind, report.EscapeLine(kept.Target)))
+		title := "kept items, changed or created by other processes"
+		if slices.ContainsFunc(left.Kept, isUnrecorded) {
+			title = "kept items"
+		}
+		page.Printf("%s: %d\n", title, n)
+		for _, line := range keptLines(left.Kept) {
+			page.Item("  ", line)
 		}
 	}
 	if left.NodeDeleted {

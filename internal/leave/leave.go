@@ -28,7 +28,7 @@ type Document struct {
 	NodeName        string                       `json:"nodeName,omitempty" doc:"name of the Node"`
 	Restored        int                          `json:"restored" doc:"number of changes that were reverted"`
 	Removed         []string                     `json:"removed,omitempty" doc:"removed paths of kubelet, CRI-O and pods"`
-	Kept            []ledger.PublishedDifference `json:"kept,omitempty" doc:"objects that others changed or created"`
+	Kept            []ledger.PublishedDifference `json:"kept,omitempty" doc:"objects that others changed or created, and objects of a host that the agent did not join"`
 	NotRestored     []string                     `json:"notRestored,omitempty" doc:"what cannot be reverted, as messages"`
 	RemovedImages   []string                     `json:"removedImages,omitempty" doc:"container images, with --purge"`
 	RemovedPackages []string                     `json:"removedPackages,omitempty" doc:"packages, with --purge"`
@@ -48,8 +48,10 @@ type Flow struct {
 }
 
 // leaveSteps returns the steps of a leave in order.
-func leaveSteps(document *Document, o Options) []steps.Step[*Flow] {
-	selected := map[string]bool{"drain": o.Drain, "image": o.RestoreImage, "images": o.Purge, "packages": o.Purge}
+func leaveSteps(document *Document, o Options, adopted bool) []steps.Step[*Flow] {
+	selected := map[string]bool{
+		"drain": o.Drain, "image": o.RestoreImage, "images": o.Purge, "cluster-files": adopted, "packages": o.Purge,
+	}
 	all := []steps.Step[*Flow]{
 		{Name: "drain", Description: "drain the node", Run: drain},
 		{Name: "image", Description: "stage the first image of this host", Run: restoreImage(document)},
@@ -57,6 +59,10 @@ func leaveSteps(document *Document, o Options) []steps.Step[*Flow] {
 		{Name: "images", Description: "remove images that were pulled since the join", Run: purgeImages(document)},
 		{Name: "unmount", Description: "unmount remaining volumes of kubelet", Run: unmountVolumes},
 		{Name: "undo", Description: "revert all recorded changes, newest first", Run: undoStep(document)},
+		{
+			Name: "cluster-files", Description: "remove other files of the cluster from a host that the agent did not join",
+			Run: removeClusterFiles(document),
+		},
 		{Name: "packages", Description: "remove packages that the agent installed", Run: purgePackages(document)},
 	}
 	return slices.DeleteFunc(all, func(step steps.Step[*Flow]) bool {
@@ -92,6 +98,21 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	if err != nil {
 		return document, err
 	}
+	log := report.Log{Sink: options.Sink, Step: "leave"}
+	adopting, err := joinstate.IsAdopting(options.StateDir, state)
+	if err != nil {
+		return document, err
+	}
+	if adopting {
+		return document, discardAdoption(m, options.StateDir, log)
+	}
+	adopted, err := isAdopted(options.StateDir)
+	if err == nil {
+		err = checkNotForeign(ctx, m, state)
+	}
+	if err != nil {
+		return document, err
+	}
 	if options.Purge {
 		if _, _, err := joinstate.LoadPurge(options.StateDir); err != nil {
 			return document, err
@@ -106,12 +127,11 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	m.Bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
 	m.SharedContents.Purge = options.Purge
 	document.NodeName = state.NodeName
-	log := report.Log{Sink: options.Sink, Step: "leave"}
 	deleter, err := openDeleter(ctx, options.DeleteNode, state, contactTimeout, log)
 	if err != nil {
 		return document, err
 	}
-	if err := f.Run(ctx, leaveSteps(&document, options), options.AutoJoin); err != nil {
+	if err := f.Run(ctx, leaveSteps(&document, options, adopted), options.AutoJoin); err != nil {
 		return document, err
 	}
 	// The removal of the user data may have started the service again.

@@ -56,7 +56,7 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 func TestLeaveStepsWithoutDrain(t *testing.T) {
 	names := func(evict, purge bool) []string {
 		var list []string
-		for _, step := range leaveSteps(&Document{}, Options{Drain: evict, Purge: purge, RestoreImage: purge}) {
+		for _, step := range leaveSteps(&Document{}, Options{Drain: evict, Purge: purge, RestoreImage: purge}, false) {
 			if step.Description == "" || step.Run == nil {
 				t.Errorf("step %s says or does nothing", step.Name)
 			}

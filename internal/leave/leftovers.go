@@ -82,15 +82,19 @@ func checkedLeftovers(ctx context.Context, m *machine.Machine, stateDir string) 
 	if err != nil {
 		return nil, err
 	}
-	var owners othercluster.Owners
-	if dnf.HasRPM() {
-		owners = dnf.Owners
-	}
-	found, err := othercluster.Find(ctx, m.Tree, owners)
+	found, err := othercluster.Find(ctx, m.Tree, packageOwners())
 	if err != nil {
 		return nil, err
 	}
 	return found, othercluster.Check(m.Tree, found)
+}
+
+// packageOwners returns the function that finds the packages of files, nil on a host without rpm.
+func packageOwners() othercluster.Owners {
+	if !dnf.HasRPM() {
+		return nil
+	}
+	return dnf.Owners
 }
 
 // nodeUse describes how a host is used as a node.

@@ -29,7 +29,8 @@ type PreviewDocument struct {
 	Changes     []Change                     `json:"changes" doc:"changes that would be reverted, in that order"`
 	Drift       []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join"`
 	Created     []CreatedPaths               `json:"created,omitempty" doc:"paths that were created since the join"`
-	Leftovers   []othercluster.Leftover      `json:"leftovers,omitempty" doc:"files of another cluster that --leftovers would remove"`
+	Leftovers   []othercluster.Leftover      `json:"leftovers,omitempty" doc:"files of another cluster that --leftovers would remove; on a host that the agent did not join, files of its cluster that the leave would remove"`
+	Kept        []ledger.PublishedDifference `json:"kept,omitempty" doc:"objects of a host that the agent did not join, which the leave would keep"`
 	Images      []string                     `json:"images,omitempty" doc:"images that --purge would remove"`
 	Packages    []string                     `json:"packages,omitempty" doc:"packages that --purge would remove"`
 	NotRestored []string                     `json:"notRestored,omitempty" doc:"what cannot be reverted, as messages"`
@@ -82,6 +83,15 @@ func Preview(ctx context.Context, options Options) (PreviewDocument, error) {
 	if err != nil {
 		return document, err
 	}
+	adopting, err := joinstate.IsAdopting(options.StateDir, state)
+	if err != nil {
+		return document, err
+	}
+	if adopting { // nothing was changed
+		document.Steps, document.Changes, document.Drift = []string{}, []Change{}, ledger.Publish(nil)
+		document.NotRestored = []string{"the join with --adopt has not finished: a leave only removes its records"}
+		return document, nil
+	}
 	items := m.Ledger.Items()
 	document.NodeName, document.NodePool = state.NodeName, state.NodePool
 	document.Drift = ledger.Publish(drift)
@@ -99,7 +109,19 @@ func Preview(ctx context.Context, options Options) (PreviewDocument, error) {
 		return document, nil
 	}
 	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Purge: options.Purge}
-	document.Steps = lists.Map(leaveSteps(&Document{}, options),
+	if document.Kept, err = adoptedKept(options.StateDir); err != nil {
+		return document, err
+	}
+	adopted, err := isAdopted(options.StateDir)
+	if err != nil {
+		return document, err
+	}
+	if adopted {
+		if document.Leftovers, err = f.clusterFiles(ctx, document.Kept); err != nil {
+			return document, err
+		}
+	}
+	document.Steps = lists.Map(leaveSteps(&Document{}, options, adopted),
 		func(step steps.Step[*Flow]) string { return step.Description })
 	if state.NodeName != "" && state.LastStep != "" {
 		if options.DeleteNode == nil {

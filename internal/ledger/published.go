@@ -2,6 +2,8 @@
 
 package ledger
 
+import "github.com/hcp-node-agent/hcp-node-agent/internal/report"
+
 // PublishedDifference is a Difference in a published document.
 type PublishedDifference struct {
 	Kind    Kind   `json:"kind" doc:"kind of the object, such as file, link, unit or sysctl"`
@@ -11,6 +13,8 @@ type PublishedDifference struct {
 	Desired State  `json:"desired" doc:"state that the join created"`
 	Now     State  `json:"now" doc:"current state"`
 	Backup  string `json:"backup,omitempty" doc:"path of a backup of the state before the join"`
+	// Remedy is how an administrator restores an object that a leave keeps.
+	Remedy report.Remedy `json:"remedy,omitempty" doc:"how to restore an object that the join has not recorded"`
 }
 
 // Publish returns the differences for a published document.

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leave
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest/machinetest"
+)
+
+// The ledger of an adopted host does not contain the credentials and the network configuration of the cluster. A leave
+// removes them, unless it has kept them before, and lists what it keeps.
+func TestLeaveOfAdoptedHost(t *testing.T) {
+	root := t.TempDir()
+	flowtest.WriteTree(t, root, map[string]string{
+		"etc/kubernetes/kubeconfig": "secret", "etc/kubernetes/kubelet.conf": "edited", "etc/site.conf": "x",
+		"etc/kubernetes/cni/net.d/10-ovn-kubernetes.conf": "{}",
+	})
+	f := &Flow{Machine: machinetest.Open(t, root), Dir: t.TempDir()}
+	flowtest.NoError(t, joinstate.Adoption{Kept: []joinstate.KeptObject{
+		{Kind: ledger.File, Target: "/etc/site.conf", Reason: "unknown", Package: "site"},
+		{Kind: "bridge", Target: "br-ex", Reason: "network"},
+	}}.Save(f.Dir))
+	document := Document{Kept: []KeptObject{{Kind: ledger.File, Target: "/etc/kubernetes/kubelet.conf", Step: "files"}}}
+	var logged flowtest.Events
+	outcome, err := removeClusterFiles(&document)(t.Context(), f, report.Log{Sink: &logged})
+	flowtest.NoError(t, err)
+	if !outcome.Changed {
+		t.Errorf("outcome %+v", outcome)
+	}
+	want := []string{"/etc/kubernetes/cni/net.d/10-ovn-kubernetes.conf", "/etc/kubernetes/kubeconfig"}
+	slices.Sort(document.Removed)
+	if diff := cmp.Diff(want, document.Removed); diff != "" {
+		t.Errorf("removed (-want +got):\n%s", diff)
+	}
+	kept := []KeptObject{
+		{Kind: ledger.File, Target: "/etc/kubernetes/kubelet.conf", Step: "files"},
+		{
+			Kind: ledger.File, Target: "/etc/site.conf", Reason: "unknown", Now: ledger.State{Present: true},
+			Remedy: "# to restore the file of the package, move /etc/site.conf to another directory, then: dnf reinstall site",
+		},
+		{Kind: "bridge", Target: "br-ex", Reason: "network", Now: ledger.State{Present: true}},
+	}
+	if diff := cmp.Diff(kept, document.Kept); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	for _, name := range []string{"/etc/site.conf", "/etc/kubernetes/kubelet.conf"} {
+		if exists, err := f.Machine.Tree.Exists(name); err != nil || !exists {
+			t.Errorf("%s: %t, %v", name, exists, err)
+		}
+	}
+}
+
+// The leave of an adoption that has not finished changes nothing but the records.
+func TestLeaveOfUnfinishedAdoption(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	flowtest.WriteTree(t, root, map[string]string{"etc/kubernetes/kubelet.conf": "payload"})
+	before := flowtest.ListTree(t, root)
+	m := machinetest.Open(t, root)
+	flowtest.NoError(t, joinstate.Adoption{}.Save(dir))
+	change := ledger.FileChange("/etc/kubernetes/kubelet.conf", "payload", "payload")
+	flowtest.NoError(t, m.Ledger.RecordMade("files", []ledger.PlannedChange{{Change: change}}))
+	flowtest.NoError(t, discardAdoption(m, dir, report.Log{}))
+	if diff := cmp.Diff(before, flowtest.ListTree(t, root)); diff != "" {
+		t.Errorf("the host was changed (-want +got):\n%s", diff)
+	}
+	if record, err := joinstate.LoadAdoption(dir); record != nil || err != nil {
+		t.Errorf("record %v, %v", record, err)
+	}
+}
