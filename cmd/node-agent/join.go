@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -27,18 +28,33 @@ type stepsDocument struct {
 	report.CommandResult
 }
 
+// joinDocument is the result of a join.
+type joinDocument struct {
+	stepsDocument
+	Adoption *plan.AdoptionDocument `json:"adoption,omitempty" doc:"what join --adopt has recorded; absent without --adopt"`
+}
+
 // finishSteps prints the result of a command that has run steps, as a document of the kind.
 func finishSteps(p *cli.Printer, kind string, changed bool, err error) error {
-	if err != nil && len(p.Recorder.Steps) == 0 {
-		return err
-	}
-	return p.Finish(err, stepsDocument{
+	return finishDocument(p, err, newStepsDocument(p, kind, changed, err))
+}
+
+func newStepsDocument(p *cli.Printer, kind string, changed bool, err error) stepsDocument {
+	return stepsDocument{
 		TypeMeta:      report.Meta(kind),
 		Headline:      p.Recorder.Headline,
 		Changed:       changed,
 		Steps:         p.Recorder.Steps,
 		CommandResult: report.ResultOf(err),
-	}, func(page *report.Page) {
+	}
+}
+
+// finishDocument prints the document of a command that has run steps.
+func finishDocument(p *cli.Printer, err error, document any) error {
+	if err != nil && len(p.Recorder.Steps) == 0 {
+		return err
+	}
+	return p.Finish(err, document, func(page *report.Page) {
 		if !p.Quiet() {
 			printJoined(page, p.Recorder.Steps)
 		}
@@ -52,12 +68,16 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 			report.NetworkRolledBack, report.RebootNeeded, report.Interrupted),
 		Short: "Join this host to the cluster as a worker, or resume a join",
 		Long: "Join makes this host a worker of the cluster. Run it again to resume a join that\n" +
-			"stopped.\n\nSteps:\n\n" + stepTable(bootstrap.Steps()),
+			"stopped.\n\n" +
+			"With --adopt, it records a host that is a node of the cluster already, and\n" +
+			"changes nothing on it. Differences from the payload are listed; the next join\n" +
+			"applies them.\n\nSteps:\n\n" + stepTable(bootstrap.Steps()),
 		Example: "  hcp-node-agent join --user-data user-data.ign\n" +
 			"  hcp-node-agent join --user-data user-data.ign \\\n" +
 			"      --approve-with hosted.kubeconfig\n" +
 			"  hcp-node-agent join --join-token worker-7.token\n" +
-			"  hcp-node-agent join --only network",
+			"  hcp-node-agent join --only network\n" +
+			"  hcp-node-agent join --adopt --user-data user-data.ign",
 		Args: cli.NoArgs,
 	}
 	file := settingFlags(c, allSettings()...)
@@ -65,13 +85,22 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		"resume an interrupted join with the saved settings, as the service does at boot; no input is read again")
 	only := c.Flags().StringSlice("only", nil,
 		"run only these `STEPS`, whether or not the host has joined: network needs no user data")
+	adopt := c.Flags().Bool("adopt", false,
+		"record this host, which is a node of the cluster already, without changing it")
+	for _, flag := range []string{"resume", "only", "skip", "until"} {
+		c.MarkFlagsMutuallyExclusive("adopt", flag)
+	}
 	traceFile := c.Flags().String("trace", "", "write how long each step, wait, pause, command, D-Bus call and request "+
 		"takes to the new `FILE`, for ui.perfetto.dev")
 	cli.CompleteFlag(c, "only", cli.CompleteList(steps.IndependentSteps()))
 	c.RunE = withOptions(p, file, func(ctx context.Context, options request.Options) error {
-		options.Resume, options.Only = *resume, *only
+		options.Resume, options.Only, options.Adopt = *resume, *only, *adopt
 		return bootstrap.Trace(ctx, *traceFile, options.Sink, func(ctx context.Context, sink report.Sink) error {
 			options.Sink = sink
+			if *adopt {
+				adoption, err := bootstrap.Adopt(ctx, options)
+				return finishDocument(p, err, joinDocument{newStepsDocument(p, "JoinResult", false, err), adoption})
+			}
 			join := bootstrap.Join
 			if len(*only) > 0 {
 				join = bootstrap.RunOnly

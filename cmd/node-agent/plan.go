@@ -38,6 +38,10 @@ func newPlanCommand(p *cli.Printer) *cobra.Command {
 	printFacts := flags.Bool("print-facts", false,
 		"print the facts of this host as JSON, for --facts on another machine, and exit")
 	detailed := flags.Bool("detailed-exitcode", false, "exit with code 9 if the plan contains changes")
+	adopt := flags.Bool("adopt", false, "print what join --adopt would record on this host, which is a node already")
+	c.MarkFlagsMutuallyExclusive("adopt", "facts")
+	c.MarkFlagsMutuallyExclusive("adopt", "payload")
+	c.MarkFlagsMutuallyExclusive("adopt", "print-facts")
 	c.MarkFlagsMutuallyExclusive("print-facts", "payload")
 	c.MarkFlagsMutuallyExclusive("print-facts", "facts")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -52,7 +56,7 @@ func newPlanCommand(p *cli.Printer) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		options.Diff, options.Payload, options.Facts = *diff, *payload, *facts
+		options.Diff, options.Payload, options.Facts, options.Adopt = *diff, *payload, *facts, *adopt
 		document, err := preview.Show(c.Context(), options)
 		if err != nil {
 			return err

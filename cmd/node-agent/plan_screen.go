@@ -49,6 +49,7 @@ func (s planScreen) print(document preview.Document) {
 		s.title("Networks of the host that overlap those of the cluster")
 		s.Findings(slices.SortedStableFunc(slices.Values(document.Overlaps), report.CompareSeverity))
 	}
+	s.printAdoption(document.Adoption)
 	s.printUnpacked(document.Unpacked)
 	s.printLines("Missing units (join --install-packages installs their packages)", document.MissingUnits)
 	for _, group := range kinds.Groups() {

@@ -21,30 +21,38 @@ import (
 )
 
 // Join makes this host a worker node. It reports whether anything changed.
-func Join(ctx context.Context, options request.Options) (bool, error) {
+func Join(ctx context.Context, options request.Options) (changed bool, err error) {
+	err = joinHost(ctx, options, func(ctx context.Context, j *Flow) error {
+		changed, err = j.runJoin(ctx, options, Steps())
+		return err
+	})
+	return changed, err
+}
+
+// joinHost calls run with the request and the opened host, and starts the service after a complete join.
+func joinHost(ctx context.Context, options request.Options, run func(context.Context, *Flow) error) error {
 	ctx, cancel := options.Config.WithTimeout(ctx)
 	defer cancel()
-	run, err := prepareJoin(ctx, options)
+	prepared, err := prepareJoin(ctx, options)
 	if err != nil {
-		return false, err
+		return err
 	}
 	m, lock, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if lock.Waited { // for a run that may have changed the records
-		options.Stdin = bytes.NewReader(run.Stdin)
-		run, err = prepareJoin(ctx, options)
+		options.Stdin = bytes.NewReader(prepared.Stdin)
+		prepared, err = prepareJoin(ctx, options)
 	}
-	changed := false
 	if err == nil {
-		changed, err = NewFlow(run, m).runJoin(ctx, options, Steps())
+		err = run(ctx, NewFlow(prepared, m))
 	}
 	m.Close()
-	if lock.Stopped || (err == nil && run.Config.Until == config.Defaults().Until) {
+	if lock.Stopped || (err == nil && prepared.Config.Until == config.Defaults().Until) {
 		machine.StartService(context.WithoutCancel(ctx), options.Sink)
 	}
-	return changed, err
+	return err
 }
 
 // runJoin runs steps and emits the first and the final headline. If a new join
@@ -86,6 +94,11 @@ func prepareJoin(ctx context.Context, options request.Options) (run plan.Run, er
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return run, err
+	}
+	if !options.Adopt {
+		if err := joinstate.CheckNotAdopting(options.StateDir, state); err != nil {
+			return run, err
+		}
 	}
 	if !options.NamesCluster(state) { // else the join replaces an unfinished leave
 		if err := state.CheckNotLeaving(); err != nil {

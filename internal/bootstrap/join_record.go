@@ -30,6 +30,14 @@ func newJoinRecord(run *plan.Run, host *machine.Machine) joinRecord {
 // start saves the state and the inputs of the join, so that the unit can
 // resume the join after a reboot.
 func (r joinRecord) start() error {
+	if err := r.prepare(); err != nil {
+		return err
+	}
+	return joinstate.Write(r.run.Dir, r.run.State)
+}
+
+// prepare sets the state at the start of the join, without saving it, and saves the inputs.
+func (r joinRecord) prepare() error {
 	if err := joinstate.CheckMachineID(r.run.State, r.host.Facts.MachineID, r.run.Dir); err != nil {
 		return err
 	}
@@ -57,11 +65,9 @@ func (r joinRecord) start() error {
 		if err != nil {
 			return err
 		}
-		if err := joinstate.SaveFile(r.run.Dir, joinstate.UserDataFile, content); err != nil {
-			return err
-		}
+		return joinstate.SaveFile(r.run.Dir, joinstate.UserDataFile, content)
 	}
-	return joinstate.Write(r.run.Dir, r.run.State)
+	return nil
 }
 
 // runner returns the runner of the steps. It records each completed step.
@@ -76,11 +82,24 @@ func (r joinRecord) runner() steps.Runner {
 	}
 }
 
-// finish removes the user data's token and the join token, which the node no longer
-// needs, and then records the end of the join. A power failure in between leaves an
-// unfinished join. It resumes without the tokens, because its payload is saved. elapsed
-// is the duration of this run.
+// finish records the end of the join and prints it. elapsed is the duration of this run.
 func (r joinRecord) finish(changed bool, elapsed time.Duration) error {
+	if err := r.complete(); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%s is %s (%s)",
+		r.run.State.NodeName, stateReached(r.run.Config.Until), elapsed.Round(time.Second))
+	if !changed {
+		text += "; the host was already in the desired state, nothing was changed"
+	}
+	report.Log{Sink: r.run.Sink}.Headline(text)
+	return nil
+}
+
+// complete removes the user data's token and the join token, which the node no longer
+// needs, and then records the end of the join. A power failure in between leaves an
+// unfinished join. It resumes without the tokens, because its payload is saved.
+func (r joinRecord) complete() error {
 	secrets := []string{joinstate.JoinTokenFile}
 	// User data of a standalone cluster contains no token. It is kept because it leads
 	// to the current configuration of the pool.
@@ -95,16 +114,7 @@ func (r joinRecord) finish(changed bool, elapsed time.Duration) error {
 	}
 	r.run.State.Runs++
 	r.run.State.StepDurations = r.durations
-	if err := joinstate.Write(r.run.Dir, r.run.State); err != nil {
-		return err
-	}
-	text := fmt.Sprintf("%s is %s (%s)",
-		r.run.State.NodeName, stateReached(r.run.Config.Until), elapsed.Round(time.Second))
-	if !changed {
-		text += "; the host was already in the desired state, nothing was changed"
-	}
-	report.Log{Sink: r.run.Sink}.Headline(text)
-	return nil
+	return joinstate.Write(r.run.Dir, r.run.State)
 }
 
 func stateReached(until string) string {

@@ -52,6 +52,9 @@ func (j *Flow) runOnly(ctx context.Context, options request.Options, selected []
 	if j.Run.State, err = joinstate.Read(j.Run.Dir); err != nil {
 		return false, err
 	}
+	if err := joinstate.CheckNotAdopting(j.Run.Dir, j.Run.State); err != nil {
+		return false, err
+	}
 	if j.Run.Request, err = request.Read(ctx, options, j.Run.State, request.SettingsOnly); err != nil {
 		return false, err
 	}

@@ -46,7 +46,9 @@ type Document struct {
 	Connections   []report.Finding   `json:"connections,omitempty" doc:"findings about the servers to which the node connects; absent for a payload from a file and for another host"`
 	Logins        []report.Finding   `json:"logins,omitempty" doc:"findings about logins to the host that the payload prevents"`
 	Overlaps      []report.Finding   `json:"overlaps,omitempty" doc:"findings about networks of this host that overlap those of the cluster; absent for another host"`
-	MissingUnits  []string           `json:"missingUnits,omitempty" doc:"units that the payload needs and that do not exist, each with the reason"`
+	// Adoption is set with --adopt.
+	Adoption     *plan.AdoptionDocument `json:"adoption,omitempty" doc:"what join --adopt would record; absent without --adopt"`
+	MissingUnits []string               `json:"missingUnits,omitempty" doc:"units that the payload needs and that do not exist, each with the reason"`
 	report.CommandResult
 }
 
@@ -106,6 +108,11 @@ func (t *target) fill(ctx context.Context, options request.Options, document *Do
 		return err
 	}
 	document.NodeName, document.NodePool = p.NodeName, p.NodePool
+	if options.Adopt {
+		if document.Adoption, err = t.adoption(ctx, p, loaded.Payload, log); err != nil {
+			return err
+		}
+	}
 	document.Payload, document.Facts = payloadOrigin(loaded, options), t.factsOrigin(options)
 	document.Software = sw.Contents
 	if sw.Err != nil {
@@ -145,6 +152,29 @@ func (t *target) fill(ctx context.Context, options request.Options, document *Do
 	}
 	document.NotPlanned = append(document.NotPlanned, t.notPlanned(p)...)
 	return nil
+}
+
+// adoption returns what join --adopt would record. It fails if this host would be refused.
+func (t *target) adoption(
+	ctx context.Context, p *plan.Plan, payload *ignition.Payload, log report.Log,
+) (*plan.AdoptionDocument, error) {
+	s := t.session
+	adopting, err := joinstate.IsAdopting(s.Run.Dir, s.Run.State)
+	if err == nil {
+		err = plan.CheckUnrecorded(s.Run.State, s.Host.Ledger.Items(), adopting)
+	}
+	if err != nil {
+		return nil, err
+	}
+	facts, err := s.AdoptionFacts(ctx, p, payload, log)
+	if err == nil {
+		err = facts.Check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	adoption, err := s.CompareAdoption(ctx, p)
+	return adoption.Document(), err
 }
 
 // loadPayload gets the payload with the overrides: the given file, else the saved one, else the server's.

@@ -16,6 +16,7 @@ type Options struct {
 	Config   config.Join
 	Service  bool // started by the service: waits for other runs, never takes over
 	Attended bool // started on a terminal: a token that is not accepted is retried only for a short time
+	Adopt    bool // record the host as a node that the agent did not join
 	Resume   bool // resume the unfinished join with its recorded settings
 	StateDir string
 	Only     []string // the steps of a run that is no join; empty: all steps
