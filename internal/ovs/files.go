@@ -45,14 +45,27 @@ func Files(facts Facts, declared *Declared) ([]ledger.Change, error) {
 	if declared != nil {
 		applied = declared.Content
 	}
-	changes := []ledger.Change{
-		ledger.FileChange(appliedFile, "ovs-configuration.service must not change br-ex", applied),
-		ledger.FileChange(savedUplinkFile, "name of the uplink of br-ex", uplink+"\n"),
+	var changes []ledger.Change
+	if !IsCreatedAtBoot(facts) {
+		changes = append(changes,
+			ledger.FileChange(appliedFile, "ovs-configuration.service must not change br-ex", applied))
 	}
+	changes = append(changes, ledger.FileChange(savedUplinkFile, "name of the uplink of br-ex", uplink+"\n"))
 	if profile, managed := facts.Profile(ProfileUUID(facts.MachineID, BridgeIPProfile)); managed {
 		changes = append(changes, sysctlFiles(profile.Settings)...)
 	}
 	return append(changes, nodeip.Files(node)...), nil
+}
+
+// IsCreatedAtBoot reports whether br-ex carries the host's traffic and its profile is lost at a boot: configure-ovs.sh
+// then creates br-ex again, unless something prevents it, and the host would be unreachable.
+func IsCreatedAtBoot(facts Facts) bool {
+	if _, ok := BridgedUplink(facts); !ok {
+		return false
+	}
+	device, _ := facts.Device(BridgeName)
+	profile, found := facts.Profile(device.Active.UUID)
+	return found && profile.IsVolatile() && !profile.External
 }
 
 // NodeAddresses returns the addresses of the node, which can be none.

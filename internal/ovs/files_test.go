@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/godbus/dbus/v5"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
@@ -51,6 +52,19 @@ func TestFiles(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	boot := f
+	boot.Profiles = append(slices.Clone(f.Profiles), networkmanager.Profile{
+		Settings: networkmanager.Settings{"connection": {"uuid": dbus.MakeVariant("1")}},
+		File:     "/run/NetworkManager/system-connections/ovs-if-br-ex.nmconnection",
+	})
+	boot.Devices = append(slices.Clone(f.Devices), networkmanager.Device{
+		Name: BridgeName, Type: networkmanager.OVSInterface,
+		Active: networkmanager.Active{UUID: "1", State: networkmanager.Activated},
+	})
+	if changes, err = Files(boot, nil); err != nil || !IsCreatedAtBoot(boot) || IsCreatedAtBoot(f) ||
+		slices.ContainsFunc(changes, func(c ledger.Change) bool { return c.Target == appliedFile }) {
+		t.Errorf("configure-ovs.sh must create br-ex again at a boot: %v, %v", changes, err)
 	}
 	if _, err := Files(facts(t, "dhcp"), nil); err == nil {
 		t.Error("files for a bridge that is not there")

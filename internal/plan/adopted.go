@@ -208,6 +208,12 @@ func (c *adoptionComparison) addNetwork() error {
 
 func unitPath(name string) string { return "/etc/systemd/system/" + name }
 
+// networkPaths configure NetworkManager, the script that creates br-ex, and the names and drivers of interfaces.
+var networkPaths = []string{
+	"/etc/NetworkManager", "/etc/nmstate", "/etc/ovnk", "/usr/local/bin/configure-ovs.sh", "/etc/udev/rules.d",
+	"/etc/systemd/network", "/etc/sysconfig/network-scripts", "/etc/modprobe.d", "/etc/modules-load.d",
+}
+
 // isOfNetwork reports whether the network of the host can depend on an object: without it, br-ex might not be created
 // at the next boot.
 func isOfNetwork(change ledger.Change) bool {
@@ -219,6 +225,5 @@ func isOfNetwork(change ledger.Change) bool {
 		return false
 	}
 	return effects.OfPath(target).Action == effects.AtBoot ||
-		slices.ContainsFunc([]string{"/etc/NetworkManager", "/etc/nmstate", "/usr/local/bin/configure-ovs.sh"},
-			func(dir string) bool { return hostfs.IsWithin(target, dir) })
+		slices.ContainsFunc(networkPaths, func(dir string) bool { return hostfs.IsWithin(target, dir) })
 }

@@ -40,6 +40,7 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 	adapted, err := adapt.ToHost(payload, adapt.Input{
 		ApplyHostSettings: s.Config.AppliesHostSettings(), FirewallZone: f.FirewallZone,
 		Facts: f.Host, Hosted: s.Hosted, NodePool: s.NodePool,
+		CreatesBridgeAtBoot: f.Network != nil && ovs.IsCreatedAtBoot(*f.Network),
 		HasUnit: func(name string) bool {
 			return f.UnitState(name).Load != "not-found" || f.UnitState(name).File != ""
 		},

@@ -22,6 +22,8 @@ type Input struct {
 	Facts    hostinfo.Facts
 	Hosted   bool   // the payload belongs to a NodePool, not to a standalone cluster
 	NodePool string // NAMESPACE/NAME, copied to the plan
+	// CreatesBridgeAtBoot means that configure-ovs.sh of the host creates br-ex at every boot.
+	CreatesBridgeAtBoot bool
 	// Exclude lists patterns of entries to exclude: absolute paths, units, or UNIT/DROP-IN. See
 	// config.MatchPath.
 	Exclude []string

@@ -40,6 +40,7 @@ var conditions = map[string]func(p *planner, about subject) bool{
 	"sets-dhcp-identity":     setsAnyKey("ipv6.dhcp-duid", "ipv6.dhcp-iaid", "ipv4.dhcp-client-id"),
 	"sets-managed-devices":   setsAnyKey("managed", "unmanaged-devices"),
 	"lacks-nmstate-files":    lacksNmstateFiles,
+	"creates-bridge-at-boot": func(p *planner, _ subject) bool { return p.in.CreatesBridgeAtBoot },
 	"ignores-applied-marker": ignoresAppliedMarker,
 	"keeps-ovn-remote":       keepsOVNRemote,
 	"enabled":                func(_ *planner, e subject) bool { return isEnabled(e.unit) },

@@ -5,6 +5,7 @@ package adapt
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,5 +72,20 @@ func TestConfigureOVSIsUnchangedOnCoreOS(t *testing.T) {
 		func(in *Input) { in.Facts.OSTree, in.Facts.OS.Variant = true, "coreos" })
 	if got := ruleFor(plan, "ovs-configuration.service"); got != "report native-unit" || len(plan.Files) != 2 {
 		t.Errorf("rule %q, files %v", got, plan.Files)
+	}
+}
+
+// A script that creates br-ex at every boot must continue to do so: without br-ex, the host is unreachable.
+func TestScriptThatCreatesTheBridgeIsKept(t *testing.T) {
+	const config = `{"ignition":{"version":"3.2.0"},"systemd":{"units":[{"name":"ovs-configuration.service","enabled":true,` +
+		`"contents":"[Service]\nExecStart=/usr/local/bin/configure-ovs.sh\n[Install]\nRequiredBy=a.target\n"}]}}`
+	plan := adaptConfig(t, config, func(in *Input) { in.CreatesBridgeAtBoot = true })
+	if got := ruleFor(plan, "ovs-configuration.service"); got != "report ovs-configuration-kept" {
+		t.Errorf("rule %q", got)
+	}
+	if slices.ContainsFunc(plan.Files, func(c ledger.Change) bool {
+		return strings.HasPrefix(c.Target, "/etc/systemd/system/ovs-configuration.service.d/")
+	}) {
+		t.Errorf("files %v, want no drop-in", plan.Files)
 	}
 }
