@@ -18,7 +18,7 @@ import (
 // documentKinds returns all kinds of documents.
 func documentKinds() []cli.DocumentKind {
 	return append(cli.CommonDocuments(),
-		cli.NewDocumentKind(programName, "JoinResult", "join", joinDocument{}),
+		cli.NewDocumentKind(programName, "JoinResult", "join", stepsDocument{}),
 		cli.NewDocumentKind(programName, "UpgradeResult", "upgrade", stepsDocument{}),
 		cli.NewDocumentKind(programName, "MaintenanceResult", "maintenance", stepsDocument{}),
 		cli.NewDocumentKind(programName, "Plan", "plan", preview.Document{}),

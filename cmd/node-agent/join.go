@@ -25,36 +25,29 @@ type stepsDocument struct {
 	Headline string              `json:"headline,omitempty" doc:"what the command does, in one sentence"`
 	Changed  bool                `json:"changed" doc:"whether the host was changed; false if it was already in the desired state"`
 	Steps    []report.StepResult `json:"steps" doc:"steps that were run, in order; after those of a failed upgrade, the steps of its rollback"`
-	report.CommandResult
-}
 
-// joinDocument is the result of a join.
-type joinDocument struct {
-	stepsDocument
-	Adoption *plan.AdoptionDocument `json:"adoption,omitempty" doc:"what join --adopt has recorded; absent without --adopt"`
+	Adoption *plan.AdoptionDocument `json:"adoption,omitempty" doc:"what join --adopt has recorded; absent in all other results"`
+	report.CommandResult
 }
 
 // finishSteps prints the result of a command that has run steps, as a document of the kind.
 func finishSteps(p *cli.Printer, kind string, changed bool, err error) error {
-	return finishDocument(p, err, newStepsDocument(p, kind, changed, err))
+	return finishAdoption(p, kind, changed, nil, err)
 }
 
-func newStepsDocument(p *cli.Printer, kind string, changed bool, err error) stepsDocument {
-	return stepsDocument{
+// finishAdoption prints the result as finishSteps does, with an adoption unless it is nil.
+func finishAdoption(p *cli.Printer, kind string, changed bool, adoption *plan.AdoptionDocument, err error) error {
+	if err != nil && len(p.Recorder.Steps) == 0 {
+		return err
+	}
+	return p.Finish(err, stepsDocument{
 		TypeMeta:      report.Meta(kind),
 		Headline:      p.Recorder.Headline,
 		Changed:       changed,
 		Steps:         p.Recorder.Steps,
+		Adoption:      adoption,
 		CommandResult: report.ResultOf(err),
-	}
-}
-
-// finishDocument prints the document of a command that has run steps.
-func finishDocument(p *cli.Printer, err error, document any) error {
-	if err != nil && len(p.Recorder.Steps) == 0 {
-		return err
-	}
-	return p.Finish(err, document, func(page *report.Page) {
+	}, func(page *report.Page) {
 		if !p.Quiet() {
 			printJoined(page, p.Recorder.Steps)
 		}
@@ -99,7 +92,7 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 			options.Sink = sink
 			if *adopt {
 				adoption, err := bootstrap.Adopt(ctx, options)
-				return finishDocument(p, err, joinDocument{newStepsDocument(p, "JoinResult", false, err), adoption})
+				return finishAdoption(p, "JoinResult", false, adoption, err)
 			}
 			join := bootstrap.Join
 			if len(*only) > 0 {

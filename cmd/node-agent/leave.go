@@ -36,6 +36,9 @@ With --leftovers, it removes the files of another cluster from a host that this
 agent has not joined, or whose record is lost: certificates, kubeconfigs, static
 pods, network configurations and databases of OVN. They are not restored.
 
+Of a host that was joined with --adopt, it keeps and lists what may have existed
+before.
+
 If the cluster does not respond within 30 seconds, for example because it was
 deleted, the leave continues without draining the node. Run it again to resume
 after a stop.`,
@@ -182,7 +185,7 @@ func printLeavePreview(page *report.Page, preview leave.PreviewDocument) {
 }
 
 // isUnrecorded reports whether an object is one of a host that the agent did not join.
-func isUnrecorded(k leave.KeptObject) bool { return k.Step == "" }
+func isUnrecorded(k leave.KeptObject) bool { return k.Step == "" && k.Reason != "" }
 
 // keptLines returns a line for each kept object, with the reason and the remedy of those of an adopted host.
 func keptLines(kept []leave.KeptObject) []string {
