@@ -6,8 +6,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -26,13 +26,10 @@ func isAdopted(dir string) (bool, error) {
 }
 
 // checkNotForeign fails if kubelet runs although nothing is recorded: the agent must not stop a node of others.
-func checkNotForeign(ctx context.Context, m *machine.Machine, state joinstate.State) error {
-	if state.Exists() || len(m.Ledger.Items()) > 0 || m.Systemd == nil {
+func checkNotForeign(state joinstate.State, items []ledger.Item, unit systemd.UnitState) error {
+	isRunning := unit.Load == "loaded" && unit.Active != "inactive" && unit.Active != "failed"
+	if state.Exists() || len(items) > 0 || !isRunning {
 		return nil
-	}
-	unit, err := m.Systemd.UnitState(ctx, kubelet.UnitName)
-	if err != nil || unit.Active != "active" {
-		return err
 	}
 	return report.Fail(report.Refused, "hcp-node-agent join --adopt --user-data USER_DATA # records the node; it can leave "+
 		"afterwards", "kubelet runs on this host, and no join of it is recorded")

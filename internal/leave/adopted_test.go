@@ -5,9 +5,11 @@ package leave
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -73,5 +75,29 @@ func TestLeaveOfUnfinishedAdoption(t *testing.T) {
 	}
 	if record, err := joinstate.LoadAdoption(dir); record != nil || err != nil {
 		t.Errorf("record %v, %v", record, err)
+	}
+}
+
+// A node without any record is not stopped.
+func TestLeaveOfForeignNode(t *testing.T) {
+	running := systemd.UnitState{Load: "loaded", Active: "active"}
+	stopped := systemd.UnitState{Load: "loaded", Active: "inactive"}
+	joined := joinstate.State{Started: time.Now()}
+	for name, test := range map[string]struct {
+		state  joinstate.State
+		items  []ledger.Item
+		unit   systemd.UnitState
+		refuse bool
+	}{
+		"node of others":      {unit: running, refuse: true},
+		"crashing kubelet":    {unit: systemd.UnitState{Load: "loaded", Active: "activating"}, refuse: true},
+		"no kubelet":          {unit: systemd.UnitState{Load: "not-found", Active: "inactive"}},
+		"stopped kubelet":     {unit: stopped},
+		"joined":              {state: joined, unit: running},
+		"changes of the host": {items: []ledger.Item{{}}, unit: running},
+	} {
+		if err := checkNotForeign(test.state, test.items, test.unit); (report.CodeOf(err) == report.Refused) != test.refuse {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

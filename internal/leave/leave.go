@@ -107,11 +107,17 @@ func Run(ctx context.Context, options Options) (Document, error) {
 		return document, discardAdoption(m, options.StateDir, log)
 	}
 	adopted, err := isAdopted(options.StateDir)
-	if err == nil {
-		err = checkNotForeign(ctx, m, state)
-	}
 	if err != nil {
 		return document, err
+	}
+	if m.Systemd != nil { // otherwise a step fails
+		unit, err := m.Systemd.UnitState(ctx, kubelet.UnitName)
+		if err == nil {
+			err = checkNotForeign(state, m.Ledger.Items(), unit)
+		}
+		if err != nil {
+			return document, err
+		}
 	}
 	if options.Purge {
 		if _, _, err := joinstate.LoadPurge(options.StateDir); err != nil {
