@@ -16,8 +16,8 @@ func madeChanges(t *testing.T, root string) []PlannedChange {
 	t.Helper()
 	var made []PlannedChange
 	for _, name := range []string{"/etc/made/a", "/etc/made/b"} {
-		must(t, os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755))         //nolint:gosec // as on a host
-		must(t, os.WriteFile(filepath.Join(root, name), []byte("payload\n"), 0o600)) //nolint:gosec // of the test
+		must(t, os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755)) //nolint:gosec // as on a host
+		must(t, os.WriteFile(filepath.Join(root, name), []byte("payload\n"), 0o600))
 		made = append(made, PlannedChange{Change: Change{
 			Kind: File, Target: name, Desired: ownedByTest(FileState([]byte("payload\n"), 0o600)),
 		}})

@@ -156,7 +156,7 @@ func (t *target) fill(ctx context.Context, options request.Options, document *Do
 
 // adoption returns what join --adopt would record. It fails if this host would be refused.
 func (t *target) adoption(
-	ctx context.Context, p *plan.Plan, payload *ignition.Payload, log report.Log,
+	ctx context.Context, p *plan.Plan, rendered *ignition.Payload, log report.Log,
 ) (*plan.AdoptionDocument, error) {
 	s := t.session
 	adopting, err := joinstate.IsAdopting(s.Run.Dir, s.Run.State)
@@ -166,7 +166,7 @@ func (t *target) adoption(
 	if err != nil {
 		return nil, err
 	}
-	facts, err := s.AdoptionFacts(ctx, p, payload, log)
+	facts, err := s.AdoptionFacts(ctx, p, rendered, log)
 	if err == nil {
 		err = facts.Check()
 	}

@@ -60,8 +60,7 @@ func TestAdoptedHost(t *testing.T) {
 func testRefusalsOfUnrecordedNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	refused := runAgent(ctx, t, report.Refused, joinByUserData)
-	checkContains(t, refused.Stdout+refused.Stderr, "already a node of "+apiEndpoint(t).String(),
-		"hcp-node-agent join --user-data")
+	checkContains(t, refused.Stdout+refused.Stderr, "this host is already a node of ", "--adopt")
 	left := runAgent(ctx, t, report.Refused, "leave --yes")
 	checkContains(t, left.Stdout+left.Stderr, "no join of it is recorded")
 	planned := runAgent(ctx, t, report.Success, "plan"+adopt)
