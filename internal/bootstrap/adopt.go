@@ -40,31 +40,42 @@ func (j *Flow) adopt(ctx context.Context, options request.Options) (*plan.Adopti
 		return nil, err
 	}
 	j.Run.Sink = options.RemedySink(func() bool { return false })
-	records := newJoinRecord(j.Run, j.Host)
-	// First: a leave then only removes the records, and does not stop the node.
-	if err = (joinstate.Adoption{}).Save(j.Run.Dir); err == nil {
-		err = j.Host.Ledger.Forget() // what an interrupted adoption has recorded
-	}
-	if err == nil {
-		err = records.prepare()
-	}
 	var adoption plan.Adoption
-	if err == nil {
-		report.Log{Sink: j.Run.Sink}.Headline("adopting this host, which is a node already: only the agent's records change")
-		_, err = steps.Run(ctx, steps.Runner{Sink: j.Run.Sink}, adoptionSteps(&adoption), j)
-	}
-	if err == nil {
-		err = finishAdoption(records)
-	}
-	if err != nil {
-		if forgotten := j.Host.Ledger.Forget(); forgotten != nil {
-			return nil, errors.Join(err, forgotten)
-		}
-		records.remove()
+	if err := j.runAdoption(ctx, adoptionSteps(&adoption)); err != nil {
 		return nil, options.CompleteError(err)
 	}
 	report.Log{Sink: j.Run.Sink}.Headline(adoptedText(j.Run.State.NodeName, len(adoption.Differences)))
 	return adoption.Document(), nil
+}
+
+// runAdoption runs the steps and records the host as joined. If it fails, it removes all records: nothing was changed.
+func (j *Flow) runAdoption(ctx context.Context, all []Step) error {
+	records := newJoinRecord(j.Run, j.Host)
+	err := func() error {
+		// First: a leave then only removes the records, and does not stop the node.
+		if err := (joinstate.Adoption{}).Save(j.Run.Dir); err != nil {
+			return err
+		}
+		if err := j.Host.Ledger.Forget(); err != nil { // what an interrupted adoption has recorded
+			return err
+		}
+		if err := records.prepare(); err != nil {
+			return err
+		}
+		report.Log{Sink: j.Run.Sink}.Headline("adopting this host, which is a node already: only the agent's records change")
+		if _, err := steps.Run(ctx, steps.Runner{Sink: j.Run.Sink}, all, j); err != nil {
+			return err
+		}
+		return finishAdoption(records)
+	}()
+	if err == nil {
+		return nil
+	}
+	if forgotten := j.Host.Ledger.Forget(); forgotten != nil {
+		return errors.Join(err, forgotten)
+	}
+	records.remove()
+	return err
 }
 
 // adoptionSteps returns the steps of an adoption in order. The last one sets adoption.

@@ -3,6 +3,8 @@
 package bootstrap
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,6 +23,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest/machinetest"
 )
@@ -136,5 +139,34 @@ func TestInterruptedAdoption(t *testing.T) {
 	}
 	if left, err := os.ReadDir(j.Run.Dir); err != nil || len(left) > 0 {
 		t.Errorf("left in the state directory: %v, %v", left, err)
+	}
+}
+
+// An adoption that fails in any step leaves no record, and the same command can be run again.
+func TestFailedAdoptionLeavesNoRecord(t *testing.T) {
+	j, adoption, root := newAdoption(t)
+	before := flowtest.ListTree(t, root)
+	record := Step{Name: "record", Run: func(ctx context.Context, j *Flow, _ report.Log) (steps.Outcome, error) {
+		return steps.Outcome{}, recordAdoption(ctx, j, adoption)
+	}}
+	fail := Step{Name: "fail", Run: func(context.Context, *Flow, report.Log) (steps.Outcome, error) {
+		return steps.Outcome{}, errors.New("no connection")
+	}}
+	for _, list := range [][]Step{{fail}, {record, fail}} {
+		if err := j.runAdoption(t.Context(), list); err == nil || err.Error() != "fail: no connection" {
+			t.Errorf("error %v", err)
+		}
+		if left, err := os.ReadDir(j.Run.Dir); err != nil || len(left) > 0 || len(j.Host.Ledger.Items()) > 0 {
+			t.Errorf("left in the state directory: %v, %v; in the ledger: %v", left, err, j.Host.Ledger.Items())
+		}
+		j.Host = machinetest.Open(t, root) // the ledger was removed
+		j.Run.State = joinstate.State{NodeName: "worker-7", Hosted: true}
+	}
+	flowtest.NoError(t, j.runAdoption(t.Context(), []Step{record}))
+	if state, err := joinstate.Read(j.Run.Dir); err != nil || state.Phase() != joinstate.PhaseJoined {
+		t.Errorf("phase %s, %v", state.Phase(), err)
+	}
+	if diff := cmp.Diff(before, flowtest.ListTree(t, root)); diff != "" {
+		t.Errorf("the host was changed (-want +got):\n%s", diff)
 	}
 }

@@ -76,7 +76,10 @@ func checkPorts(f HostFacts) []report.Finding {
 			}
 		}
 	}
-	const remedy report.Remedy = "ss -lntup # lists the processes that use them"
+	remedy := report.Remedy("ss -lntup # lists the processes that use them")
+	if f.OtherCluster != nil {
+		remedy += "\nhcp-node-agent join --adopt # records a node of the same cluster as joined, without changing it"
+	}
 	var findings []report.Finding
 	if len(required) > 0 {
 		findings = errorFinding(remedy, "ports that a node requires are in use: %s", joinUnique(required))
