@@ -122,6 +122,7 @@ class HcpNodeAgent(Plugin, RedHatPlugin, DebianPlugin):
         ])
         self.add_copy_spec([
             STATE + '/join.json',
+            STATE + '/adoption.json',
             STATE + '/maintenance.json',
             STATE + '/purge.json',
             STATE + '/repairs.json',
