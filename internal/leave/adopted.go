@@ -58,15 +58,15 @@ func adoptedKept(dir string) ([]ledger.PublishedDifference, error) {
 	}), nil
 }
 
-// clusterFiles returns the files of the cluster on an adopted host, without those that the leave keeps. It returns none
-// on a host whose files belong to Ignition.
+// clusterFiles returns the files of the cluster on an adopted host, without those that the leave keeps, or that an undo
+// has removed or kept. It returns none on a host whose files belong to Ignition.
 func (f *Flow) clusterFiles(ctx context.Context, kept []ledger.PublishedDifference) ([]othercluster.Leftover, error) {
 	if f.Machine.Facts.Capabilities().OwnsPayload {
 		return nil, nil
 	}
 	found, err := othercluster.Find(ctx, f.Machine.Tree, packageOwners())
 	return slices.DeleteFunc(found, func(l othercluster.Leftover) bool {
-		return slices.ContainsFunc(kept, func(k ledger.PublishedDifference) bool { return k.Target == l.Path })
+		return f.Machine.Ledger.HasCreated(l.Path) || slices.ContainsFunc(kept, func(k ledger.PublishedDifference) bool { return k.Target == l.Path })
 	}), err
 }
 

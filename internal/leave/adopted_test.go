@@ -30,7 +30,12 @@ func TestLeaveOfAdoptedHost(t *testing.T) {
 		{Kind: ledger.File, Target: "/etc/site.conf", Reason: "unknown", Package: "site"},
 		{Kind: "bridge", Target: "br-ex", Reason: "network"},
 	}}.Save(f.Dir))
-	document := Document{Kept: []KeptObject{{Kind: ledger.File, Target: "/etc/kubernetes/kubelet.conf", Step: "files"}}}
+	document := Document{}
+	// An interrupted leave has kept the file, which was edited.
+	edited := ledger.FileChange("/etc/kubernetes/kubelet.conf", "payload", "payload")
+	flowtest.NoError(t, f.Machine.Ledger.RecordMade("files", []ledger.PlannedChange{{Change: edited}}))
+	_, err := f.Machine.Ledger.Undo(t.Context())
+	flowtest.NoError(t, err)
 	var logged flowtest.Events
 	outcome, err := removeClusterFiles(&document)(t.Context(), f, report.Log{Sink: &logged})
 	flowtest.NoError(t, err)
@@ -43,7 +48,6 @@ func TestLeaveOfAdoptedHost(t *testing.T) {
 		t.Errorf("removed (-want +got):\n%s", diff)
 	}
 	kept := []KeptObject{
-		{Kind: ledger.File, Target: "/etc/kubernetes/kubelet.conf", Step: "files"},
 		{
 			Kind: ledger.File, Target: "/etc/site.conf", Reason: "unknown", Now: ledger.State{Present: true},
 			Remedy: "# to restore the file of the package, move /etc/site.conf to another directory, then: dnf reinstall site",

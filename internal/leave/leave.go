@@ -110,15 +110,6 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	if err != nil {
 		return document, err
 	}
-	if m.Systemd != nil { // otherwise a step fails
-		unit, err := m.Systemd.UnitState(ctx, kubelet.UnitName)
-		if err == nil {
-			err = checkNotForeign(state, m.Ledger.Items(), unit)
-		}
-		if err != nil {
-			return document, err
-		}
-	}
 	if options.Purge {
 		if _, _, err := joinstate.LoadPurge(options.StateDir); err != nil {
 			return document, err
@@ -126,6 +117,15 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	}
 	if options.RestoreImage {
 		if _, err := firstImage(options.StateDir); err != nil {
+			return document, err
+		}
+	}
+	if m.Systemd != nil { // otherwise a step fails
+		unit, err := m.Systemd.UnitState(ctx, kubelet.UnitName)
+		if err == nil {
+			err = checkNotForeign(state, m.Ledger.Items(), unit)
+		}
+		if err != nil {
 			return document, err
 		}
 	}
