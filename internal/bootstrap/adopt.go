@@ -161,7 +161,10 @@ func finishAdoption(records joinRecord) error {
 		state.Complete(step.Name, "")
 	}
 	state.Registered = true
-	return records.complete()
+	if err := records.complete(); err != nil {
+		return err
+	}
+	return joinstate.FinishAdoption(records.run.Dir)
 }
 
 func adoptedText(nodeName string, differences int) string {

@@ -90,6 +90,10 @@ func TestAdoptionIsRecordedAsAJoin(t *testing.T) {
 	if drift, err := j.Host.Ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
 		t.Errorf("drift %v, %v", drift, err)
 	}
+	// The ledger is not void if the state is lost.
+	if adopting, err := joinstate.IsAdopting(j.Run.Dir, joinstate.State{}); err != nil || adopting {
+		t.Errorf("the adoption has not finished: %v", err)
+	}
 	// What a later join records once.
 	size := j.Host.Ledger.Position()
 	flowtest.NoError(t, recordPlugin(t.Context(), j.Host.Ledger, joinstate.State{}, "network"))

@@ -11,10 +11,12 @@ import (
 const AdoptionFile = "adoption.json"
 
 // Adoption is the record of a join with --adopt, which found the host as a node. It is written before the ledger, and
-// StateFile after it: an adoption without a state has not finished, and the ledger describes no change of the host.
+// StateFile after it. An adoption without either has not finished, and the ledger describes no change of the host.
 type Adoption struct {
 	report.TypeMeta
 	Kept []KeptObject `json:"kept"`
+	// Finished is set after StateFile was written: if that file is lost, the ledger can describe changes of later joins.
+	Finished bool `json:"finished,omitempty"`
 }
 
 // KeptObject is an object of the payload whose state before the join is not known. The ledger does not contain it.
@@ -58,7 +60,17 @@ func IsAdopting(dir string, state State) (bool, error) {
 		return false, nil
 	}
 	record, err := LoadAdoption(dir)
-	return record != nil, err
+	return record != nil && !record.Finished, err
+}
+
+// FinishAdoption records the end of the adoption, after StateFile was written.
+func FinishAdoption(dir string) error {
+	record, err := LoadAdoption(dir)
+	if err != nil || record == nil {
+		return err
+	}
+	record.Finished = true
+	return record.Save(dir)
 }
 
 // CheckNotAdopting fails if an adoption of the host has not finished. The records in the ledger are then not those of
