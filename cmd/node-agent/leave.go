@@ -185,11 +185,11 @@ func printLeavePreview(page *report.Page, preview leave.PreviewDocument) {
 }
 
 // isUnrecorded reports whether an object is one of a host that the agent did not join.
-func isUnrecorded(k leave.KeptObject) bool { return k.Step == "" && k.Reason != "" }
+func isUnrecorded(k leave.KeptItem) bool { return k.Step == "" && k.Reason != "" }
 
 // keptLines returns a line for each kept object, with the reason and the remedy of those of an adopted host.
-func keptLines(kept []leave.KeptObject) []string {
-	return lists.Map(kept, func(k leave.KeptObject) string {
+func keptLines(kept []leave.KeptItem) []string {
+	return lists.Map(kept, func(k leave.KeptItem) string {
 		line := fmt.Sprintf("%s %s", k.Kind, report.EscapeLine(k.Target))
 		if isUnrecorded(k) {
 			line += ": " + k.Reason

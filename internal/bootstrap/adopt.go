@@ -53,7 +53,7 @@ func (j *Flow) runAdoption(ctx context.Context, all []Step) error {
 	records := newJoinRecord(j.Run, j.Host)
 	err := func() error {
 		// First: a leave then only removes the records, and does not stop the node.
-		if err := (joinstate.Adoption{}).Save(j.Run.Dir); err != nil {
+		if err := (joinstate.AdoptionRecord{}).Save(j.Run.Dir); err != nil {
 			return err
 		}
 		if err := j.Host.Ledger.Forget(); err != nil { // what an interrupted adoption has recorded
@@ -127,7 +127,7 @@ func recordAdoption(ctx context.Context, j *Flow, adoption plan.Adoption) error 
 	if err != nil {
 		return err
 	}
-	if err := (joinstate.Adoption{Kept: adoption.Kept}).Save(j.Run.Dir); err != nil {
+	if err := (joinstate.AdoptionRecord{Kept: adoption.Kept}).Save(j.Run.Dir); err != nil {
 		return err
 	}
 	if err := trackConfigs(ctx, l, j.Plan.LoadedConfigs); err != nil {

@@ -10,9 +10,10 @@ import (
 // AdoptionFile is the record of an adoption.
 const AdoptionFile = "adoption.json"
 
-// Adoption is the record of a join with --adopt, which found the host as a node. It is written before the ledger, and
-// StateFile after it. An adoption without either has not finished, and the ledger describes no change of the host.
-type Adoption struct {
+// AdoptionRecord describes a join with --adopt, which found the host as a node. It is written before the ledger, and
+// StateFile after it. Without StateFile, and unless it is finished, the adoption was interrupted, and the ledger
+// describes no change of the host.
+type AdoptionRecord struct {
 	report.TypeMeta
 	Kept []KeptObject `json:"kept"`
 	// Finished is set after StateFile was written: if that file is lost, the ledger can describe changes of later joins.
@@ -39,14 +40,14 @@ func (k KeptObject) Remedy() report.Remedy {
 const kindAdoption = "Adoption"
 
 // Save writes the record durably.
-func (a Adoption) Save(dir string) error {
+func (a AdoptionRecord) Save(dir string) error {
 	a.TypeMeta = report.Meta(kindAdoption)
 	return SaveDocument(dir, AdoptionFile, a)
 }
 
 // LoadAdoption reads the record, nil if there is none.
-func LoadAdoption(dir string) (*Adoption, error) {
-	var a Adoption
+func LoadAdoption(dir string) (*AdoptionRecord, error) {
+	var a AdoptionRecord
 	exists, err := LoadDocument(dir, AdoptionFile, kindAdoption, &a)
 	if err != nil || !exists {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// KeptObject is an object that a leave keeps. Its step is empty if the agent did not join the host.
-type KeptObject = ledger.PublishedDifference
+// KeptItem is an object that a leave keeps. Its step is empty if the agent did not join the host.
+type KeptItem = ledger.PublishedDifference
 
 // isAdopted reports whether the agent has not joined this host itself.
 func isAdopted(dir string) (bool, error) {

@@ -26,7 +26,7 @@ func TestLeaveOfAdoptedHost(t *testing.T) {
 		"etc/kubernetes/cni/net.d/10-ovn-kubernetes.conf": "{}",
 	})
 	f := &Flow{Machine: machinetest.Open(t, root), Dir: t.TempDir()}
-	flowtest.NoError(t, joinstate.Adoption{Kept: []joinstate.KeptObject{
+	flowtest.NoError(t, joinstate.AdoptionRecord{Kept: []joinstate.KeptObject{
 		{Kind: ledger.File, Target: "/etc/site.conf", Reason: "unknown", Package: "site"},
 		{Kind: "bridge", Target: "br-ex", Reason: "network"},
 	}}.Save(f.Dir))
@@ -47,7 +47,7 @@ func TestLeaveOfAdoptedHost(t *testing.T) {
 	if diff := cmp.Diff(want, document.Removed); diff != "" {
 		t.Errorf("removed (-want +got):\n%s", diff)
 	}
-	kept := []KeptObject{
+	kept := []KeptItem{
 		{
 			Kind: ledger.File, Target: "/etc/site.conf", Reason: "unknown", Now: ledger.State{Present: true},
 			Remedy: "# to restore the file of the package, move /etc/site.conf to another directory, then: dnf reinstall site",
@@ -70,7 +70,7 @@ func TestLeaveOfUnfinishedAdoption(t *testing.T) {
 	flowtest.WriteTree(t, root, map[string]string{"etc/kubernetes/kubelet.conf": "payload"})
 	before := flowtest.ListTree(t, root)
 	m := machinetest.Open(t, root)
-	flowtest.NoError(t, joinstate.Adoption{}.Save(dir))
+	flowtest.NoError(t, joinstate.AdoptionRecord{}.Save(dir))
 	change := ledger.FileChange("/etc/kubernetes/kubelet.conf", "payload", "payload")
 	flowtest.NoError(t, m.Ledger.RecordMade("files", []ledger.PlannedChange{{Change: change}}))
 	flowtest.NoError(t, discardAdoption(m, dir, report.Log{}))

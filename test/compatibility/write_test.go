@@ -48,7 +48,7 @@ func writeDocuments(t *testing.T, dir string) {
 	}
 	flowtest.NoError(t, joinstate.WriteMaintenance(state, Fill[joinstate.Maintenance](t)))
 	flowtest.NoError(t, Fill[joinstate.Images](t).Save(state))
-	flowtest.NoError(t, Fill[joinstate.Adoption](t).Save(state))
+	flowtest.NoError(t, Fill[joinstate.AdoptionRecord](t).Save(state))
 	flowtest.NoError(t, joinstate.SaveRepairs(state, Fill[[]joinstate.Repair](t)))
 	flowtest.NoError(t, Fill[joinstate.Attempt](t).Save(state))
 	flowtest.NoError(t, joinstate.SavePurge(state, "7"))

@@ -98,7 +98,7 @@ func testLeaveOfAdoptedHost(ctx context.Context, t *testing.T) {
 	t.Helper()
 	var preview leave.PreviewDocument
 	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "leave --dry-run --output json").Stdout), &preview))
-	isBridge := func(k leave.KeptObject) bool { return k.Target == "br-ex" && strings.Contains(k.Reason, "network") }
+	isBridge := func(k leave.KeptItem) bool { return k.Target == "br-ex" && strings.Contains(k.Reason, "network") }
 	if !slices.ContainsFunc(preview.Kept, isBridge) {
 		t.Errorf("the preview does not keep br-ex: %+v", preview.Kept)
 	}
