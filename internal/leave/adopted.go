@@ -31,8 +31,8 @@ func checkNotForeign(state joinstate.State, items []ledger.Item, unit systemd.Un
 	if state.Exists() || len(items) > 0 || !isRunning {
 		return nil
 	}
-	return report.Fail(report.Refused, "hcp-node-agent join --adopt --user-data USER_DATA # records the node; it can leave "+
-		"afterwards", "kubelet runs on this host, and no join of it is recorded")
+	return report.Fail(report.Refused, "hcp-node-agent join --adopt --user-data USER_DATA # records the node, which can "+
+		"leave afterwards", "kubelet runs on this host, and no join of it is recorded")
 }
 
 // discardAdoption removes the records of an unfinished adoption, which has changed nothing on the host.
@@ -66,7 +66,8 @@ func (f *Flow) clusterFiles(ctx context.Context, kept []ledger.PublishedDifferen
 	}
 	found, err := othercluster.Find(ctx, f.Machine.Tree, packageOwners())
 	return slices.DeleteFunc(found, func(l othercluster.Leftover) bool {
-		return f.Machine.Ledger.HasCreated(l.Path) || slices.ContainsFunc(kept, func(k ledger.PublishedDifference) bool { return k.Target == l.Path })
+		isKept := func(k ledger.PublishedDifference) bool { return k.Target == l.Path }
+		return f.Machine.Ledger.HasCreated(l.Path) || slices.ContainsFunc(kept, isKept)
 	}), err
 }
 

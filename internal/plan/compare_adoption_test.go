@@ -36,7 +36,8 @@ func TestCompareAdoption(t *testing.T) {
 		Kind: ledger.Unit, Target: "kubelet.service", Desired: ledger.State{Present: true, Enabled: "enabled"},
 	}
 	of := func(target, content string) ledger.Change {
-		return ledger.Change{Kind: ledger.File, Target: target, Desired: ledger.State{Present: true}.WithContent([]byte(content))}
+		desired := ledger.State{Present: true}.WithContent([]byte(content))
+		return ledger.Change{Kind: ledger.File, Target: target, Desired: desired}
 	}
 	s, p := plannedSession(t, map[string]string{
 		"etc/hcp-test/equal": "x", "etc/hcp-test/edited": "# mine", "etc/passwd": "", "etc/group": "",

@@ -77,8 +77,8 @@ func TestConfigureOVSIsUnchangedOnCoreOS(t *testing.T) {
 
 // A script that creates br-ex at every boot must continue to do so: without br-ex, the host is unreachable.
 func TestScriptThatCreatesTheBridgeIsKept(t *testing.T) {
-	const config = `{"ignition":{"version":"3.2.0"},"systemd":{"units":[{"name":"ovs-configuration.service","enabled":true,` +
-		`"contents":"[Service]\nExecStart=/usr/local/bin/configure-ovs.sh\n[Install]\nRequiredBy=a.target\n"}]}}`
+	config := systemdConfig(`{"name":"ovs-configuration.service","enabled":true,` +
+		`"contents":"[Service]\nExecStart=/usr/local/bin/configure-ovs.sh\n[Install]\nRequiredBy=a.target\n"}`)
 	plan := adaptConfig(t, config, func(in *Input) { in.CreatesBridgeAtBoot = true })
 	if got := ruleFor(plan, "ovs-configuration.service"); got != "report ovs-configuration-kept" {
 		t.Errorf("rule %q", got)
