@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/enroll"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/nodepool"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -30,7 +31,12 @@ type enrollDocument struct {
 	report.CommandResult
 }
 
-const allowReinstall = "allow"
+// reinstallPolicies are the policies by the values of --reinstall.
+var reinstallPolicies = map[string]v1alpha1.ReinstallPolicy{
+	"refuse":           v1alpha1.ReinstallRefuse,
+	"allow":            v1alpha1.ReinstallAllow,
+	"allow-same-token": v1alpha1.ReinstallAllowSameToken,
+}
 
 func newEnrollCommand(p *cli.Printer) *cobra.Command {
 	var o enrollOptions
@@ -117,8 +123,9 @@ func (o *enrollOptions) addFlags(c *cobra.Command, p *cli.Printer) {
 	flags.StringArrayVar(&o.Labels, "label", nil, "`KEY=VALUE` for the Nodes; can be repeated")
 	flags.StringArrayVar(&o.Taints, "taint", nil, "`KEY[=VALUE]:EFFECT` for the Nodes; can be repeated")
 	o.reinstall = cli.EnumFlag(c, "reinstall", "",
-		"`POLICY` for a host whose Node exists and is not Ready: allow, the reinstalled host may join; or refuse",
-		"refuse", allowReinstall)
+		"`POLICY` for a host whose Node exists and is not Ready: refuse; allow, the host was reinstalled and may join; or "+
+			"allow-same-token, the same, also again with the same join token until it expires", "refuse", "allow",
+		"allow-same-token")
 	flags.StringVar(&o.Dir, "output-dir", ".", "`DIRECTORY` in which the directory tokens is created")
 	o.clusters.addManagement(c, p, "NodePool")
 	o.clusters.addHostedKubeconfig(c)
@@ -148,7 +155,7 @@ func (o *enrollOptions) run(ctx context.Context, p *cli.Printer, nodePool string
 	if err := o.check(); err != nil {
 		return err
 	}
-	o.NodePool, o.Input.Format, o.ReplacesNodes = nodePool, enroll.Format(*o.format), *o.reinstall == allowReinstall
+	o.NodePool, o.Input.Format, o.Reinstall = nodePool, enroll.Format(*o.format), reinstallPolicies[*o.reinstall]
 	findings, err := o.Read(nodes, p.In)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -43,6 +44,7 @@ type Decision struct {
 	Node       string
 	Enrollment *enrollment.Enrollment // the enrollment that permits the approval
 	Key        string                 // fingerprint of the CSR's public key
+	UsesToken  bool                   // whether the approval is a use of the join token with a key that is not recorded
 }
 
 // Facts describe the state of the cluster for a decision.
@@ -125,7 +127,7 @@ func decideClient(csr *kube.CSR, request Content, enrollments Enrollments, facts
 	case facts.Node == nil:
 		d.Outcome, d.Reason = Ignored, unknownNode(d.Node)
 		return d
-	case facts.Node.Exists && !record.ReplacesNode:
+	case facts.Node.Exists && !record.Reinstall.ReplacesNode():
 		d.Reason = fmt.Sprintf("Node %s already exists in the cluster", d.Node)
 		d.Remedy = report.Remedy("oc delete node " + d.Node + " # if its machine no longer exists or was " +
 			"reinstalled; the CSR is approved after that")
@@ -133,7 +135,7 @@ func decideClient(csr *kube.CSR, request Content, enrollments Enrollments, facts
 	case facts.Node.IsReady:
 		d.Reason = fmt.Sprintf("Node %s is Ready, so its machine was not reinstalled", d.Node)
 		return d
-	case bound != "" && bound != d.Key:
+	case bound != "" && bound != d.Key && record.Reinstall != v1alpha1.ReinstallAllowSameToken:
 		d.Reason = fmt.Sprintf("join token %s was already used with another key (%s)", id, bound)
 		d.Remedy = report.Remedy("hcp-node-admin token revoke " + d.Node + " --kubeconfig FILE # if the machine was " +
 			"reinstalled, then enroll it again; otherwise find out which host has the join token")
@@ -143,7 +145,7 @@ func decideClient(csr *kube.CSR, request Content, enrollments Enrollments, facts
 		d.Reason, d.Remedy = copied.Error(), report.RemedyOf(copied)
 		return d
 	}
-	d.Outcome, d.Enrollment = Approved, record
+	d.Outcome, d.Enrollment, d.UsesToken = Approved, record, facts.UsedKeys[id] != d.Key
 	return d
 }
 

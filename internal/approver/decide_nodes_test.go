@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
@@ -84,25 +85,33 @@ func TestDecideReinstall(t *testing.T) {
 	}
 	key := certtest.NewKey(t)
 	mine := enrollment.Fingerprint(&key.PublicKey)
+	const refuse, allow, again = v1alpha1.ReinstallRefuse, v1alpha1.ReinstallAllow, v1alpha1.ReinstallAllowSameToken
+	const other = "SHA256:00"
 	for name, test := range map[string]struct {
-		replaces bool
-		node     NodeState
-		used     string // key with which the token was used
-		want     Outcome
-		reason   string
+		policy v1alpha1.ReinstallPolicy
+		node   NodeState
+		used   string // key with which the token was used
+		want   Outcome
+		reason string
 	}{
-		"no Node":                          {false, NodeState{}, "", Approved, ""},
-		"no Node, allowed":                 {true, NodeState{}, "", Approved, ""},
-		"a Node":                           {false, NodeState{Exists: true}, "", Refused, "Node worker-1 already exists"},
-		"a Node, allowed":                  {true, NodeState{Exists: true}, "", Approved, ""},
-		"a Node, allowed, the same key":    {true, NodeState{Exists: true}, mine, Approved, ""},
-		"a Node, allowed, another key":     {true, NodeState{Exists: true}, "SHA256:00", Refused, "was already used"},
-		"a Ready Node":                     {false, NodeState{Exists: true, IsReady: true}, "", Refused, "already exists"},
-		"a Ready Node, allowed":            {true, NodeState{Exists: true, IsReady: true}, "", Refused, "worker-1 is Ready"},
-		"a Ready Node, allowed, key bound": {true, NodeState{Exists: true, IsReady: true}, mine, Refused, "is Ready"},
+		"no Node":                          {refuse, NodeState{}, "", Approved, ""},
+		"no Node, allowed":                 {allow, NodeState{}, "", Approved, ""},
+		"no Node, allowed, another key":    {allow, NodeState{}, other, Refused, "was already used"},
+		"no Node, again, another key":      {again, NodeState{}, other, Approved, ""},
+		"a Node":                           {refuse, NodeState{Exists: true}, "", Refused, "Node worker-1 already exists"},
+		"a Node, allowed":                  {allow, NodeState{Exists: true}, "", Approved, ""},
+		"a Node, allowed, the same key":    {allow, NodeState{Exists: true}, mine, Approved, ""},
+		"a Node, allowed, another key":     {allow, NodeState{Exists: true}, other, Refused, "was already used"},
+		"a Node, again":                    {again, NodeState{Exists: true}, "", Approved, ""},
+		"a Node, again, the same key":      {again, NodeState{Exists: true}, mine, Approved, ""},
+		"a Node, again, another key":       {again, NodeState{Exists: true}, other, Approved, ""},
+		"a Ready Node":                     {refuse, NodeState{Exists: true, IsReady: true}, "", Refused, "already exists"},
+		"a Ready Node, allowed":            {allow, NodeState{Exists: true, IsReady: true}, "", Refused, "worker-1 is Ready"},
+		"a Ready Node, allowed, key bound": {allow, NodeState{Exists: true, IsReady: true}, mine, Refused, "is Ready"},
+		"a Ready Node, again":              {again, NodeState{Exists: true, IsReady: true}, other, Refused, "is Ready"},
 	} {
 		token := issue(t, "worker-1", ca, now)
-		token.enrollment.ReplacesNode = test.replaces
+		token.enrollment.Reinstall = test.policy
 		csr := validClientCSR(key).csr(t)
 		csr.Annotations = token.sign(t, cluster, key)
 		d := Decide(csr, byNode(token.enrollment), Facts{
@@ -110,6 +119,9 @@ func TestDecideReinstall(t *testing.T) {
 		})
 		if d.Outcome != test.want || (d.Reason == "") != (test.reason == "") || !strings.Contains(d.Reason, test.reason) {
 			t.Errorf("%s: %s: %s, want %s: %s", name, d.Outcome, d.Reason, test.want, test.reason)
+		}
+		if wantUse := d.Outcome == Approved && test.used != mine; d.UsesToken != wantUse {
+			t.Errorf("%s: the key is recorded: %t, want %t", name, d.UsesToken, wantUse)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"net/netip"
 	"time"
 	"unicode/utf8"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 )
 
 // Lifetimes of join tokens. A month is sufficient to prepare images and deliver hardware; until then
@@ -35,8 +37,7 @@ type Options struct {
 	Cluster   *Cluster         // nil for none; excludes UserData
 	Networks  []ClusterNetwork // of the cluster; nil if they are unknown
 	Lifetime  time.Duration    // 0: DefaultLifetime, or MaxUserDataLifetime with user data
-
-	ReplacesNode bool // as in Enrollment
+	Reinstall v1alpha1.ReinstallPolicy
 }
 
 // New creates a join token with a new key, and its enrollment.
@@ -82,7 +83,7 @@ func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
 // Enrollment returns the enrollment of the token, with the settings of options that the token does not contain.
 func (t *Token) Enrollment(options Options) *Enrollment {
 	return &Enrollment{
-		Terms: t.Terms, Addresses: options.Addresses, NodePool: options.NodePool, ReplacesNode: options.ReplacesNode,
+		Terms: t.Terms, Addresses: options.Addresses, NodePool: options.NodePool, Reinstall: options.Reinstall,
 		Labels: options.Labels, Taints: options.Taints, key: t.key.Public().(ed25519.PublicKey),
 	}
 }

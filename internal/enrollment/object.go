@@ -53,8 +53,7 @@ func FromObject(object *v1alpha1.NodeEnrollment) (*Enrollment, error) {
 		return nil, err
 	}
 	e := &Enrollment{
-		Terms: terms, NodePool: spec.NodePool, ReplacesNode: spec.Reinstall == v1alpha1.ReinstallAllow, Labels: labels,
-		Taints: taints,
+		Terms: terms, NodePool: spec.NodePool, Reinstall: spec.Reinstall, Labels: labels, Taints: taints,
 	}
 	if e.key, err = parsePublicKey(spec.PublicKey); err != nil {
 		return nil, fmt.Errorf("publicKey: %w", err)
@@ -79,11 +78,9 @@ func (e *Enrollment) Object() (*v1alpha1.NodeEnrollment, error) {
 			Expires:   metav1.NewTime(e.Expires),
 			Addresses: FormatAddresses(e.Addresses),
 			NodePool:  e.NodePool,
+			Reinstall: e.Reinstall,
 		},
 	}
 	setSettings(&object.Spec, e.Labels, e.Taints)
-	if e.ReplacesNode {
-		object.Spec.Reinstall = v1alpha1.ReinstallAllow
-	}
 	return object, nil
 }

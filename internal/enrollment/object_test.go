@@ -12,9 +12,9 @@ import (
 )
 
 func TestObjectContainsTheEnrollment(t *testing.T) {
-	for _, replaces := range []bool{false, true} {
+	for _, policy := range []v1alpha1.ReinstallPolicy{"", v1alpha1.ReinstallAllow, v1alpha1.ReinstallAllowSameToken} {
 		_, enrollment := newToken(t, fullOptions(t))
-		enrollment.NodePool, enrollment.ReplacesNode = "pool", replaces
+		enrollment.NodePool, enrollment.Reinstall = "pool", policy
 		object, err := enrollment.Object()
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestParseAddress(t *testing.T) {
 
 func TestManifestParsesUnchanged(t *testing.T) {
 	desired := fullOptions(t)
-	desired.NodePool, desired.ReplacesNode = "pool", true
+	desired.NodePool, desired.Reinstall = "pool", v1alpha1.ReinstallAllow
 	_, enrollment := newToken(t, desired)
 	content, err := enrollment.Encode()
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 )
 
 // Token is a join token, the part for the host. Its key, its user data and the credential of its cluster are secrets,
@@ -30,12 +32,11 @@ type Token struct {
 // Enrollment is an enrollment, the part for the cluster. It holds no secret.
 type Enrollment struct {
 	Terms
-	Addresses []netip.Prefix // allowed in the node's serving certificate; none: manual approval
-	NodePool  string         // "" if unknown
-	Labels    []string       // that the controller sets on the Node, KEY=VALUE
-	Taints    []string       // that the controller sets on the Node, KEY[=VALUE]:EFFECT
-	// ReplacesNode permits the host to join although its Node exists, because the host was reinstalled.
-	ReplacesNode bool
+	Addresses []netip.Prefix           // allowed in the node's serving certificate; none: manual approval
+	NodePool  string                   // "" if unknown
+	Labels    []string                 // that the controller sets on the Node, KEY=VALUE
+	Taints    []string                 // that the controller sets on the Node, KEY[=VALUE]:EFFECT
+	Reinstall v1alpha1.ReinstallPolicy // "" is ReinstallRefuse
 
 	key ed25519.PublicKey
 }

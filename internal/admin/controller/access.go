@@ -163,8 +163,8 @@ func (r *accessReconciler) write(
 	return nil
 }
 
-// subjectsOf returns the identities with which a host gets the user data: that of its node, and until the Node exists
-// for the first time, the ServiceAccount whose token is in its join token.
+// subjectsOf returns the identities with which a host gets the user data: that of its node, and the ServiceAccount whose
+// token is in its join token, until the Node exists for the first time or the host may use the join token again.
 func subjectsOf(record *v1alpha1.NodeEnrollment) []rbacv1.Subject {
 	var subjects []rbacv1.Subject
 	isUsed := record.Spec.UsedBy != nil
@@ -173,7 +173,7 @@ func subjectsOf(record *v1alpha1.NodeEnrollment) []rbacv1.Subject {
 			APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "system:node:" + record.Name,
 		})
 	}
-	if !isUsed || !hasJoined(record) {
+	if !isUsed || !hasJoined(record) || record.Spec.Reinstall == v1alpha1.ReinstallAllowSameToken {
 		subjects = append(subjects, rbacv1.Subject{
 			Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.Namespace, Name: v1alpha1.ServiceAccount(record.Name),
 		})

@@ -125,7 +125,7 @@ func TestSubjectsOf(t *testing.T) {
 	joined := func(status metav1.ConditionStatus, reason string) []metav1.Condition {
 		return []metav1.Condition{{Type: v1alpha1.ConditionJoined, Status: status, Reason: reason}}
 	}
-	used := usedBy("SHA256:00")
+	used, again := usedBy("SHA256:00"), usedBy("SHA256:01")
 	for name, test := range map[string]struct {
 		used       *v1alpha1.TokenUse
 		conditions []metav1.Condition
@@ -138,9 +138,13 @@ func TestSubjectsOf(t *testing.T) {
 		"the Node was deleted":           {used, joined(metav1.ConditionFalse, reasonNodeDeleted), []string{user}},
 		"another Node of the same name":  {nil, joined(metav1.ConditionTrue, "NodeExists"), []string{account}},
 		"the Node is gone, token unused": {nil, joined(metav1.ConditionFalse, reasonNodeDeleted), []string{account}},
+		"joined, may join again":         {again, joined(metav1.ConditionTrue, "NodeExists"), []string{user, account}},
 	} {
 		record := &v1alpha1.NodeEnrollment{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}
 		record.Spec.UsedBy, record.Status.Conditions = test.used, test.conditions
+		if test.used == again {
+			record.Spec.Reinstall = v1alpha1.ReinstallAllowSameToken
+		}
 		var got []string
 		for _, subject := range subjectsOf(record) {
 			got = append(got, subject.Kind+" "+subject.Name)

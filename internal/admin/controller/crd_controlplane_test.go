@@ -176,6 +176,15 @@ func TestControlPlaneRecordedUse(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	again := getEnrollment(t, "recorded")
+	again.Spec.Reinstall, again.Spec.UsedBy.Key = v1alpha1.ReinstallAllowSameToken, "SHA256:01"
+	if err := adminClient(t).Update(t.Context(), again.DeepCopy(), client.DryRunAll); err != nil {
+		t.Errorf("another key of a reinstalled host: %v", err)
+	}
+	again.Spec.UsedBy = nil
+	if err := adminClient(t).Update(t.Context(), again, client.DryRunAll); err == nil {
+		t.Error("the use is removed")
+	}
 	for _, key := range []string{"", "00", "SHA256:", "SHA256:x", "MD5:00"} {
 		invalid := manifest.DeepCopy()
 		invalid.Spec.UsedBy = usedBy(key)

@@ -227,7 +227,7 @@ func (r *csrReconciler) bindAndApprove(
 	if err := r.client.Status().Patch(ctx, recorded, ifUnchanged(object)); err != nil {
 		return fmt.Errorf("recording the CSR in the enrollment of %s: %w", decision.Node, err)
 	}
-	if recorded.Spec.UsedBy == nil { // last, because the other controllers write the status after it
+	if decision.UsesToken { // last, because the other controllers write the status after it
 		used := recorded.DeepCopy()
 		used.Spec.UsedBy = &v1alpha1.TokenUse{Key: decision.Key, At: *setTime(time.Now())}
 		if err := r.client.Patch(ctx, used, ifUnchanged(recorded)); err != nil {

@@ -119,7 +119,7 @@ func exists(path string) bool {
 // A repeated run adds what is missing, and changes nothing else.
 func TestEnroll(t *testing.T) {
 	h := startHostedCluster(t)
-	withLabels := func(o *Options) { o.Labels, o.ReplacesNodes = []string{"rack=r1"}, true }
+	withLabels := func(o *Options) { o.Labels, o.Reinstall = []string{"rack=r1"}, v1alpha1.ReinstallAllow }
 	if state, found := h.mustEnroll(t, "worker-1=192.0.2.1", withLabels); state != Created || found != "" {
 		t.Errorf("new: %s, %s", state, found)
 	}

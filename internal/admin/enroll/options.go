@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/nodepool"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
@@ -23,7 +24,7 @@ type Options struct {
 	Labels, Taints []string
 	Lifetime       time.Duration // 0: the default
 	UserData       []byte        // for all join tokens; nil for none
-	ReplacesNodes  bool          // reinstalled hosts may join although their Nodes exist
+	Reinstall      v1alpha1.ReinstallPolicy
 	Input          HostInput
 }
 
@@ -64,7 +65,7 @@ type Result struct {
 func (o Options) tokenOptions(node Node, ca []byte) enrollment.Options {
 	return enrollment.Options{
 		NodeName: node.Name, Addresses: node.Addresses, ClusterCA: ca, NodePool: o.NodePool, Labels: o.Labels,
-		Taints: o.Taints, UserData: o.UserData, Lifetime: o.Lifetime, ReplacesNode: o.ReplacesNodes,
+		Taints: o.Taints, UserData: o.UserData, Lifetime: o.Lifetime, Reinstall: o.Reinstall,
 	}
 }
 

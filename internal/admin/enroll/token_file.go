@@ -94,7 +94,7 @@ func (r *run) readToken(node Node) (*tokenFile, error) {
 
 // createToken writes a new join token to its file.
 func (r *run) createToken(node Node, now time.Time) (*tokenFile, error) {
-	r.result.Findings = append(r.result.Findings, r.found.checkNode(node, r.options.ReplacesNodes)...)
+	r.result.Findings = append(r.result.Findings, r.found.checkNode(node, r.options.Reinstall.ReplacesNode())...)
 	options := r.options.tokenOptions(node, r.CA)
 	options.Networks = r.found.networks
 	token, _, err := enrollment.New(options, now)

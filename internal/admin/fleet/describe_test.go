@@ -111,7 +111,7 @@ func TestDescribe(t *testing.T) {
 	for _, want := range []string{
 		"a: the agent reports: [2J]0;title  ok 31m",
 		"Name:               a\nPhase:              Failed\nReason:             kubelet stopped\n", "\nEnrollment:\n",
-		"  Reinstall:        refuse\n", "  Used key:         SHA256:00\n",
+		"  Reinstall:        Refuse\n", "  Used key:         SHA256:00\n",
 		"  Ready:            False since 120m: NodeNotReady: [2J]0;title  ok 31m\n",
 		"  CertificateExpiring: False", "\nNode:\n", "  Addresses:        InternalIP=192.0.2.7\n",
 		"  Cordoned:         yes\n",

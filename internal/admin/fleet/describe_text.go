@@ -107,7 +107,7 @@ func (p descriptionPage) enrollment(d *Description) {
 	p.field("  Join token", spec.TokenID)
 	p.field("  Token expires", p.until(&spec.Expires))
 	p.field("  Addresses", strings.Join(spec.Addresses, ", "))
-	p.field("  Reinstall", strings.ToLower(string(spec.Reinstall))) // as enroll --reinstall
+	p.field("  Reinstall", string(spec.Reinstall))
 	if used := spec.UsedBy; used != nil {
 		p.field("  Used key", used.Key)
 		p.field("  Used", p.ago(&used.At))

@@ -38,7 +38,7 @@ type NodeEnrollment struct {
 // NodeEnrollmentSpec describes the host. The fields of the join token cannot be changed: a new join token needs a new
 // object.
 //
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.usedBy) || has(self.usedBy) && self.usedBy == oldSelf.usedBy",message="the join token was used: that is recorded for good, and a new join token needs a new NodeEnrollment"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.usedBy) || has(self.usedBy) && (self.usedBy == oldSelf.usedBy || has(self.reinstall) && self.reinstall == 'AllowSameToken')",message="the join token was used: that is recorded for good, and a new join token needs a new NodeEnrollment"
 type NodeEnrollmentSpec struct {
 	// TokenID is the ID of the join token.
 	//
@@ -71,7 +71,8 @@ type NodeEnrollmentSpec struct {
 	Expires metav1.Time `json:"expires"`
 
 	// UsedBy is the key with which the host has used the join token. The controller writes it before it approves the CSR
-	// of the host. It is written once: no other key can use the join token, also after a restore without the status.
+	// of the host. No other key can use the join token, also after a restore without the status. Only reinstall
+	// AllowSameToken permits that the next key replaces it.
 	//
 	// +optional
 	UsedBy *TokenUse `json:"usedBy,omitempty"`
@@ -108,8 +109,9 @@ type NodeEnrollmentSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Taints []NodeTaint `json:"taints,omitempty"`
 
-	// Reinstall decides whether the host may join although its Node exists, because the host was reinstalled. A Node
-	// that is Ready is never replaced.
+	// Reinstall decides whether the host may join although its Node exists, because the host was reinstalled: Allow, with
+	// a new NodeEnrollment; AllowSameToken, also with the same join token until it expires. A Node that is Ready is never
+	// replaced.
 	//
 	// +optional
 	// +kubebuilder:default=Refuse
@@ -157,14 +159,20 @@ type NodeTaint struct {
 
 // ReinstallPolicy decides what happens if a host joins whose Node exists.
 //
-// +kubebuilder:validation:Enum=Allow;Refuse
+// +kubebuilder:validation:Enum=Allow;AllowSameToken;Refuse
 type ReinstallPolicy string
 
 // Policies for a host whose Node exists.
 const (
-	ReinstallAllow  ReinstallPolicy = "Allow"
-	ReinstallRefuse ReinstallPolicy = "Refuse"
+	ReinstallAllow          ReinstallPolicy = "Allow"
+	ReinstallAllowSameToken ReinstallPolicy = "AllowSameToken"
+	ReinstallRefuse         ReinstallPolicy = "Refuse"
 )
+
+// ReplacesNode reports whether a host may join although its Node exists.
+func (p ReinstallPolicy) ReplacesNode() bool {
+	return p == ReinstallAllow || p == ReinstallAllowSameToken
+}
 
 // NodeEnrollmentStatus is the state of the node. Only the controller writes it.
 type NodeEnrollmentStatus struct {

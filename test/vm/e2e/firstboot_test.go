@@ -108,10 +108,10 @@ func TestFirstBootWithJoinToken(t *testing.T) {
 // staticAddress is the address of the machine in TestFirstBootWithJoinToken.
 const staticAddress = "192.0.2.104"
 
-// enrolledFile enrolls the machine with an address, and returns its file in a format. The file contains the repository
-// of the agent and other settings of a site.
+// enrolledFile enrolls the machine with an address and flags, and returns its file in a format. The file contains the
+// repository of the agent and other settings of a site.
 func enrolledFile(
-	ctx context.Context, t *testing.T, address, format, suffix string, userData []byte, settings string,
+	ctx context.Context, t *testing.T, address, format, suffix string, userData []byte, settings string, flags ...string,
 ) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -119,8 +119,8 @@ func enrolledFile(
 	must(t, os.WriteFile(userDataFile, userData, 0o600))
 	must(t, os.WriteFile(siteFile, []byte("apiVersion: hcp-node-agent.io/v1alpha1\nkind: SiteConfig\nrepositories:\n"+
 		"- {name: hcp-node-agent, baseurl: 'file:///srv/new', gpgkey: 'file:///srv/new/RPM-GPG-KEY'}\n"+settings), 0o600))
-	files := enrollMachine(ctx, t, address, "--format", format, "--site-config", siteFile, "--embed-user-data",
-		userDataFile)
+	files := enrollMachine(ctx, t, address, append(flags, "--format", format, "--site-config", siteFile,
+		"--embed-user-data", userDataFile)...)
 	content, err := os.ReadFile(enrollment.HostPath(files, testenv.NodeName, suffix))
 	must(t, err)
 	return string(content)
