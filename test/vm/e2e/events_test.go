@@ -47,6 +47,8 @@ func TestEventsInTheLifeOfANode(t *testing.T) {
 		{"DNS and registry gone", testNamesAndRegistryGone},
 		{"disk full", testDiskFull},
 		{"pull secret and client CA replaced", cluster.testPullSecretReplaced},
+		{"pull secret renewed", cluster.testPullSecretRenewed},
+		{"trust bundle renewed", testTrustBundleRenewed},
 		{"new CA published", cluster.testCAPublished},
 		{"CAs renewed", cluster.testCAsRenewed},
 		{"API endpoint changed", cluster.testEndpointChanged},
