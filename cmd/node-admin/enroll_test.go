@@ -111,7 +111,8 @@ func TestEnrollOffline(t *testing.T) {
 	}
 	record, err := enrollment.ParseEnrollment(mustReadFile(t, enrollmentPath))
 	if err != nil || record.NodePool != "workers" || record.Reinstall != v1alpha1.ReinstallAllow ||
-		len(record.Addresses) != 2 || len(record.Labels) != 2 || len(record.Taints) != 1 { // also the label that a kubelet must not set
+		len(record.Addresses) != 2 ||
+		len(record.Labels) != 2 || len(record.Taints) != 1 { // also the label that a kubelet must not set
 		t.Errorf("the manifest contains %+v, %v", record, err)
 	}
 	again := runCommandLine(t, "enroll", "--offline", "workers", "worker-7", "worker-8", "--hosted-kubeconfig", config,

@@ -163,8 +163,9 @@ func (r *accessReconciler) write(
 	return nil
 }
 
-// subjectsOf returns the identities with which a host gets the user data: that of its node, and the ServiceAccount whose
-// token is in its join token, until the Node exists for the first time or the host may use the join token again.
+// subjectsOf returns the identities with which a host gets the user data: that of its node, and the ServiceAccount
+// whose token is in its join token. The latter ends when the Node exists for the first time, unless the host may use
+// the join token again.
 func subjectsOf(record *v1alpha1.NodeEnrollment) []rbacv1.Subject {
 	var subjects []rbacv1.Subject
 	isUsed := record.Spec.UsedBy != nil

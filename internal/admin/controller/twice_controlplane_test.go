@@ -91,8 +91,8 @@ func TestControlPlaneSameTokenAgain(t *testing.T) {
 	c.awaitDecision(second, approver.Refused, "Node same-token is Ready, so its machine was not reinstalled")
 	setReady(t, "same-token", corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status.")
 	c.awaitApproved(second)
-	if got := getEnrollment(t, "same-token").Spec.UsedBy.Key; got == former || got != enrollment.Fingerprint(&key.PublicKey) {
-		t.Errorf("used by %s, before by %s", got, former)
+	if got, want := getEnrollment(t, "same-token").Spec.UsedBy.Key, enrollment.Fingerprint(&key.PublicKey); got != want {
+		t.Errorf("used by %s, want %s", got, want)
 	}
 }
 

@@ -50,7 +50,7 @@ func (c *changingCluster) testPullSecretRenewed(ctx context.Context, t *testing.
 	c.payload.SetFile(pods.PullSecretPath, string(secret)) // as HyperShift does, for the next join
 }
 
-// testTrustBundleRenewed adds a CA to the trust bundle of the cluster. The service adds it to the trust store of the host.
+// testTrustBundleRenewed adds a CA to the trust bundle of the cluster. The service adds it to those of the host.
 func testTrustBundleRenewed(ctx context.Context, t *testing.T) {
 	ca := certtest.NewCA(t, "additional-ca")
 	_, err := environment.Client.CoreV1().ConfigMaps(configNamespace).Create(ctx, &corev1.ConfigMap{
