@@ -11,7 +11,7 @@ GOTESTSUM = $(HCP_BED_CACHE)/tools/gotestsum-v1.13.0
 # Package by package, the failures whole, no list of skipped tests: the last summary has it.
 RUN_TESTS = $(GOTESTSUM) --format pkgname-and-test-fails --format-icons text --hide-summary skipped
 RESULTS = $(CURDIR)/build/test
-# The tests with real peers and those that inject faults into system calls, by the build constraints of their files.
+# The tests with real peers, and those with faults in system calls and requests, by the build constraints of their files.
 REAL_TAGS = controlplane differential faults rpm shells
 REAL_FILES = $(or $(shell git grep -lE '^//go:build ($(subst $(space),|,$(REAL_TAGS)))$$' -- '*_test.go' ':!packaging/generate'),$(error no test file has a tag of REAL_TAGS))
 REAL_TESTS = $(subst $(space),|,$(filter-out TestMain,$(shell grep -hoE '^func Test[A-Z][A-Za-z0-9]*' $(REAL_FILES) | cut -c6-)))
