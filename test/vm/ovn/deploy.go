@@ -20,6 +20,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
@@ -49,6 +50,7 @@ type Cluster struct {
 
 	repository string
 	logs       string // directory
+	built      string // directory
 	kubectl    string
 	manager    *child.Child
 }
@@ -64,11 +66,10 @@ func Deploy(ctx context.Context, environment *testenv.Environment, repository, l
 	c := &Cluster{
 		Environment: environment, repository: repository, logs: logs, kubectl: filepath.Join(bin, "kubectl"),
 	}
-	built, err := c.build(ctx)
-	if err != nil {
+	if c.built, err = c.build(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.install(ctx, filepath.Join(built, "root.tar")); err != nil {
+	if err := c.Install(ctx, c.Machine); err != nil {
 		return nil, err
 	}
 	if err := c.ControlPlane.SetNetwork(ctx, false); err != nil {
@@ -89,7 +90,7 @@ func Deploy(ctx context.Context, environment *testenv.Environment, repository, l
 	if err != nil {
 		return nil, err
 	}
-	return c, c.startManager(filepath.Join(built, "root", "usr", "bin"))
+	return c, c.startManager(filepath.Join(c.built, "root", "usr", "bin"))
 }
 
 // Close stops the component of the control plane.
@@ -110,14 +111,15 @@ func (c *Cluster) build(ctx context.Context) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-func (c *Cluster) install(ctx context.Context, archive string) error {
-	file, err := os.Open(archive)
+// Install copies the programs of OVN-Kubernetes to a machine.
+func (c *Cluster) Install(ctx context.Context, machine *vm.Machine) error {
+	file, err := os.Open(filepath.Join(c.built, "root.tar"))
 	if err != nil {
 		return fmt.Errorf("opening the binaries of OVN-Kubernetes: %w", err)
 	}
 	defer file.Close()
 	var output bytes.Buffer
-	code, err := c.Machine.RunStream(ctx, "tar -C / --keep-directory-symlink -xf -", file, &output, &output)
+	code, err := machine.RunStream(ctx, "tar -C / --keep-directory-symlink -xf -", file, &output, &output)
 	if err == nil && code != 0 {
 		err = fmt.Errorf("exit code %d", code)
 	}
