@@ -96,6 +96,7 @@ func testAdoption(ctx context.Context, t *testing.T) {
 // testLeaveOfAdoptedHost leaves, and boots the host.
 func testLeaveOfAdoptedHost(ctx context.Context, t *testing.T) {
 	t.Helper()
+	must(t, environment.DeletePods(ctx)) // no controller recreates them, so a drain would refuse them
 	var preview leave.PreviewDocument
 	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "leave --dry-run --output json").Stdout), &preview))
 	isBridge := func(k leave.KeptItem) bool { return k.Target == "br-ex" && strings.Contains(k.Reason, "network") }
