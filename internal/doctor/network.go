@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
@@ -41,6 +42,20 @@ func bridgeFindings(s ovs.Status, required bool) []report.Finding {
 			"NetworkManager profile %s of br-ex is not stored on disk and will be lost at a reboot", profile.Name))
 	}
 	return findings
+}
+
+// inspectPaths measures the paths to some other nodes.
+func inspectPaths(ctx context.Context, _ *diagnostics) ([]report.Finding, error) {
+	var paths nodecheck.Paths
+	findings, measured, err := paths.Find(ctx)
+	if len(measured.Wide) > 0 {
+		findings = append(findings, passed("large packets of the overlay network reach %s", strings.Join(measured.Wide, ", ")))
+	}
+	if len(measured.Silent) > 0 {
+		findings = append(findings, note("", "the MTU of the path is unknown, because there is no reply to ICMP echo requests: %s",
+			strings.Join(measured.Silent, ", ")))
+	}
+	return findings, err
 }
 
 // inspectHostChanges compares the host name and the addresses of a joined host with those

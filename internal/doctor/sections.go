@@ -39,6 +39,7 @@ func sections() []section {
 		{name: "units", timeout: 20 * time.Second, check: inspectUnits},
 		// Open vSwitch responds only to root, and would seem not to run.
 		{name: steps.Network, timeout: 30 * time.Second, needsRoot: true, check: inspectBridge},
+		{name: "paths", timeout: 40 * time.Second, needsJoin: true, needsRoot: true, check: inspectPaths},
 		{name: "identity", timeout: 10 * time.Second, needsRoot: true, check: inspectHostChanges},
 		{name: "leftovers", timeout: 20 * time.Second, check: inspectLeftovers},
 		{name: "drift", timeout: time.Minute, check: inspectDrift},

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"context"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/firewalld"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
@@ -11,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -61,25 +63,49 @@ func (s *Session) HostFacts(ctx context.Context, uplink *Uplink, installsPackage
 		probe, err := s.Run.Fetcher(report.Log{}).Probe(ctx, s.Run.UserData)
 		facts.Endpoint, facts.EndpointTemporary, facts.ClockSkew = err, probe.Temporary, probe.Skew
 	}
+	facts.Paths = s.knownPaths(ctx, facts.Links)
 	return facts, nil
+}
+
+// knownPaths returns the MTUs of the paths to the required endpoints, without those that are unknown.
+func (s *Session) knownPaths(ctx context.Context, links []hostnet.Link) []preflight.KnownPath {
+	name := uplinkName()
+	link := lists.Find(links, func(one hostnet.Link) bool { return one.Name == name })
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // for names that cannot be resolved
+	defer cancel()
+	var paths []preflight.KnownPath
+	for _, endpoint := range s.Run.RequiredEndpoints(nil) {
+		mtu, err := hostnet.KnownPathMTU(ctx, endpoint.Address)
+		if err == nil && link.MTU > 0 {
+			paths = append(paths, preflight.KnownPath{Endpoint: endpoint.Name, MTU: mtu, Link: link.Name, LinkMTU: link.MTU})
+		}
+	}
+	return paths
 }
 
 // uplinkZone returns firewalld's zone of the link with the default route, nil if it is unknown.
 // The check of the firewall then reports firewalld without its rules.
 func uplinkZone(ctx context.Context) *firewalld.Zone {
-	routes, err := hostnet.DefaultRoutes()
-	if err != nil {
-		return nil
-	}
-	for _, family := range []int{4, 6} {
-		if route, found := hostnet.BestDefaultRoute(routes, family); found {
-			if zone, err := firewalld.ReadZone(ctx, route.Link); err == nil {
-				return &zone
-			}
-			return nil
+	if link := uplinkName(); link != "" {
+		if zone, err := firewalld.ReadZone(ctx, link); err == nil {
+			return &zone
 		}
 	}
 	return nil
+}
+
+// uplinkName returns the name of the link with the default route, "" if it is unknown.
+func uplinkName() string {
+	routes, err := hostnet.DefaultRoutes()
+	if err != nil {
+		return ""
+	}
+	for _, family := range []int{4, 6} {
+		if route, found := hostnet.BestDefaultRoute(routes, family); found {
+			return route.Link
+		}
+	}
+	return ""
 }
 
 // lacksOpenVSwitch reports whether the packages step is to install Open vSwitch or

@@ -32,6 +32,7 @@ type HostFacts struct {
 	Uplink              error                        // nil if br-ex exists or can be created
 	UplinkWarnings      []report.Finding             // configuration of the host that does not apply to br-ex
 	Links               []hostnet.Link
+	Paths               []KnownPath       // to the required endpoints
 	Sockets             []hostinfo.Socket // of the ports of a node
 	Firewall            *firewalld.Zone   // zone of the uplink; nil if firewalld does not run or is unknown
 	ClockUnsynchronized bool              // no time service keeps the clock synchronized
@@ -44,6 +45,14 @@ type HostFacts struct {
 
 	Deployments      *deployment.Status // nil in package mode, or if they are unknown
 	DeploymentsError error              // why they are unknown
+}
+
+// KnownPath is the MTU of the path to an endpoint, as far as the kernel knows it.
+type KnownPath struct {
+	Endpoint string // as in messages: "the API server"
+	MTU      int
+	Link     string // the uplink
+	LinkMTU  int
 }
 
 // maxSkew is the maximum difference of the clocks. Certificates have a tolerance of a few
@@ -154,6 +163,13 @@ func checkMTU(f HostFacts) []report.Finding {
 				warningFinding("nmcli device show # set the MTU in the interface's connection: nmcli connection modify NAME "+
 					"802-3-ethernet.mtu 1500",
 					"%s has an MTU of %d; IPv6 requires 1280, and the overlay network uses 100 bytes", link.Name, link.MTU)...)
+		}
+	}
+	for _, p := range f.Paths {
+		if p.MTU < p.LinkMTU {
+			found = append(found, report.Findingf(report.SeverityNote, "",
+				"the path to %s carries packets of %d bytes, but the MTU of %s is %d: if the paths to other nodes are as narrow, "+
+					"the pod MTU of the cluster must be at most %d", p.Endpoint, p.MTU, p.Link, p.LinkMTU, p.MTU-100))
 		}
 	}
 	return found

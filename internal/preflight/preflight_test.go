@@ -87,6 +87,22 @@ func TestWarningsDoNotRefuse(t *testing.T) {
 	}
 }
 
+// A path is narrower than the link because a router has reported that, or the route has an MTU.
+func TestMTUOfKnownPaths(t *testing.T) {
+	facts := goodHost()
+	facts.Paths = []KnownPath{
+		{Endpoint: "the API server", MTU: 1400, Link: "eth0", LinkMTU: 1500},
+		{Endpoint: "the ignition server", MTU: 1500, Link: "eth0", LinkMTU: 1500},
+	}
+	result := Run(HostChecks(), facts)
+	const want = "the path to the API server carries packets of 1400 bytes, but the MTU of eth0 is 1500: if the paths to other " +
+		"nodes are as narrow, the pod MTU of the cluster must be at most 1300"
+	if len(result.Findings) != 1 || result.Findings[0].Severity != report.SeverityNote || result.Err() != nil ||
+		result.Findings[0].Message != want {
+		t.Errorf("%+v, want a note: %s", result.Findings, want)
+	}
+}
+
 func TestAllProblemsAreReported(t *testing.T) {
 	facts := goodHost()
 	facts.Host.Root = false

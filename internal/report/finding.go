@@ -164,6 +164,7 @@ const (
 	NodeNotReady              Reason = "NodeNotReady"
 	NodeNotRegistered         Reason = "NodeNotRegistered"
 	NodeTainted               Reason = "NodeTainted"
+	PathMTUTooSmall           Reason = "PathMTUTooSmall"
 	PIDPressure               Reason = "PIDPressure"
 	PodNetworkNotReady        Reason = "PodNetworkNotReady"
 	PodNotReady               Reason = "PodNotReady"

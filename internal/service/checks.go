@@ -5,6 +5,7 @@ package service
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
@@ -23,6 +24,13 @@ import (
 // hostCheck is the name of the check of the host name and the addresses.
 const hostCheck = "host"
 
+const (
+	// pathsInterval is the interval of the measurements of paths to other nodes, three in each. All nodes of a site have
+	// their own, which is up to a quarter longer.
+	pathsInterval = 10 * time.Minute
+	pathsJitter   = pathsInterval / 4
+)
+
 // checks returns the checks of the service, whose names label metrics, and their intervals. For 100 nodes they
 // cause at most a few API requests per minute.
 func (m *nodeMonitor) checks() []Check {
@@ -33,6 +41,10 @@ func (m *nodeMonitor) checks() []Check {
 	}
 	findUpdates := func(ctx context.Context) ([]report.Finding, error) {
 		return software.PendingUpdates(ctx, m.systemd.Reader())
+	}
+	findPaths := func(ctx context.Context) ([]report.Finding, error) {
+		found, _, err := m.paths.Find(ctx)
+		return found, err
 	}
 	checks := []Check{
 		{Name: "node", Interval: time.Minute, Find: m.checkNode},
@@ -45,6 +57,7 @@ func (m *nodeMonitor) checks() []Check {
 		{Name: "release", Interval: time.Hour, Find: findRelease},
 		{Name: "updates", Interval: time.Hour, Find: findUpdates},
 		{Name: "rollout", Interval: time.Minute, Find: m.checkRollout},
+		{Name: "paths", Interval: pathsInterval + rand.N(pathsJitter), Find: findPaths}, //nolint:gosec // no secret
 	}
 	for i := range checks {
 		checks[i].Interval = m.interval(checks[i].Interval)

@@ -42,6 +42,7 @@ type nodeMonitor struct {
 	pullSecret secretObservation
 	bundle     observation
 	drift      driftCheck
+	paths      nodecheck.Paths
 
 	pkiDir            string // directory of kubelet's certificates
 	kubeconfig        string // path of kubelet's kubeconfig
