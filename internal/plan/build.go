@@ -82,6 +82,9 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 	options := migrationOptions(s.Config)
 	options.Declared = declaredBridge(f.Host.Hostname, p.plannedFile)
 	if f.Network != nil {
+		if err := b.checkSecondBridge(p); err != nil {
+			return nil, err
+		}
 		if err := ovs.CheckAccess(*f.Network, options); err != nil {
 			return nil, err
 		}

@@ -25,6 +25,20 @@ func declaredBridge(hostname string, read func(file string) (content []byte, exi
 	return nil
 }
 
+// checkSecondBridge refuses a second bridge that does not exist, whether the payload or the host requests it.
+func (b builder) checkSecondBridge(p *Plan) error {
+	content, exists := p.plannedFile(ovs.SecondBridgeFile)
+	if !exists {
+		var err error
+		if content, _, err = b.facts.Files.ReadFile(ovs.SecondBridgeFile); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return ovs.CheckSecondBridge(*b.facts.Network, strings.TrimSpace(string(content)))
+}
+
 // plannedFile returns the content of a file of the plan.
 func (p *Plan) plannedFile(file string) (content []byte, exists bool) {
 	at := slices.IndexFunc(p.Files, func(change ledger.Change) bool {
