@@ -35,21 +35,21 @@ func CheckMetrics(t *testing.T, text string) {
 	}
 }
 
-// Rule is a rule of a PrometheusRule.
+// Rule is an alert of a PrometheusRule.
 type Rule struct {
 	Alert       string            `json:"alert"`
 	Expr        string            `json:"expr"`
 	Annotations map[string]string `json:"annotations"`
 }
 
-// ReadRules returns the rules of manifests.
+// ReadRules returns the alerts of manifests, without recording rules.
 func ReadRules(t *testing.T, manifests ...string) []Rule {
 	t.Helper()
 	var rules []Rule
 	for _, group := range readGroups[struct{ Rules []Rule }](t, manifests) {
 		rules = append(rules, group.Rules...)
 	}
-	return rules
+	return slices.DeleteFunc(rules, func(rule Rule) bool { return rule.Alert == "" })
 }
 
 // readGroups returns the groups of PrometheusRules.
