@@ -40,6 +40,21 @@ func ParseVersion(text string) (Version, error) {
 	return Version{parsed: parsed}, nil
 }
 
+// ServerVersion returns the version of the API server, which it requests once.
+func (c *Conn) ServerVersion(ctx context.Context) (Version, error) {
+	content, err := do(ctx, c.Client.RESTClient().Get().AbsPath("/version")).Raw()
+	if err != nil {
+		return Version{}, err
+	}
+	var answer struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	if err := json.Unmarshal(content, &answer); err != nil {
+		return Version{}, fmt.Errorf("reading the API server's version: %w", err)
+	}
+	return ParseVersion(answer.GitVersion)
+}
+
 // ServerVersion requests the version of the API server that a kubeconfig names.
 // Any credential suffices. A response also proves that the server is reachable
 // and that the CA in the kubeconfig verifies it. Requests are retried until ctx
@@ -53,19 +68,9 @@ func ServerVersion(ctx context.Context, kubeconfig []byte, proxy Proxy, log repo
 	if err != nil {
 		return Version{}, err
 	}
-	content, err := Fetch(ctx, connection, log, "getting the API server's version", func() ([]byte, error) {
-		return do(ctx, connection.Client.RESTClient().Get().AbsPath("/version")).Raw()
+	return Fetch(ctx, connection, log, "getting the API server's version", func() (Version, error) {
+		return connection.ServerVersion(ctx)
 	})
-	if err != nil {
-		return Version{}, err
-	}
-	var answer struct {
-		GitVersion string `json:"gitVersion"`
-	}
-	if err := json.Unmarshal(content, &answer); err != nil {
-		return Version{}, fmt.Errorf("reading the API server's version: %w", err)
-	}
-	return ParseVersion(answer.GitVersion)
 }
 
 // String returns major.minor.patch.

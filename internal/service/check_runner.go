@@ -17,6 +17,9 @@ type Check struct {
 	// Find returns the problems. An error means that the check is incomplete, and contains
 	// the remedy.
 	Find func(context.Context) ([]report.Finding, error)
+	// NeedsAPI means that the check has no result without the API server. It is postponed while the API server is
+	// unreachable: its failure would be another finding about the same cause.
+	NeedsAPI bool
 }
 
 // Monitor runs checks and reports changes.
@@ -44,6 +47,8 @@ type Monitor struct {
 	// Suspended reports whether the next checks must be postponed, for example because findings are
 	// expected.
 	Suspended func() bool
+	// Disconnected reports whether the API server was unreachable in the last check that requested something.
+	Disconnected func() bool
 
 	tracker Tracker
 }
@@ -60,7 +65,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 			if over, err := m.Done(); over || err != nil {
 				return err
 			}
-			if m.Suspended() {
+			if m.Suspended() || check.NeedsAPI && m.Disconnected() {
 				due[i] = time.Now().Add(min(check.Interval, m.ConfirmAfter))
 				m.OnTick(ctx, m.tracker.active(), false)
 				continue

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
@@ -37,7 +38,7 @@ func (m *nodeMonitor) checks() []Check {
 	findDrift := func(ctx context.Context) ([]report.Finding, error) { return m.drift.find(ctx, m.StateDir) }
 	findCAs := func(ctx context.Context) ([]report.Finding, error) { return m.caCheck().find(ctx) }
 	findRelease := func(ctx context.Context) ([]report.Finding, error) {
-		return checkRelease(ctx, m.StateDir, m.kubeconfigContent)
+		return checkRelease(ctx, m.StateDir, m.node.Conn)
 	}
 	findUpdates := func(ctx context.Context) ([]report.Finding, error) {
 		return software.PendingUpdates(ctx, m.systemd.Reader())
@@ -52,11 +53,11 @@ func (m *nodeMonitor) checks() []Check {
 		{Name: "drift", Interval: 10 * time.Minute, Find: findDrift},
 		{Name: "certificates", Interval: 15 * time.Minute, Find: m.checkCertificates},
 		{Name: "cluster-cas", Interval: casInterval, Find: findCAs},
-		{Name: "renewals", Interval: renewalsInterval, Find: m.checkRenewals},
+		{Name: "renewals", Interval: renewalsInterval, Find: m.checkRenewals, NeedsAPI: true},
 		{Name: "images", Interval: 6 * time.Hour, Find: m.checkImages},
-		{Name: "release", Interval: time.Hour, Find: findRelease},
+		{Name: "release", Interval: time.Hour, Find: findRelease, NeedsAPI: true},
 		{Name: "updates", Interval: time.Hour, Find: findUpdates},
-		{Name: "rollout", Interval: time.Minute, Find: m.checkRollout},
+		{Name: "rollout", Interval: time.Minute, Find: m.checkRollout, NeedsAPI: true},
 		{Name: "paths", Interval: pathsInterval + rand.N(pathsJitter), Find: findPaths}, //nolint:gosec // no secret
 	}
 	for i := range checks {
@@ -65,9 +66,14 @@ func (m *nodeMonitor) checks() []Check {
 	return checks
 }
 
-// checkNode returns the reasons why the Node is not Ready or not schedulable.
+// checkNode returns the reasons why the Node is not Ready or not schedulable. It also records whether the API server
+// responds.
 func (m *nodeMonitor) checkNode(ctx context.Context) ([]report.Finding, error) {
-	return m.node.Findings(ctx)
+	found, err := m.node.Findings(ctx)
+	m.isDisconnected = err != nil || slices.ContainsFunc(found, func(f report.Finding) bool {
+		return f.Reason == report.APIServerUnreachable
+	})
+	return found, err
 }
 
 // checkHost returns findings about another host name and other addresses than those of the
@@ -108,12 +114,20 @@ func (d *driftCheck) find(ctx context.Context, stateDir string) ([]report.Findin
 		"hcp-node-agent status # shows all drift; hcp-node-agent join restores the joined state")}, nil
 }
 
+// disconnectedTimeout is the time for requests while the API server is unreachable.
+const disconnectedTimeout = time.Second
+
 // checkCertificates returns findings about the renewal of kubelet's certificates.
 func (m *nodeMonitor) checkCertificates(ctx context.Context) ([]report.Finding, error) {
 	own := &identity.Identity{Dir: m.pkiDir, NodeName: m.state.NodeName}
 	serving, err := plan.ServingCertificate(m.node, m.state.Topology())
 	if err != nil {
 		return nil, err
+	}
+	if m.isDisconnected { // listing its CSRs is repeated until the check ends, and no other check runs meanwhile
+		limited, cancel := context.WithTimeout(ctx, disconnectedTimeout)
+		defer cancel()
+		ctx = limited
 	}
 	found, err := checkServing(ctx, serving)
 	return append(renewalFinding("client certificate", own.CheckRenewal(time.Now())), found...), err
@@ -156,14 +170,14 @@ func (m *nodeMonitor) checkImages(ctx context.Context) ([]report.Finding, error)
 // checkRelease returns a finding for each of kubelet and CRI-O that does not match the release of the
 // payload, and for a kubelet that does not match the API server. An update of the host's packages or
 // of the control plane causes them.
-func checkRelease(ctx context.Context, stateDir string, kubeconfig []byte) ([]report.Finding, error) {
+func checkRelease(ctx context.Context, stateDir string, connection *kube.Conn) ([]report.Finding, error) {
 	contents, err := joinstate.LoadSoftware(stateDir)
 	if err != nil {
 		return nil, err
 	}
 	versions := software.InstalledVersions(ctx)
-	if versions.Server, err = kube.ServerVersion(ctx, kubeconfig, nil, report.Log{}); err != nil {
-		return nil, err
+	if versions.Server, err = connection.ServerVersion(ctx); err != nil {
+		return nil, connection.Explain(ctx, err).Failure("getting the API server's version")
 	}
 	findings, err := versions.Findings(contents)
 	return releaseFindings(findings), err

@@ -16,8 +16,9 @@ const (
 	// eventsTimeout is the maximum time for all Events of one check. systemd considers
 	// the service hung if it sends no notification within WatchdogSec.
 	eventsTimeout = 30 * time.Second
-	// eventsRetry is the pause after a failure, so that an unreachable cluster does not delay each check.
-	eventsRetry = time.Minute
+	// writeRetry is the pause after a failure to write Events or annotations, so that an unreachable cluster does not delay
+	// each check.
+	writeRetry = time.Minute
 	// maxPendingEvents limits the Events that are kept while the cluster is unreachable. The oldest are dropped:
 	// the journal contains all changes.
 	maxPendingEvents = 100
@@ -57,7 +58,7 @@ func (p *pendingEvents) write(
 			if p.retry.IsZero() { // only the first failure of an outage, about which there is a finding too
 				log.Note(err.Error())
 			}
-			p.retry = time.Now().Add(eventsRetry)
+			p.retry = time.Now().Add(writeRetry)
 			return
 		}
 		if err != nil { // a repetition would fail too

@@ -34,11 +34,7 @@ import (
 func nodeOf(t *testing.T, server string, ca []byte) *node.Node {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	content := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
-		contexts: [{name: c, context: {cluster: c, user: u}}],
-		clusters: [{name: c, cluster: {server: "https://%s", certificate-authority-data: "%s"}}],
-		users: [{name: u, user: {token: t}}]}`, server, base64.StdEncoding.EncodeToString(ca))
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+	if err := os.WriteFile(path, kubeconfigOf(server, ca), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	client, err := node.OpenNode(path, "worker-0", func(*http.Request) (*url.URL, error) { return nil, nil },
@@ -47,6 +43,14 @@ func nodeOf(t *testing.T, server string, ca []byte) *node.Node {
 		t.Fatal(err)
 	}
 	return client
+}
+
+// kubeconfigOf returns the kubeconfig of nodeOf.
+func kubeconfigOf(server string, ca []byte) []byte {
+	return fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c,
+		contexts: [{name: c, context: {cluster: c, user: u}}],
+		clusters: [{name: c, cluster: {server: "https://%s", certificate-authority-data: "%s"}}],
+		users: [{name: u, user: {token: t}}]}`, server, base64.StdEncoding.EncodeToString(ca))
 }
 
 // Each failed Event can take as long as a request timeout. If the first Event

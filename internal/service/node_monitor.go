@@ -29,6 +29,8 @@ type nodeMonitor struct {
 	systemd *systemd.Manager // nil if systemd is unreachable
 	node    *node.Node
 
+	isDisconnected bool // the API server did not respond to the last check of the Node
+
 	unfinished string // an upgrade or maintenance in progress, see unfinishedRun
 
 	result string // the last status; "" before the first result of the checks

@@ -30,24 +30,27 @@ const (
 type nodeReport struct {
 	last   map[string]string // written last, without the time
 	writes time.Time         // of last
+	retry  time.Time         // of the next attempt after a failure
 }
 
-// write writes annotations if they have changed, or if the last report is old. A failure is tried again with the next
-// check: an API server that is unreachable is a finding of its own.
+// write writes annotations if they have changed, or if the last report is old. A failure is tried again after a pause:
+// an API server that is unreachable is a finding of its own.
 func (r *nodeReport) write(
 	ctx context.Context, annotations map[string]string, now time.Time,
 	annotate func(context.Context, map[string]string) error,
 ) {
-	if maps.Equal(annotations, r.last) && now.Sub(r.writes) < reportInterval {
+	if maps.Equal(annotations, r.last) && now.Sub(r.writes) < reportInterval || now.Before(r.retry) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
 	written := maps.Clone(annotations)
 	written[v1alpha1.AnnotationReported] = report.Timestamp(now)
-	if annotate(ctx, written) == nil {
-		r.last, r.writes = annotations, now
+	if annotate(ctx, written) != nil {
+		r.retry = now.Add(writeRetry)
+		return
 	}
+	r.last, r.writes, r.retry = annotations, now, time.Time{}
 }
 
 // reportedFacts are the facts of a report.

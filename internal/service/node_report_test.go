@@ -79,8 +79,10 @@ func TestNodeReportWrites(t *testing.T) {
 	write := func(state string) {
 		r.write(t.Context(), map[string]string{v1alpha1.AnnotationState: state}, now, annotate)
 	}
-	write("Healthy") // fails, so that the next one is not omitted
+	write("Healthy") // fails, so that one is not omitted after the pause
 	failure = nil
+	write("Drifted") // during the pause
+	now = now.Add(writeRetry)
 	write("Healthy")
 	write("Healthy") // omitted
 	write("Drifted")
@@ -88,9 +90,9 @@ func TestNodeReportWrites(t *testing.T) {
 	write("Drifted")
 	want := []map[string]string{
 		{v1alpha1.AnnotationState: "Healthy", v1alpha1.AnnotationReported: "2027-01-02T03:04:05Z"},
-		{v1alpha1.AnnotationState: "Healthy", v1alpha1.AnnotationReported: "2027-01-02T03:04:05Z"},
-		{v1alpha1.AnnotationState: "Drifted", v1alpha1.AnnotationReported: "2027-01-02T03:04:05Z"},
-		{v1alpha1.AnnotationState: "Drifted", v1alpha1.AnnotationReported: "2027-01-02T03:14:05Z"},
+		{v1alpha1.AnnotationState: "Healthy", v1alpha1.AnnotationReported: "2027-01-02T03:05:05Z"},
+		{v1alpha1.AnnotationState: "Drifted", v1alpha1.AnnotationReported: "2027-01-02T03:05:05Z"},
+		{v1alpha1.AnnotationState: "Drifted", v1alpha1.AnnotationReported: "2027-01-02T03:15:05Z"},
 	}
 	if diff := cmp.Diff(want, written); diff != "" {
 		t.Errorf("reports (-want +got):\n%s", diff)

@@ -35,7 +35,7 @@ func (m *nodeMonitor) repairActive(ctx context.Context, active []Change) bool {
 	if !m.Config.Repair {
 		return false
 	}
-	change, due := nextRepair(repairable(active, m.state.Hosted), m.repairs.records, time.Now())
+	change, due := nextRepair(repairable(active, m.state.Hosted, m.isDisconnected), m.repairs.records, time.Now())
 	if !due || !m.mayChangeHost(ctx) {
 		return false
 	}
@@ -124,10 +124,13 @@ func repairAddress(ctx context.Context, options request.Options, manager *system
 }
 
 // registerAgain restarts kubelet, which registers its Node only when it starts, and waits until
-// the Node exists.
+// the Node exists. If the API server does not respond, kubelet keeps running.
 func registerAgain(
 	ctx context.Context, manager *systemd.Manager, nodeExists func(context.Context) (bool, error),
 ) (string, error) {
+	if exists, err := nodeExists(ctx); err != nil || exists {
+		return "kubelet was not restarted: the Node exists again", err
+	}
 	if err := manager.Restart(ctx, kubelet.UnitName); err != nil {
 		return "", report.Fail(report.Failed, report.Remedy("journalctl -b -u "+kubelet.UnitName), "%w", err)
 	}

@@ -44,12 +44,18 @@ func nextRepair(active []Change, history []joinstate.Repair, now time.Time) (Cha
 }
 
 // repairable returns the findings that the service may repair. On a standalone cluster, the machine-config-daemon
-// applies updates of the pool, which are drift: the service would revert them.
-func repairable(active []Change, isHosted bool) []Change {
-	if isHosted {
-		return active
-	}
-	return slices.DeleteFunc(slices.Clone(active), func(c Change) bool { return c.Reason == report.ConfigurationDrift })
+// applies updates of the pool, which are drift: the service would revert them. Without a connection to the API server,
+// findings from before remain, and a restart of kubelet could not register the Node.
+func repairable(active []Change, isHosted, isDisconnected bool) []Change {
+	return slices.DeleteFunc(slices.Clone(active), func(c Change) bool {
+		switch c.Reason {
+		case report.ConfigurationDrift:
+			return !isHosted
+		case report.TrustBundleOutdated, report.PullSecretOutdated, report.NodeDeleted:
+			return isDisconnected
+		}
+		return false
+	})
 }
 
 // mayRepair reports whether earlier repairs permit another one. The first repair of a finding

@@ -3,6 +3,8 @@
 package service
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -23,11 +25,38 @@ func activeChange(reason report.Reason, since time.Time) Change {
 // The machine-config-daemon of a standalone cluster changes files, which a repair would revert.
 func TestDriftOfStandaloneClustersIsNotRepaired(t *testing.T) {
 	active := []Change{activeChange(report.ConfigurationDrift, time.Time{}), activeChange(report.NodeDeleted, time.Time{})}
-	if got := repairable(active, false); len(got) != 1 || got[0].Reason != report.NodeDeleted {
+	if got := repairable(active, false, false); len(got) != 1 || got[0].Reason != report.NodeDeleted {
 		t.Errorf("standalone: %v", got)
 	}
-	if got := repairable(active, true); len(got) != 2 {
+	if got := repairable(active, true, false); len(got) != 2 {
 		t.Errorf("hosted: %v", got)
+	}
+}
+
+// Without a connection, no repair begins that needs the API server. A CA that is not trusted can be why there is none.
+func TestRepairsWithoutConnection(t *testing.T) {
+	var active []Change
+	for _, reason := range []report.Reason{
+		report.NodeDeleted, report.TrustBundleOutdated, report.PullSecretOutdated, report.ClusterCANotTrusted,
+		report.NodeAddressChanged, report.ConfigurationDrift,
+	} {
+		active = append(active, activeChange(reason, time.Time{}))
+	}
+	isSame := func(a, b Change) bool { return a.Reason == b.Reason }
+	if got := repairable(active, true, true); !slices.EqualFunc(got, active[3:], isSame) {
+		t.Errorf("%v", got)
+	}
+}
+
+// The last check may be from before the link failed: kubelet must keep running then.
+func TestNoRestartWhileTheNodeIsUnknown(t *testing.T) {
+	failure := errors.New("no route to host")
+	_, err := registerAgain(t.Context(), nil, func(context.Context) (bool, error) { return false, failure })
+	if !errors.Is(err, failure) {
+		t.Errorf("%v, want %v", err, failure)
+	}
+	if _, err := registerAgain(t.Context(), nil, func(context.Context) (bool, error) { return true, nil }); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -91,21 +91,27 @@ func Run(ctx context.Context, options Options) error {
 		return upgradeTo(ctx, inRollout, userData, o)
 	}
 	m.rollout.begin = func(run func(context.Context)) { go run(watching) }
-	err = (&Monitor{
-		Wake:         m.wake,
-		Checks:       m.checks(),
-		Timeout:      2 * time.Minute,
-		ConfirmAfter: options.interval(20 * time.Second),
-		RecheckAfter: options.interval(2 * time.Minute),
-		OnChange:     m.publishChanges,
-		OnTick:       m.reportAndRepair,
-		Done:         m.hasEnded,
-		Suspended:    m.isSuspended,
-	}).Run(ctx)
+	err = m.monitor().Run(ctx)
 	stop()
 	m.rollout.wait()
 	removeMetricsAfterLeave(options.StateDir, options.Metrics, m.log)
 	return err
+}
+
+// monitor returns the monitor with the checks of the node.
+func (m *nodeMonitor) monitor() *Monitor {
+	return &Monitor{
+		Wake:         m.wake,
+		Checks:       m.checks(),
+		Timeout:      2 * time.Minute,
+		ConfirmAfter: m.interval(20 * time.Second),
+		RecheckAfter: m.interval(2 * time.Minute),
+		OnChange:     m.publishChanges,
+		OnTick:       m.reportAndRepair,
+		Done:         m.hasEnded,
+		Suspended:    m.isSuspended,
+		Disconnected: func() bool { return m.isDisconnected },
+	}
 }
 
 // retry runs try until it succeeds, however long that takes. It fails if another attempt could not succeed

@@ -227,7 +227,6 @@ gcloud() { not_run 'it needs an account at Google Cloud'; }
 gpg() { not_run 'it creates a key in the keyring of the user'; }
 nmcli() { not_run 'it needs NetworkManager of a host'; }
 ovs-vsctl() { not_run 'it needs Open vSwitch of a host'; }
-
 ping() { not_run 'the address is that of another node'; }
 reposync() { not_run 'it needs repositories of Red Hat'; }
 sos() { not_run 'make test-rpm runs it'; }
