@@ -42,6 +42,13 @@ func (i *Identity) CheckRenewal(now time.Time) Renewal {
 	if leaf == nil || elapsedFraction(leaf.NotBefore, leaf.NotAfter, now) < latestRenewal {
 		return Renewal{}
 	}
+	if now.After(leaf.NotAfter) { // for example after an outage: kubelet cannot renew it any more
+		return Renewal{
+			Text: fmt.Sprintf("kubelet's client certificate expired at %s, so the API server rejects Node %s",
+				report.Timestamp(leaf.NotAfter), i.NodeName),
+			Remedy: "hcp-node-agent join --user-data USER_DATA # with current user data, when the API server is reachable",
+		}
+	}
 	return overdueRenewal("client", leaf, "Node "+i.NodeName+" will lose its connection to the cluster then")
 }
 

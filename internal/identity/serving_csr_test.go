@@ -205,6 +205,11 @@ func TestServingRenewalStatus(t *testing.T) {
 			t.Errorf("CheckRenewal() after %s of 100h = %+v", share, got)
 		}
 	}
+	writeFile(t, identity.clientCertificatePath(), stored(101*time.Hour, -time.Hour))
+	if got := identity.CheckRenewal(time.Now()); !strings.Contains(got.Text, "so the API server rejects Node worker-1") ||
+		!strings.HasPrefix(string(got.Remedy), "hcp-node-agent join --user-data USER_DATA") {
+		t.Errorf("CheckRenewal() after the expiry = %+v", got)
+	}
 }
 
 func TestInitialServingStatus(t *testing.T) {
