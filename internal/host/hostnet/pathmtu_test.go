@@ -126,7 +126,14 @@ func measurePaths(t *testing.T) {
 		{"203.0.113.1", 1458, PathMTU{}},
 	} {
 		group.Go(func() {
-			got, err := MeasurePathMTU(t.Context(), netip.MustParseAddr(test.target), test.size)
+			var got PathMTU
+			var err error
+			for range 5 { // a busy host can be too late for some replies
+				got, err = MeasurePathMTU(t.Context(), netip.MustParseAddr(test.target), test.size)
+				if err != nil || got == test.want {
+					break
+				}
+			}
 			if err != nil || got != test.want {
 				t.Errorf("%s, %d bytes: %+v, %v, want %+v", test.target, test.size, got, err, test.want)
 			}
