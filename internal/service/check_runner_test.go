@@ -270,23 +270,6 @@ func TestRunRepeatsCheckForConfirmation(t *testing.T) {
 	})
 }
 
-// Without a connection to the API server, only the checks that need none run. The others run soon after it is back.
-func TestRunPostponesChecksWithoutConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Second)
-		defer cancel()
-		r := newRecorder(Check{Name: "host", Interval: time.Minute, Find: healthy},
-			Check{Name: "cluster", Interval: time.Hour, Find: healthy, NeedsAPI: true})
-		r.Disconnected = func() bool { return time.Since(r.began) < 100*time.Second }
-		if err := r.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if want := []string{"0 host", "60 host", "120 host", "120 cluster", "180 host"}; !slices.Equal(r.notes, want) {
-			t.Errorf("%q, want %q", r.notes, want)
-		}
-	})
-}
-
 // While the monitor is suspended, no check runs, and the status is still reported.
 func TestRunSuspendsChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
