@@ -49,10 +49,12 @@ func inspectPaths(ctx context.Context, _ *diagnostics) ([]report.Finding, error)
 	var paths nodecheck.Paths
 	findings, measured, err := paths.Find(ctx)
 	if len(measured.Wide) > 0 {
-		findings = append(findings, passed("large packets of the overlay network reach %s", strings.Join(measured.Wide, ", ")))
+		findings = append(findings, passed("large packets of the overlay network reach %s",
+			strings.Join(measured.Wide, ", ")))
 	}
 	if len(measured.Silent) > 0 {
-		findings = append(findings, note("", "the MTU of the path is unknown, because there is no reply to ICMP echo requests: %s",
+		findings = append(findings, note("",
+			"the MTU of the path is unknown, because there is no reply to ICMP echo requests: %s",
 			strings.Join(measured.Silent, ", ")))
 	}
 	return findings, err

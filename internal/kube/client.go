@@ -122,8 +122,8 @@ func (c *Client) RESTClient() rest.Interface { return c.core }
 // RequestTimeout limits one request that is not a watch.
 const RequestTimeout = 30 * time.Second
 
-// maxRetries is the number of repetitions of a request after a lost connection or a response with Retry-After. The 10 of
-// client-go multiply the requests to a load balancer without servers. Callers have their own backoff.
+// maxRetries is the number of repetitions of a request after a lost connection or a response with Retry-After. The 10
+// of client-go multiply the requests to a load balancer without servers. Callers have their own backoff.
 const maxRetries = 1
 
 // do sends a request and reads the response, within RequestTimeout.

@@ -51,13 +51,13 @@ type Measured struct {
 }
 
 // Find measures the paths to up to three nodes, those that were measured longest ago and those with a finding first. It
-// returns at most one finding, about all nodes that packets of the overlay network do not reach. Without
-// OVN-Kubernetes or other nodes there is nothing to measure.
+// returns at most one finding, about all nodes that packets of the overlay network do not reach. Without OVN-Kubernetes
+// or other nodes there is nothing to measure.
 //
-// The nodes are those of the tunnels of ovn-controller: kube-apiserver lets a node read no other Nodes (NodeRestriction,
-// AuthorizeNodeWithSelectors), and the addresses of the tunnels are those that count.
+// The nodes are those of the tunnels of ovn-controller: kube-apiserver lets a node read no other Nodes
+// (NodeRestriction, AuthorizeNodeWithSelectors), and the addresses of the tunnels are those that count.
 func (p *Paths) Find(ctx context.Context) ([]report.Finding, Measured, error) {
-	podMTU, err := podMTU()
+	podMTU, err := readPodMTU()
 	if err != nil || podMTU == 0 {
 		return nil, Measured{}, err
 	}
@@ -70,8 +70,8 @@ func (p *Paths) Find(ctx context.Context) ([]report.Finding, Measured, error) {
 	})
 }
 
-// podMTU returns the MTU of the pods, 0 without OVN-Kubernetes.
-func podMTU() (int, error) {
+// readPodMTU returns the MTU of the pods, 0 without OVN-Kubernetes.
+func readPodMTU() (int, error) {
 	links, err := hostnet.Links()
 	return lists.Find(links, func(link hostnet.Link) bool { return link.Name == podInterface }).MTU, err
 }
@@ -116,8 +116,8 @@ func (p *Paths) check(
 	return p.findings(podMTU), measured, nil
 }
 
-// choose returns the peers to which the next run measures the path, and forgets those that no longer exist. Nodes with a
-// finding are measured again soon, but one place remains for others.
+// choose returns the peers to which the next run measures the path, and forgets those that no longer exist. Nodes with
+// a finding are measured again soon, but one place remains for others.
 func (p *Paths) choose(peers []netip.Addr) []netip.Addr {
 	p.run++
 	known := map[netip.Addr]measuredPath{}
@@ -169,7 +169,7 @@ func (p *Paths) findings(podMTU int) []report.Finding {
 		Severity: report.SeverityWarning, Reason: report.PathMTUTooSmall, Subject: "the path MTU",
 		Message: fmt.Sprintf("packets of %d bytes do not reach %s: the overlay network needs %d for the pod MTU of %d, "+
 			"the path to %s carries %d; connections of pods hang", needed, nodes, needed, podMTU, worst, carried),
-		Remedy: report.Remedyf("ping -c 3 -M do -s %d %s # while it gets no reply, raise the MTU of the path, or use a pod MTU "+
-			"of at most %d: docs/troubleshooting.md", needed-header, worst, podMTU-(needed-carried)),
+		Remedy: report.Remedyf("ping -c 3 -M do -s %d %s # while it gets no reply, raise the MTU of the path, or use a pod "+
+			"MTU of at most %d: docs/troubleshooting.md", needed-header, worst, podMTU-(needed-carried)),
 	}}
 }

@@ -66,10 +66,10 @@ func TestPathsFinding(t *testing.T) {
 		"all paths are wide": {},
 		"IPv4": {
 			[]string{"192.0.2.7"},
-			"packets of 1458 bytes do not reach the node with address 192.0.2.7: the overlay network needs 1458 for the pod MTU " +
-				"of 1400, the path to 192.0.2.7 carries 1400; connections of pods hang",
-			"ping -c 3 -M do -s 1430 192.0.2.7 # while it gets no reply, raise the MTU of the path, or use a pod MTU of at most " +
-				"1342: docs/troubleshooting.md",
+			"packets of 1458 bytes do not reach the node with address 192.0.2.7: the overlay network needs 1458 for the pod " +
+				"MTU of 1400, the path to 192.0.2.7 carries 1400; connections of pods hang",
+			"ping -c 3 -M do -s 1430 192.0.2.7 # while it gets no reply, raise the MTU of the path, or use a pod MTU of at " +
+				"most 1342: docs/troubleshooting.md",
 		},
 		"IPv6": {
 			[]string{"2001:db8::7"},
@@ -82,8 +82,8 @@ func TestPathsFinding(t *testing.T) {
 			[]string{"192.0.2.7", "192.0.2.8"},
 			"packets of 1458 bytes do not reach 2 nodes, such as 192.0.2.7, 192.0.2.8: the overlay network needs 1458 for the " +
 				"pod MTU of 1400, the path to 192.0.2.7 carries 1400; connections of pods hang",
-			"ping -c 3 -M do -s 1430 192.0.2.7 # while it gets no reply, raise the MTU of the path, or use a pod MTU of at most " +
-				"1342: docs/troubleshooting.md",
+			"ping -c 3 -M do -s 1430 192.0.2.7 # while it gets no reply, raise the MTU of the path, or use a pod MTU of at " +
+				"most 1342: docs/troubleshooting.md",
 		},
 	} {
 		n := networkOf("192.0.2.7", "192.0.2.8", "2001:db8::7")

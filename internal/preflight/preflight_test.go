@@ -95,8 +95,8 @@ func TestMTUOfKnownPaths(t *testing.T) {
 		{Endpoint: "the ignition server", MTU: 1500, Link: "eth0", LinkMTU: 1500},
 	}
 	result := Run(HostChecks(), facts)
-	const want = "the path to the API server carries packets of 1400 bytes, but the MTU of eth0 is 1500: if the paths to other " +
-		"nodes are as narrow, the pod MTU of the cluster must be at most 1300"
+	const want = "the path to the API server carries packets of 1400 bytes, but the MTU of eth0 is 1500: if the paths " +
+		"to other nodes are as narrow, the pod MTU of the cluster must be at most 1300"
 	if len(result.Findings) != 1 || result.Findings[0].Severity != report.SeverityNote || result.Err() != nil ||
 		result.Findings[0].Message != want {
 		t.Errorf("%+v, want a note: %s", result.Findings, want)

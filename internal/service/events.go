@@ -16,8 +16,8 @@ const (
 	// eventsTimeout is the maximum time for all Events of one check. systemd considers
 	// the service hung if it sends no notification within WatchdogSec.
 	eventsTimeout = 30 * time.Second
-	// writeRetry is the pause after a failure to write Events or annotations, so that an unreachable cluster does not delay
-	// each check.
+	// writeRetry is the pause after a failure to write Events or annotations, so that an unreachable cluster does not
+	// delay each check.
 	writeRetry = time.Minute
 	// maxPendingEvents limits the Events that are kept while the cluster is unreachable. The oldest are dropped:
 	// the journal contains all changes.

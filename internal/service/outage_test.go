@@ -105,8 +105,8 @@ func (s *remoteServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A site without a link for hours: the service sends few requests, repairs nothing, and writes each finding once when the
-// link is back. The connections end without a response, as those to a load balancer without servers.
+// A site without a link for hours: the service sends few requests, repairs nothing, and writes each finding once when
+// the link is back. The connections end without a response, as those to a load balancer without servers.
 func TestSiteWithoutLink(t *testing.T) {
 	const before, outage = 30 * time.Minute, 12 * time.Hour
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -183,8 +183,8 @@ func TestDecideWithOtherNodes(t *testing.T) {
 	}
 }
 
-// The profiles differ in the time until a Node is unresponsive. Nodes whose link fails at the same moment then become so
-// within 20 seconds, and After begins only then.
+// The profiles differ in the time until a Node is unresponsive. Nodes whose link fails at the same moment then become
+// so within 20 seconds, and After begins only then.
 func TestDecideWithLatencyProfiles(t *testing.T) {
 	const renewal, check = 10 * time.Second, 5 * time.Second // of kubelet and kube-controller-manager
 	for profile, grace := range map[string]time.Duration{

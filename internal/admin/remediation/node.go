@@ -92,8 +92,8 @@ func (c Cluster) isOutage() bool { return 2*len(c.Unresponsive) > c.Nodes }
 
 // sameTime is the difference of times at which Nodes have become unresponsive for one cause, such as a switch. Kubelets
 // renew their Leases every 10 seconds, and kube-controller-manager checks the Nodes every 5 seconds. A
-// workerLatencyProfile changes neither: its nodeStatusUpdateFrequency is that of the status, and its grace period is the
-// same for all Nodes.
+// workerLatencyProfile changes neither: its nodeStatusUpdateFrequency is that of the status, and its grace period is
+// the same for all Nodes.
 const sameTime = time.Minute
 
 // lostWith returns the number of Nodes that have become unresponsive at nearly the same time as one of them, which is

@@ -149,8 +149,8 @@ func (p *pathProbe) carries(size int) (bool, error) {
 	return false, nil
 }
 
-// ignoreUnreachable returns nil for errors that mean that a packet is too large for the link, or that there is no way to
-// the target now.
+// ignoreUnreachable returns nil for errors that mean that a packet is too large for the link, or that there is no way
+// to the target now.
 func ignoreUnreachable(err error) error {
 	for _, ignored := range []error{unix.EMSGSIZE, unix.ENETUNREACH, unix.EHOSTUNREACH, unix.EPERM, unix.EACCES} {
 		if errors.Is(err, ignored) {
@@ -185,8 +185,8 @@ func (p *pathProbe) hasReply(first uint32, deadline time.Time) (bool, error) {
 	}
 }
 
-// KnownPathMTU returns the MTU of the path to a host and port, as far as the kernel knows it: from a message of a router
-// about an earlier packet, from the route, or that of the link. It sends no packet, except to resolve the name.
+// KnownPathMTU returns the MTU of the path to a host and port, as far as the kernel knows it: from a message of a
+// router about an earlier packet, from the route, or that of the link. It sends no packet, except to resolve the name.
 func KnownPathMTU(ctx context.Context, address string) (int, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", address)
 	if err != nil {

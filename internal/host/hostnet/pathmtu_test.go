@@ -57,7 +57,8 @@ func connectPeer(t *testing.T, isRouter bool) {
 	between("ip link set down0 up; ip link set right0 mtu 1400 up")
 	peer("ip link set up0 up")
 	if !isRouter {
-		between("ip link add br0 type bridge; ip link set down0 master br0; ip link set right0 master br0; ip link set br0 up")
+		between("ip link add br0 type bridge; ip link set down0 master br0; ip link set right0 master br0; " +
+			"ip link set br0 up")
 		ip(t, "ip address add 192.0.2.1/24 dev up0")
 		ip(t, "ip address add 2001:db8::1/64 dev up0 nodad")
 		peer("ip address add 192.0.2.9/24 dev up0; ip address add 2001:db8::9/64 dev up0 nodad")
