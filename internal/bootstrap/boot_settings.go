@@ -7,8 +7,10 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bootloader"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -98,20 +100,38 @@ func (b bootSettings) setKernelArguments(ctx context.Context, log report.Log) ([
 
 // revertKernelArguments reverts the kernel arguments of an earlier payload if this one has others, and reports whether
 // it did. The arguments of this payload are then set on top of the original ones. It first records that this boot has
-// obsolete arguments.
+// obsolete arguments, unless an update of the image has reverted them already.
 func (b bootSettings) revertKernelArguments(ctx context.Context, log report.Log) (bool, error) {
 	isObsolete := func(item ledger.Item) bool {
 		return item.Kind == ledger.KernelArguments && !slices.ContainsFunc(b.plan.KernelArguments,
 			func(change ledger.Change) bool { return slices.Equal(change.Desired.Names, item.Desired.Names) })
 	}
-	if !slices.ContainsFunc(b.host.Ledger.Items(), isObsolete) {
+	items := slices.DeleteFunc(b.host.Ledger.Items(), func(item ledger.Item) bool { return !isObsolete(item) })
+	if len(items) == 0 {
 		return false, nil
 	}
-	if err := b.recordReboot(true); err != nil {
+	isBooted, err := hasBootedArguments(items, b.host.Facts.Cmdline)
+	if err != nil {
 		return false, err
 	}
-	_, err := b.host.Ledger.RevertAndWarn(ctx, log, isObsolete)
+	if isBooted {
+		if err := b.recordReboot(true); err != nil {
+			return false, err
+		}
+	}
+	_, err = b.host.Ledger.RevertAndWarn(ctx, log, isObsolete)
 	return true, err
+}
+
+// hasBootedArguments reports whether a revert of the items changes the words with which the host was booted.
+func hasBootedArguments(items []ledger.Item, words []string) (bool, error) {
+	for _, item := range items {
+		arguments, err := resource.DecodeArguments(item.Change)
+		if err != nil || !bootloader.HaveSameWords(words, arguments.Former(words, item.Before.Names)) {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // isBootObsolete reports whether a run in this boot has recorded that the boot must end.

@@ -84,23 +84,28 @@ func TestKernelArgumentsFollowThePayload(t *testing.T) {
 		Request: request.Request{Config: config.Join{HostSettings: config.HostSettingsApply}}, Dir: t.TempDir(),
 		State: joinstate.State{NodeName: "worker-0", Registered: true},
 	}
+	next := "ro quiet site=1"
 	for _, step := range []struct {
 		name, boot string
 		arguments  []string
 		want       string // of the next boot
 		mustReboot bool
 	}{
-		{"join", "1", []string{"psi=0", "nosmt", "isolcpus=2-7"}, "ro quiet site=1 psi=0 nosmt isolcpus=2-7", false},
+		{"join", "1", []string{"psi=0", "nosmt", "isolcpus=2-7"}, "ro quiet site=1 psi=0 nosmt isolcpus=2-7", true},
 		{"upgrade", "1", []string{"psi=0", "mitigations=off"}, "ro quiet site=1 psi=0 mitigations=off", true},
 		{"the same payload", "1", []string{"psi=0", "mitigations=off"}, "ro quiet site=1 psi=0 mitigations=off", true},
 		{"after the reboot", "2", []string{"psi=0", "mitigations=off"}, "ro quiet site=1 psi=0 mitigations=off", false},
 		{"rollback", "2", []string{"psi=0", "nosmt", "isolcpus=2-7"}, "ro quiet site=1 psi=0 nosmt isolcpus=2-7", true},
 		{"payload without arguments", "3", nil, "ro quiet site=1", true},
 	} {
-		m.Facts.BootID = step.boot
-		current := &plan.Plan{Plan: &adapt.Plan{}}
+		if m.Facts.BootID != step.boot {
+			m.Facts.BootID, m.Facts.Cmdline = step.boot, strings.Fields(next)
+		}
+		next = step.want
+		arguments := resource.ArgumentChange{Add: step.arguments}
+		current := &plan.Plan{Plan: &adapt.Plan{NeedsReboot: !arguments.IsMet(m.Facts.Cmdline)}}
 		if step.arguments != nil {
-			change, err := resource.KernelArguments{}.Change("payload", resource.ArgumentChange{Add: step.arguments})
+			change, err := resource.KernelArguments{}.Change("payload", arguments)
 			flowtest.NoError(t, err)
 			current.KernelArguments = []ledger.Change{change}
 		}
@@ -113,6 +118,28 @@ func TestKernelArgumentsFollowThePayload(t *testing.T) {
 		mustReboot := strings.Contains(strings.Join(logged, "\n"), "take effect at the next boot")
 		if got != step.want || mustReboot != step.mustReboot {
 			t.Errorf("%s: arguments %q, want %q; reboot %t, want %t", step.name, got, step.want, mustReboot, step.mustReboot)
+		}
+	}
+}
+
+// An update of the image reverts the arguments of the earlier payload in the deployment that it stages. The record of
+// them then requires no other boot.
+func TestKernelArgumentsThatAnImageHasReverted(t *testing.T) {
+	change, err := resource.KernelArguments{}.Change("payload", resource.ArgumentChange{Add: []string{"y=0", "psi=1"}})
+	flowtest.NoError(t, err)
+	items := []ledger.Item{{Change: change, Before: ledger.State{Names: []string{"ro", "psi=0"}}}}
+	for words, want := range map[string]bool{
+		"ro y=0 psi=1":   true,
+		"ro psi=1":       true,
+		"ro psi=0":       false,
+		"psi=0 z=4 ro":   false, // in another order, with other arguments
+		"ro psi=0 y=1":   false, // another value, which others have added
+		"ro y=0 psi=0":   true,
+		"ro z=4 z=4 y=0": true,
+	} {
+		got, err := hasBootedArguments(items, strings.Fields(words))
+		if err != nil || got != want {
+			t.Errorf("%s: %t, %v", words, got, err)
 		}
 	}
 }

@@ -17,6 +17,9 @@ import (
 // Files of a payload that configure the node as a whole.
 const (
 	MachineConfigPath = "/etc/ignition-machine-config-encapsulated.json"
+	// AppliedMachineConfigPath is the path to which the first boot of RHEL CoreOS renames the MachineConfig when it has
+	// set its kernel arguments and its image (machine-config-operator, pkg/daemon/daemon.go).
+	AppliedMachineConfigPath = MachineConfigPath + ".bak"
 	// BootstrapKubeconfigPath is the path of the bootstrap kubeconfig, whose credential can
 	// request a client certificate for any node.
 	BootstrapKubeconfigPath = "/etc/kubernetes/kubeconfig"
@@ -43,6 +46,11 @@ func parseMachineConfig(p *Payload) (MachineConfig, error) {
 	if len(content) == 0 {
 		return MachineConfig{}, nil
 	}
+	return ParseMachineConfig(content)
+}
+
+// ParseMachineConfig reads the operating system settings of a MachineConfig in JSON.
+func ParseMachineConfig(content []byte) (MachineConfig, error) {
 	var document struct {
 		Metadata struct{ Name string }
 		Spec     MachineConfig

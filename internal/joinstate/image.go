@@ -5,6 +5,7 @@ package joinstate
 import (
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -24,12 +25,22 @@ type Images struct {
 	First  *FirstImage   `json:"first,omitempty"`  // before the agent's first update; nil: there was none
 	// the deployment before the last update, to which the host can be rolled back
 	Previous *LeftDeployment `json:"previous,omitempty"`
+	// the kernel arguments that were set with the last image; nil: the agent has set none
+	Arguments *ImageArguments `json:"arguments,omitempty"`
+}
+
+// ImageArguments are the kernel arguments that the agent has set in the deployment of an image.
+type ImageArguments struct {
+	Set    resource.ArgumentChange `json:"set"`
+	Before []string                `json:"before,omitempty"` // the words of the kernel command line without them
 }
 
 // LeftDeployment is a deployment that the host left for a later one.
 type LeftDeployment struct {
 	ID       string `json:"id"`
 	Position int    `json:"position"` // of the ledger, which then described its /etc
+	// the kernel arguments that the agent had set in it
+	Arguments *ImageArguments `json:"arguments,omitempty"`
 }
 
 // FirstImage is the image that a host ran before the agent booted another one.
@@ -64,6 +75,15 @@ func LoadImages(dir string) (Images, error) {
 func (i Images) Save(dir string) error {
 	i.TypeMeta = report.Meta(kindImages)
 	return SaveDocument(dir, ImageFile, i)
+}
+
+// ArgumentsOf returns the kernel arguments that the agent has set in the booted deployment, nil if it has set none.
+// Until the host has left a deployment, and after a rollback, they are those of the previous one.
+func (i Images) ArgumentsOf(booted string) *ImageArguments {
+	if i.Previous != nil && i.Previous.ID == booted {
+		return i.Previous.Arguments
+	}
+	return i.Arguments
 }
 
 // FindFailed returns the failed image with the digest, nil if it has not failed.

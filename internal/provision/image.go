@@ -77,9 +77,14 @@ func (i HostImage) Stage(ctx context.Context, log report.Log) (bool, error) {
 	if err := i.writePullFiles(ctx); err != nil {
 		return false, err
 	}
+	former, err := i.formerArguments(images)
+	if err != nil {
+		return false, err
+	}
 	log.Wait("staging the image of the payload", "")
 	return true, host.Stage(ctx, deployment.Target{
 		Image: update.Image, AddArguments: update.KernelArguments.Add, RemoveArguments: update.KernelArguments.Remove,
+		Revert:     former.revertFor(update.KernelArguments),
 		PullSecret: pods.PullSecretPath, Environment: i.Run.ProxyVariables(i.Payload),
 	})
 }
@@ -129,7 +134,9 @@ func (i HostImage) Boot(ctx context.Context, log report.Log) error {
 			return err
 		}
 	} else {
-		images.Previous = &joinstate.LeftDeployment{ID: update.Booted.ID(), Position: i.Host.Ledger.Position()}
+		if err := i.recordDeployments(&images); err != nil {
+			return err
+		}
 	}
 	if err := images.Save(i.Run.Dir); err != nil {
 		return err

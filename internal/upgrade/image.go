@@ -97,7 +97,7 @@ func (r *run) readDeployment(ctx context.Context, m *machine.Machine) error {
 	if err := m.Ledger.Rewind(images.Previous.Position, isOfDeployment); err != nil {
 		return err
 	}
-	images.Previous = nil
+	images.Arguments, images.Previous = images.Previous.Arguments, nil
 	return images.Save(r.node.Run.Dir)
 }
 

@@ -221,6 +221,9 @@ func Key(word string) string {
 	return key
 }
 
+// HaveSameWords reports whether two kernel command lines contain the same words, each as often, in any order.
+func HaveSameWords(a, b []string) bool { return len(a) == len(b) && len(Removed(a, b)) == 0 }
+
 // Removed returns the words in from that are not in to as often.
 func Removed(from, to []string) []string {
 	var removed []string

@@ -42,7 +42,10 @@ type Target struct {
 	Image string // NAME@DIGEST
 	// AddArguments and RemoveArguments are changes of the kernel arguments. Arguments in both lists are kept.
 	AddArguments, RemoveArguments []string
-	PullSecret                    string // path of a file in the format of .dockerconfigjson; empty: there is none
+	// Revert returns a kernel command line without the changes for an earlier payload, which are reverted first. nil:
+	// there are none.
+	Revert     func(words []string) []string
+	PullSecret string // path of a file in the format of .dockerconfigjson; empty: there is none
 	// Environment contains proxy variables, NAME=VALUE, for bootc. They have no effect on rpm-ostree, whose daemon pulls
 	// the image: it has the proxy of the payload from a drop-in, rpm-ostreed.service.d/10-mco-default-env.conf.
 	Environment []string
@@ -65,7 +68,7 @@ func (h *Host) Stage(ctx context.Context, target Target) error {
 	if err != nil {
 		return err
 	}
-	hasArguments := len(target.AddArguments)+len(target.RemoveArguments) > 0
+	hasArguments := len(target.AddArguments)+len(target.RemoveArguments) > 0 || target.Revert != nil
 	if hasArguments && !command.Exists("rpm-ostree") {
 		return report.Fail(report.Refused, "# add rpm-ostree to the image of this host, and update the host to it",
 			"the kernel arguments of the image cannot be set: rpm-ostree is not installed")
@@ -96,7 +99,8 @@ func (h *Host) Stage(ctx context.Context, target Target) error {
 		return fmt.Errorf("reading the kernel arguments of image %s: %w", target.Image, err)
 	}
 	next := target.next(words)
-	if slices.Equal(words, next) {
+	isSet := !slices.Contains(bootloader.AreSet(words, target.AddArguments), false)
+	if slices.Equal(words, next) || (isSet && bootloader.HaveSameWords(words, next)) {
 		return nil
 	}
 	change := append([]string{"rpm-ostree", "kargs"}, bootloader.KargsFlags(words, next)...)
@@ -114,6 +118,9 @@ func (s Status) boots(digest string) bool {
 
 // next returns the words of a kernel command line with the arguments of the target.
 func (t Target) next(words []string) []string {
+	if t.Revert != nil {
+		words = t.Revert(words)
+	}
 	remove := slices.DeleteFunc(bootloader.Split(strings.Join(t.RemoveArguments, " ")), func(word string) bool {
 		return slices.ContainsFunc(t.AddArguments, func(argument string) bool {
 			return slices.Contains(bootloader.Split(argument), word)

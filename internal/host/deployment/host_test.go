@@ -5,6 +5,7 @@ package deployment
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,6 +148,40 @@ func TestStageLinksPullSecret(t *testing.T) {
 		}
 		if got, _ := os.Readlink(file); got != test.want {
 			t.Errorf("%s: link to %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// The arguments of an earlier payload are removed in the deployment of the next image. rpm-ostree deletes the first of
+// equal words.
+func TestStageRevertsFormerArguments(t *testing.T) {
+	rebase := "rpm-ostree rebase --experimental ostree-unverified-registry:" + repository + "@" + second
+	for name, test := range map[string]struct {
+		former, add []string
+		want        string
+	}{
+		"an argument less": {[]string{"nosmt"}, nil, "; rpm-ostree kargs --delete=nosmt"},
+		"another value": {
+			[]string{"console=tty0"}, []string{"console=ttyS1"},
+			"; rpm-ostree kargs --delete=console=tty0 --append=console=ttyS1",
+		},
+		"one argument remains": {
+			[]string{"nosmt", "console=tty0"}, []string{"nosmt"}, "; rpm-ostree kargs --delete=console=tty0",
+		},
+		"already reverted": {[]string{"psi=1"}, []string{"nosmt"}, ""},
+		"only the order differs": {
+			[]string{"console=tty0"}, []string{"console=tty0"}, "",
+		},
+	} {
+		programs := newPrograms(t, Status{Booted: *imageOf(first)}, "", "rpm-ostree")
+		err := programs.host(t, hostclass.CoreOS).Stage(t.Context(), Target{
+			Image: repository + "@" + second, AddArguments: test.add,
+			Revert: func(words []string) []string {
+				return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return slices.Contains(test.former, word) })
+			},
+		})
+		if diff := cmp.Diff(rebase+test.want, programs.commands(t)); diff != "" || err != nil {
+			t.Errorf("%s: %v; commands (-want +got):\n%s", name, err, diff)
 		}
 	}
 }

@@ -73,28 +73,34 @@ func (p *planner) noteKernelArguments() {
 		report.Remedy(command+" # takes effect at the next boot"))
 }
 
-// kernelArguments returns the kernel arguments of the MachineConfig and of the payload itself. One
-// argument can consist of several words. Words that this host has by default are excluded: RHEL 9
-// uses cgroup v2 without an argument.
+// kernelArguments returns the kernel arguments of the MachineConfig and of the payload itself.
 func kernelArguments(payload *ignition.Payload, isCgroupV2 bool) resource.ArgumentChange {
 	var arguments resource.ArgumentChange
 	added := slices.Clone(payload.MachineConfig().KernelArguments)
 	for _, argument := range payload.Config.KernelArguments.ShouldExist {
 		added = append(added, string(argument))
 	}
-	for _, argument := range added {
+	arguments.Add = WithoutDefaults(added, isCgroupV2)
+	for _, argument := range payload.Config.KernelArguments.ShouldNotExist {
+		arguments.Remove = append(arguments.Remove, string(argument))
+	}
+	return arguments
+}
+
+// WithoutDefaults returns kernel arguments without the words that a host has by default: RHEL 9 uses cgroup v2 without
+// an argument. One argument can consist of several words.
+func WithoutDefaults(arguments []string, isCgroupV2 bool) []string {
+	var left []string
+	for _, argument := range arguments {
 		words := slices.DeleteFunc(bootloader.Split(argument), func(word string) bool {
 			word = strings.ReplaceAll(word, `"`, "")
 			return isCgroupV2 && (word == "systemd.unified_cgroup_hierarchy=1" || word == "cgroup_no_v1=all")
 		})
 		if len(words) > 0 {
-			arguments.Add = append(arguments.Add, strings.Join(words, " "))
+			left = append(left, strings.Join(words, " "))
 		}
 	}
-	for _, argument := range payload.Config.KernelArguments.ShouldNotExist {
-		arguments.Remove = append(arguments.Remove, string(argument))
-	}
-	return arguments
+	return left
 }
 
 // loadsConfig reports whether a rule's files are loaded in the join, and plans that.

@@ -200,7 +200,7 @@ func TestFormerKernelArguments(t *testing.T) {
 		},
 		{"ro quiet", "ro", ArgumentChange{Remove: []string{"quiet"}}, "ro quiet"},
 	} {
-		got := strings.Join(test.change.former(strings.Fields(test.now), strings.Fields(test.before)), " ")
+		got := strings.Join(test.change.Former(strings.Fields(test.now), strings.Fields(test.before)), " ")
 		if got != test.want {
 			t.Errorf("%q from %q: %q, want %q", test.before, test.now, got, test.want)
 		}

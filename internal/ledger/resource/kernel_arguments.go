@@ -35,6 +35,11 @@ func (a ArgumentChange) IsBooted(words []string) bool {
 	})
 }
 
+// IsSame reports whether both set the same arguments.
+func (a ArgumentChange) IsSame(other ArgumentChange) bool {
+	return slices.Equal(a.Add, other.Add) && slices.Equal(a.Remove, other.Remove)
+}
+
 // String returns the arguments on one line.
 func (a ArgumentChange) String() string { return a.describe(a.words()) }
 
@@ -84,7 +89,8 @@ func (KernelArguments) Change(reason string, a ArgumentChange) (ledger.Change, e
 // NewData returns a pointer to an ArgumentChange.
 func (KernelArguments) NewData() any { return new(ArgumentChange) }
 
-func decodeArguments(c ledger.Change) (ArgumentChange, error) {
+// DecodeArguments returns the arguments that a change sets.
+func DecodeArguments(c ledger.Change) (ArgumentChange, error) {
 	var a ArgumentChange
 	err := c.Desired.DecodeData(&a)
 	return a, wrap.Errorf(err, "decoding the kernel arguments")
@@ -92,7 +98,7 @@ func decodeArguments(c ledger.Change) (ArgumentChange, error) {
 
 // arguments returns the desired change and the words that are set.
 func (d KernelArguments) arguments(ctx context.Context, c ledger.Change) (ArgumentChange, []string, error) {
-	a, err := decodeArguments(c)
+	a, err := DecodeArguments(c)
 	if err != nil {
 		return a, nil, err
 	}
@@ -139,17 +145,17 @@ func (d KernelArguments) Restore(ctx context.Context, c ledger.Change, before le
 	if err != nil {
 		return err
 	}
-	former := a.former(words, before.Names)
+	former := a.Former(words, before.Names)
 	if slices.Equal(words, former) {
 		return nil
 	}
 	return wrap.Errorf(d.BootLoader.Change(ctx, words, former), "restoring the kernel arguments")
 }
 
-// former returns words as they were before the change: of the keys that the change concerns, the words before, in
+// Former returns words as they were before the change: of the keys that the change concerns, the words before, in
 // their order. Words of these keys follow that others have added. A word that others have removed, such as a logical
 // volume without which the host boots now, is not restored if words have another one of its key.
-func (a ArgumentChange) former(words, before []string) []string {
+func (a ArgumentChange) Former(words, before []string) []string {
 	changed := slices.Concat(a.words(), bootloader.Split(strings.Join(a.Remove, " ")))
 	keys := bootloader.KeysOf(changed)
 	var kept, restored, foreign []string

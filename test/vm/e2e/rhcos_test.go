@@ -143,6 +143,9 @@ func upgradeImage(ctx context.Context, t *testing.T) {
 	image := pushNodeImage(t, nextImage, nodeimage.NextRelease, nil)
 	payload := nativePayload(t, image)
 	payload.SetFile(addedFile, "added = yes\n")
+	config, err := payload.File(ignition.MachineConfigPath)
+	must(t, err)
+	payload.SetFile(ignition.MachineConfigPath, strings.Replace(config, `,"psi=0"`, "", 1))
 	serve(ctx, t, payload)
 	must(t, environment.CopyInputs(ctx))
 	must(t, environment.Machine.RestartBy(ctx, func() error {
@@ -159,11 +162,11 @@ func upgradeImage(ctx context.Context, t *testing.T) {
 	t.Log(mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"))
 	awaitReadyNode(ctx, t)
 	checkImage(ctx, t, image, nextImage)
-	mustOutput(ctx, t, "cat "+addedFile)
+	mustOutput(ctx, t, "cat "+addedFile+" && ! grep -w psi=0 /proc/cmdline")
 	if isCordoned(ctx, t) {
 		t.Error("the node is still cordoned")
 	}
-	_, err := environment.RunPod(ctx, "second")
+	_, err = environment.RunPod(ctx, "second")
 	must(t, err)
 	must(t, environment.DeletePods(ctx))
 }
