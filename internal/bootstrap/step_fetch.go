@@ -3,6 +3,7 @@
 package bootstrap
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
@@ -82,11 +84,17 @@ func hasClientCertificate(at time.Time) bool {
 	return err == nil && certificate != nil && at.Before(certificate.NotAfter)
 }
 
-// renewable are the entries of a payload that a join renews on a host that has joined.
-var renewable = []string{ignition.BootstrapKubeconfigPath, node.ClientCAPath, pods.PullSecretPath, crio.TrustAnchorsDir}
+// renewable are the entries of a payload that a join renews on a host that has joined. The last two repeat the others:
+// the first contains the MachineConfig, the second its name, which is a hash of its content (machine-config-operator,
+// pkg/server/server.go).
+var renewable = []string{
+	ignition.BootstrapKubeconfigPath, node.ClientCAPath, pods.PullSecretPath, crio.TrustAnchorsDir,
+	"/etc/mcs-machine-config-content.json", "/etc/machine-config-daemon/node-annotations.json",
+}
 
-// checkSamePayload fails if the served payload differs from that of the join in more than credentials and
-// CAs. Its changes can require a drain, and files that it does not contain any more must be removed.
+// checkSamePayload fails if the served payload differs from that of the join in more than credentials, CAs and the
+// address of the API server. Its changes can require a drain, and files that it does not contain any more must be
+// removed.
 func checkSamePayload(run *plan.Run, served *ignition.Payload) error {
 	raw, err := joinstate.LoadFile(run.Dir, joinstate.PayloadFile)
 	if err != nil || raw == nil {
@@ -101,7 +109,8 @@ func checkSamePayload(run *plan.Run, served *ignition.Payload) error {
 		return err
 	}
 	changed := slices.DeleteFunc(ignition.ChangedEntries(installed, fetched), func(name string) bool {
-		return slices.ContainsFunc(renewable, func(p string) bool { return hostfs.IsWithin(name, p) })
+		return slices.ContainsFunc(renewable, func(p string) bool { return hostfs.IsWithin(name, p) }) ||
+			onlyMovesAPIServer(run.State, installed, fetched, name)
 	})
 	if len(changed) == 0 {
 		return nil
@@ -111,6 +120,18 @@ func checkSamePayload(run *plan.Run, served *ignition.Payload) error {
 		report.Remedyf("hcp-node-agent plan --user-data %s # prints the changes\nhcp-node-agent upgrade --user-data %s",
 			source, source),
 		"join does not change the payload of a node, and this one differs in %s", report.AbbreviateList(changed))
+}
+
+// onlyMovesAPIServer reports whether a file differs at most in the address of the API server between two payloads.
+func onlyMovesAPIServer(state joinstate.State, installed, fetched *ignition.Payload, file string) bool {
+	cluster, err := kube.ParseCluster(fetched.BootstrapKubeconfig())
+	if err != nil || !slices.Contains(plan.APIServerFiles(), file) {
+		return false
+	}
+	before, mode, _ := installed.File(file)
+	after, nextMode, exists := fetched.File(file)
+	moved := plan.ReplaceAPIServer(before, append(slices.Clone(state.FormerAPIServers), state.APIServer), cluster.Server)
+	return exists && mode == nextMode && bytes.Equal(moved, after)
 }
 
 // discardFailedUserData removes user data that failed to fetch a payload from a

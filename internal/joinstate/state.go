@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
@@ -37,6 +38,8 @@ const (
 	OverridesFile = "overrides.json" // saved overrides; secret, and the original files may no longer exist
 
 	RepairsFile = "repairs.json" // times of the last repairs by the service
+
+	PublishedCAsFile = "published-cas.json" // CAs of the API server that the cluster has published
 )
 
 // AppliedPayloadPath is the file of a host in image mode that names the payload of its /etc. After a rollback of the
@@ -57,6 +60,8 @@ type State struct {
 	Hosted     bool        `json:"hosted"` // a hosted cluster's NodePool, not a standalone cluster
 	ConfigHash string      `json:"configHash,omitempty"`
 	APIServer  string      `json:"apiServer,omitempty"`
+	// URLs of the API server before it moved, which the saved payload can contain
+	FormerAPIServers []string `json:"formerAPIServers,omitempty"`
 	// PEM; existing client certificates are checked against it
 	APIServerCA         []byte `json:"apiServerCA,omitempty"`
 	PayloadDigest       string `json:"payloadDigest,omitempty"`       // SHA-256 of the payload as served
@@ -92,6 +97,22 @@ func (s *State) SetSource(userData *ignition.UserData) {
 	}
 	s.Endpoint, s.Hosted = userData.Source.Host, userData.IsHosted()
 	s.NodePool, s.ConfigHash = userData.NodePool(), userData.ConfigHash()
+}
+
+// SetAPIServer sets the URL of the API server, which is no former one then.
+func (s *State) SetAPIServer(server string) {
+	s.APIServer = server
+	s.FormerAPIServers = slices.DeleteFunc(slices.Clone(s.FormerAPIServers), func(former string) bool {
+		return former == server
+	})
+}
+
+// MoveAPIServer records that the API server has moved to a URL.
+func (s *State) MoveAPIServer(server string) {
+	if former := s.APIServer; former != server && !slices.Contains(s.FormerAPIServers, former) {
+		s.FormerAPIServers = append(slices.Clone(s.FormerAPIServers), former)
+	}
+	s.SetAPIServer(server)
 }
 
 // Read reads the state. A missing file yields the zero State and no error. A state of another version

@@ -125,3 +125,20 @@ func TestHasCompleted(t *testing.T) {
 		t.Errorf("last %q, next %q, completed (-want +got):\n%s", done.LastStep, done.NextStep, diff)
 	}
 }
+
+// A URL is either that of the API server or a former one.
+func TestMoveAPIServer(t *testing.T) {
+	state := State{APIServer: "a"}
+	for _, step := range []struct{ to, former string }{
+		{"b", "a"}, {"b", "a"}, {"c", "a b"}, {"a", "b c"}, {"b", "c a"},
+	} {
+		state.MoveAPIServer(step.to)
+		if former := strings.Join(state.FormerAPIServers, " "); state.APIServer != step.to || former != step.former {
+			t.Errorf("moved to %s: %s, former %s", step.to, state.APIServer, former)
+		}
+	}
+	state.SetAPIServer("c")
+	if former := strings.Join(state.FormerAPIServers, " "); former != "a" {
+		t.Errorf("with a payload of c: former %s", former)
+	}
+}

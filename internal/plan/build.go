@@ -30,6 +30,9 @@ type Settings struct {
 	FirstJoin bool              // no join of the host has finished
 	// BootsImage: another image can be booted, because no pods run, or because an upgrade drains the node.
 	BootsImage bool
+	// APIServer is the URL of the API server that is recorded, and FormerAPIServers those from before it moved.
+	APIServer        string
+	FormerAPIServers []string
 	// PayloadDigest is the SHA-256 of the payload as served, hexadecimal; "" before a join.
 	PayloadDigest string
 }
@@ -67,6 +70,7 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 	if p.Cluster, err = b.cluster(p.NodeName); err != nil {
 		return nil, err
 	}
+	b.useAPIServer(p)
 	if p.Runtime, err = DesiredRuntime(payload, s.Config.PauseImage); err != nil {
 		return nil, err
 	}

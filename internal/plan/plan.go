@@ -41,7 +41,8 @@ type Plan struct {
 func (p *Plan) RecordIn(state *joinstate.State) {
 	state.NodeName = p.NodeName
 	if p.Cluster.Server != "" {
-		state.APIServer, state.APIServerCA = p.Cluster.Server, p.Cluster.CA
+		state.SetAPIServer(p.Cluster.Server)
+		state.APIServerCA = p.Cluster.CA
 	}
 }
 

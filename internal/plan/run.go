@@ -38,5 +38,6 @@ func (r *Run) Settings() Settings {
 		Config: r.Config, JoinToken: r.JoinToken, NodePool: r.State.NodePool, Hosted: r.State.Hosted,
 		BootsImage: r.Upgrading || !r.State.Registered,
 		FirstJoin:  r.State.Finished.IsZero(), PayloadDigest: r.State.PayloadDigest,
+		APIServer: r.State.APIServer, FormerAPIServers: r.State.FormerAPIServers,
 	}
 }
