@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -98,16 +99,23 @@ func (i *Identity) AddCAs(ctx context.Context, cas []byte) error {
 // checkAccepted returns an error unless the cluster's API server, verified by its CAs,
 // accepts the existing certificate as this node's. It sends one request.
 func (i *Identity) checkAccepted(ctx context.Context, cluster kube.Cluster) error {
+	_, err := i.findNode(ctx, cluster)
+	return err
+}
+
+// findNode returns this host's Node, nil if it does not exist, from the cluster's API server, verified by its CAs, with
+// the existing certificate.
+func (i *Identity) findNode(ctx context.Context, cluster kube.Cluster) (*corev1.Node, error) {
 	connection, err := i.connectStored(cluster)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = connection.Client.Nodes().Find(ctx, i.NodeName) // every API server that accepts the certificate responds
+	node, err := connection.Client.Nodes().Find(ctx, i.NodeName) // every API server that accepts the certificate responds
 	if err == nil {
-		return nil
+		return node, nil
 	}
 	problem := connection.Explain(ctx, err)
-	return report.Fail(problem.Code, problem.Remedy, "%s", problem.Message)
+	return nil, report.Fail(problem.Code, problem.Remedy, "%s", problem.Message)
 }
 
 // connectStored returns a connection with the certificate in kubelet's kubeconfig. Empty fields of cluster are

@@ -176,3 +176,44 @@ func TestControlPlaneAddCAs(t *testing.T) {
 		t.Errorf("Obtain() = %+v, %v", result, err)
 	}
 }
+
+// A former CA is removed from the kubeconfig if the API server is verified without it, and the present one never is.
+func TestControlPlaneRemoveCAs(t *testing.T) {
+	identity, _ := newIdentity(t, "removing")
+	own, err := identity.expectedCluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := identity.Obtain(waittest.Context(t), manualApprover(t)); err != nil {
+		t.Fatal(err)
+	}
+	former := certtest.NewCA(t, "former").PEM
+	both, err := encodeKubeconfig(kube.Cluster{Server: own.Server, CA: slices.Concat(former, own.CA)},
+		identity.clientCertificatePath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubetest.WriteFile(t, identity.Kubeconfig, both)
+	if _, err := identity.RemoveCAs(t.Context(), own.CA); err == nil ||
+		!bytes.Equal(kubetest.ReadFile(t, identity.Kubeconfig), both) {
+		t.Errorf("the present CA: %v", err)
+	}
+	if _, err := identity.RemoveCAs(t.Context(), former, "https://127.0.0.1:1"); err == nil ||
+		!bytes.Equal(kubetest.ReadFile(t, identity.Kubeconfig), both) {
+		t.Errorf("an endpoint that does not respond: %v", err)
+	}
+	restore, err := identity.RemoveCAs(t.Context(), former, own.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := kube.ParseCluster(kubetest.ReadFile(t, identity.Kubeconfig))
+	if err != nil || !bytes.Equal(bytes.TrimSpace(now.CA), bytes.TrimSpace(own.CA)) {
+		t.Errorf("%v\n%s", err, now.CA)
+	}
+	if err := identity.CheckStored(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := restore(t.Context()); err != nil || !bytes.Equal(kubetest.ReadFile(t, identity.Kubeconfig), both) {
+		t.Errorf("restored: %v", err)
+	}
+}

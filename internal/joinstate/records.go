@@ -37,6 +37,32 @@ func LoadRepairs(dir string) ([]Repair, error) {
 	return document.Repairs, err
 }
 
+// PublishedCA is a CA of the API server in kubelet's kubeconfig that the cluster publishes, or has published.
+type PublishedCA struct {
+	SHA256 string    `json:"sha256"`        // of the certificate, hexadecimal
+	Gone   time.Time `json:"gone,omitzero"` // since when the cluster does not publish it; zero: the cluster does
+}
+
+// publishedCAsDocument is the content of PublishedCAsFile.
+type publishedCAsDocument struct {
+	report.TypeMeta
+	CAs []PublishedCA `json:"cas"`
+}
+
+const kindPublishedCAs = "PublishedCAs"
+
+// SavePublishedCAs stores the CAs durably.
+func SavePublishedCAs(dir string, cas []PublishedCA) error {
+	return SaveDocument(dir, PublishedCAsFile, publishedCAsDocument{report.Meta(kindPublishedCAs), cas})
+}
+
+// LoadPublishedCAs returns what SavePublishedCAs has stored, or none.
+func LoadPublishedCAs(dir string) ([]PublishedCA, error) {
+	var document publishedCAsDocument
+	_, err := LoadDocument(dir, PublishedCAsFile, kindPublishedCAs, &document)
+	return document.CAs, err
+}
+
 // purgeDocument describes which packages an unfinished leave removes at its end.
 type purgeDocument struct {
 	report.TypeMeta

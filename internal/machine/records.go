@@ -16,7 +16,7 @@ func (m *Machine) RemoveRecords(dir string) error {
 		joinstate.OverridesFile, joinstate.UserDataFile, joinstate.JoinTokenFile, joinstate.BridgeRecordFile,
 		joinstate.NextFile, joinstate.ReplacedFile, joinstate.PreviousFile, joinstate.PurgeFile,
 		joinstate.PackagesDir, joinstate.RepairsFile, joinstate.MaintenanceFile, joinstate.AttemptFile,
-		joinstate.ImageFile, joinstate.HoldFile, joinstate.AdoptionFile); err != nil {
+		joinstate.PublishedCAsFile, joinstate.ImageFile, joinstate.HoldFile, joinstate.AdoptionFile); err != nil {
 		return err
 	}
 	return joinstate.RemoveFiles(dir, joinstate.StateFile)

@@ -54,22 +54,22 @@ func TestControlPlaneEvent(t *testing.T) {
 
 // A node detects a new CA of the cluster from a volume of its pods, without
 // additional rights.
-func TestControlPlaneMissingCAs(t *testing.T) {
+func TestControlPlaneCompareCAs(t *testing.T) {
 	node, _ := joinedNode(t, "trusting")
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	cluster, err := kube.ParseCluster(kubetest.BootstrapKubeconfig(t, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	missing := func() MissingCAs {
+	missing := func() CADifference {
 		t.Helper()
-		found, err := node.MissingCAs(t.Context(), cluster)
+		found, err := node.CompareCAs(t.Context(), cluster)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return found
 	}
-	unknown := func() []*x509.Certificate { return missing().Certificates }
+	unknown := func() []*x509.Certificate { return missing().Missing }
 	if found := unknown(); len(found) > 0 {
 		t.Errorf("without a pod: %v", found)
 	}
@@ -114,8 +114,8 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if after := missing(); before.Version == "" || after.Version == before.Version || len(after.Certificates) != 1 {
+	if after := missing(); before.Version == "" || after.Version == before.Version || len(after.Missing) != 1 {
 		t.Errorf("version %q before a change that was reverted, %q after it; %d CAs", before.Version, after.Version,
-			len(after.Certificates))
+			len(after.Missing))
 	}
 }

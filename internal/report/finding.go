@@ -148,6 +148,7 @@ const (
 	ClientCAOutdated          Reason = "ClientCAOutdated"
 	ClockSkew                 Reason = "ClockSkew"
 	ClusterCANotTrusted       Reason = "ClusterCANotTrusted"
+	ClusterCAObsolete         Reason = "ClusterCAObsolete"
 	ConfigurationDrift        Reason = "ConfigurationDrift"
 	CRIONotRunning            Reason = "CRIONotRunning"
 	DiskPressure              Reason = "DiskPressure"

@@ -22,6 +22,8 @@ import (
 const (
 	casInterval     = 5 * time.Minute
 	casConfirmation = 4 * time.Minute
+	// casRemoval is the time for which the cluster must not have published a CA before it is removed.
+	casRemoval = 24 * time.Hour
 )
 
 // joinAgain is the remedy for CAs that the node does not trust, and for a pull secret that it does not use.
@@ -46,57 +48,85 @@ func (o *observation) confirm(version string, now time.Time, after time.Duration
 type caCheck struct {
 	node         *node.Node
 	kubeconfig   []byte // kubelet's
+	own          []byte // CAs in PEM that the payload or the agent has put into the kubeconfig
+	stateDir     string
 	observed     *observation
 	confirmAfter time.Duration
+	removeAfter  time.Duration
 }
 
 func (m *nodeMonitor) caCheck() caCheck {
 	return caCheck{
 		node:         m.node,
 		kubeconfig:   m.kubeconfigContent,
+		own:          m.state.APIServerCA,
+		stateDir:     m.StateDir,
 		observed:     &m.cas,
 		confirmAfter: m.interval(casConfirmation),
+		removeAfter:  m.interval(casRemoval),
 	}
 }
 
-// find returns findings about certificate authorities that the node does not
-// trust: those of the API server's certificate and those of kubelet's clients.
+// find returns findings about certificate authorities that the node does not trust, those of the API server's
+// certificate and those of kubelet's clients, and about those of the API server that the cluster does not have any
+// more.
 func (c caCheck) find(ctx context.Context) ([]report.Finding, error) {
 	found, err := c.node.Host.CheckClientCAs(ctx, node.ClientCAPath, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	missing, err := c.missing(ctx, time.Now())
-	if err != nil || len(missing) == 0 {
+	missing, obsolete, err := c.compare(ctx, time.Now())
+	if err != nil {
 		return found, err
 	}
-	unknown := lists.Map(missing, func(ca *x509.Certificate) string {
-		return fmt.Sprintf("%q of %s", ca.Subject, report.Timestamp(ca.NotBefore))
-	})
-	text := fmt.Sprintf("the cluster has a new CA that this node does not trust (%s): the node will lose its "+
-		"connection when the API server uses a certificate of that CA", strings.Join(unknown, "; "))
-	return append(found, newWarning(report.ClusterCANotTrusted, "the cluster's CAs", text, joinAgain)), nil
+	const subject = "the cluster's CAs"
+	if len(missing) > 0 {
+		text := fmt.Sprintf("the cluster has a new CA that this node does not trust (%s): the node will lose its "+
+			"connection when the API server uses a certificate of that CA", describeCAs(missing))
+		found = append(found, newWarning(report.ClusterCANotTrusted, subject, text, joinAgain))
+	}
+	if len(obsolete) > 0 {
+		text := fmt.Sprintf("this node trusts a CA that the cluster has not published for %s (%s): who has its key can "+
+			"impersonate the API server", casRemoval, describeCAs(obsolete))
+		found = append(found, newWarning(report.ClusterCAObsolete, subject, text, joinAgain))
+	}
+	return found, nil
 }
 
-// missing returns the CAs of the cluster that kubelet's kubeconfig does not contain. The list is empty
-// until they are confirmed.
-func (c caCheck) missing(ctx context.Context, now time.Time) ([]*x509.Certificate, error) {
+func describeCAs(certificates []*x509.Certificate) string {
+	return strings.Join(lists.Map(certificates, func(ca *x509.Certificate) string {
+		return fmt.Sprintf("%q of %s", ca.Subject, report.Timestamp(ca.NotBefore))
+	}), "; ")
+}
+
+// compare returns the CAs of the cluster that kubelet's kubeconfig does not contain, and the CAs to remove from the
+// kubeconfig. Both lists are empty until they are confirmed.
+func (c caCheck) compare(ctx context.Context, now time.Time) (missing, obsolete []*x509.Certificate, err error) {
 	cluster, err := kube.ParseCluster(c.kubeconfig)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	missing, err := c.node.MissingCAs(ctx, cluster)
-	if err != nil || !c.observed.confirm(missing.Version, now, c.confirmAfter) {
-		return nil, err
+	difference, err := c.node.CompareCAs(ctx, cluster)
+	if err != nil {
+		return nil, nil, err
 	}
-	return missing.Certificates, nil
+	trusted, err := kube.ParsePEMCertificates(cluster.CA)
+	if err != nil {
+		return nil, nil, err
+	}
+	gone, err := c.recordGone(trusted, difference, now)
+	if err != nil || !c.observed.confirm(difference.Version, now, c.confirmAfter) {
+		return nil, nil, err
+	}
+	own, _ := kube.ParsePEMCertificates(c.own) // none in the state of an interrupted join
+	return difference.Missing, removableCAs(trusted, own, gone), nil
 }
 
 // repair adds the new CAs of the cluster to those with which kubelet verifies the API server. The API
 // server has sent them to the node over a connection that the current CAs verify. It fails if the published
 // CAs have changed since the check.
 func (c caCheck) repair(ctx context.Context, options request.Options) (string, error) {
-	missing, err := c.missing(ctx, time.Now())
+	missing, _, err := c.compare(ctx, time.Now())
 	if err != nil {
 		return "", err
 	}

@@ -73,6 +73,7 @@ func monitorAt(t *testing.T, server *httptest.Server) *nodeMonitor {
 	config.Contexts["kubelet"] = &clientcmdapi.Context{Cluster: "hosted"}
 	config.CurrentContext = "kubelet"
 	m := &nodeMonitor{state: joinstate.State{NodeName: "worker-0"}, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	m.StateDir = t.TempDir()
 	flowtest.NoError(t, clientcmd.WriteToFile(*config, m.kubeconfig))
 	flowtest.NoError(t, m.openNode("boot"))
 	return m
@@ -88,7 +89,7 @@ func TestCAsMustBeUnchangedForMinutes(t *testing.T) {
 	start := time.Unix(1795290000, 0)
 	check := func(after time.Duration, want int) {
 		t.Helper()
-		missing, err := m.caCheck().missing(t.Context(), start.Add(after))
+		missing, _, err := m.caCheck().compare(t.Context(), start.Add(after))
 		if err != nil || len(missing) != want {
 			t.Errorf("after %s: %d new CAs, want %d; %v", after, len(missing), want, err)
 		}
@@ -118,7 +119,7 @@ func TestRepairRefusesCAsThatChangedSinceTheCheck(t *testing.T) {
 	m, trusted := monitorOf(t, published)
 	published.publish(slices.Concat(certtest.NewCA(t, "added").PEM, trusted))
 	m.cas = observation{version: "openshift-dns/uid/1\n", since: time.Now().Add(-time.Hour)}
-	missing, err := m.caCheck().missing(t.Context(), time.Now())
+	missing, _, err := m.caCheck().compare(t.Context(), time.Now())
 	if err != nil || len(missing) != 1 {
 		t.Fatalf("confirmed: %d, %v", len(missing), err)
 	}

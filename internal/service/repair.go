@@ -85,6 +85,8 @@ func (m *nodeMonitor) repair(ctx context.Context, reason report.Reason) (string,
 		return repairAddress(ctx, m.Options.Options, m.systemd)
 	case report.ClusterCANotTrusted:
 		return m.caCheck().repair(ctx, m.Options.Options)
+	case report.ClusterCAObsolete:
+		return m.caCheck().remove(ctx, m.Options.Options)
 	case report.PullSecretOutdated:
 		return m.pullSecretCheck().repair(ctx, m.Options.Options)
 	case report.TrustBundleOutdated:

@@ -32,7 +32,7 @@ func nextRepair(active []Change, history []joinstate.Repair, now time.Time) (Cha
 	// kubelet is configured before it registers again.
 	for _, reason := range []report.Reason{
 		report.ConfigurationDrift, report.NodeAddressChanged, report.ClusterCANotTrusted,
-		report.TrustBundleOutdated, report.PullSecretOutdated, report.NodeDeleted,
+		report.TrustBundleOutdated, report.PullSecretOutdated, report.ClusterCAObsolete, report.NodeDeleted,
 	} {
 		for _, change := range active {
 			if change.Reason == reason && mayRepair(change, history, now) {

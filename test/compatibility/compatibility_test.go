@@ -161,6 +161,8 @@ func readDocument(t *testing.T, tree *hostfs.Tree, dir, state, name string) (any
 		return joinstate.LoadAttempt(state)
 	case joinstate.RepairsFile:
 		return joinstate.LoadRepairs(state)
+	case joinstate.PublishedCAsFile:
+		return joinstate.LoadPublishedCAs(state)
 	case joinstate.PurgeFile:
 		transaction, _, err := joinstate.LoadPurge(state)
 		return transaction, err

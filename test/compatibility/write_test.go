@@ -50,6 +50,7 @@ func writeDocuments(t *testing.T, dir string) {
 	flowtest.NoError(t, Fill[joinstate.Images](t).Save(state))
 	flowtest.NoError(t, Fill[joinstate.AdoptionRecord](t).Save(state))
 	flowtest.NoError(t, joinstate.SaveRepairs(state, Fill[[]joinstate.Repair](t)))
+	flowtest.NoError(t, joinstate.SavePublishedCAs(state, Fill[[]joinstate.PublishedCA](t)))
 	flowtest.NoError(t, Fill[joinstate.Attempt](t).Save(state))
 	flowtest.NoError(t, joinstate.SavePurge(state, "7"))
 	record, err := Fill[ovs.Record](t).Encode()

@@ -23,47 +23,48 @@ import (
 // operators in those of OpenShift. The publisher reverts such a change within milliseconds.
 const rootCAConfigMap = "kube-root-ca.crt"
 
-// MissingCAs are the CAs of the cluster that the node's kubeconfig does not contain.
-type MissingCAs struct {
-	Certificates []*x509.Certificate
+// CADifference is the difference between the CAs that a cluster publishes and those in the node's kubeconfig.
+type CADifference struct {
+	IsKnown  bool                // false: the cluster does not offer its CAs to the node
+	Missing  []*x509.Certificate // CAs of the cluster that the kubeconfig does not contain
+	Obsolete []*x509.Certificate // CAs in the kubeconfig that the cluster does not publish
 	// Version identifies the state of the ConfigMaps that contain the certificates. A change of one of
 	// them changes it, even if the change was reverted.
 	Version string
 }
 
-// MissingCAs returns the CAs of the cluster that the node's kubeconfig does
-// not contain, for example during a CA rotation. No other source informs a
-// node: it works until the API server uses a certificate of a new CA. The list
-// is empty if no pod of Kubernetes or OpenShift mounts the bundle, and while the bundles of
-// several namespaces differ.
-func (n *Node) MissingCAs(ctx context.Context, cluster kube.Cluster) (MissingCAs, error) {
+// CompareCAs compares the CAs that the cluster publishes with those in the node's kubeconfig, which differ for
+// example during a CA rotation. No other source informs a node: it works until the API server uses a certificate of a
+// new CA. The result is empty if there is no difference, if no pod of Kubernetes or OpenShift mounts the bundle, and
+// while the bundles of several namespaces differ. It fails for a bundle without a certificate.
+func (n *Node) CompareCAs(ctx context.Context, cluster kube.Cluster) (CADifference, error) {
 	pods, err := n.podsAtVersion(ctx, "0")
 	if err != nil {
-		return MissingCAs{}, err
+		return CADifference{}, err
 	}
-	var missing MissingCAs
+	var difference CADifference
 	var first *corev1.ConfigMap
 	for _, namespace := range bundleNamespaces(pods) {
 		bundle, err := n.rootCAs(ctx, namespace)
 		if err != nil {
-			return MissingCAs{}, err
+			return CADifference{}, err
 		}
 		if bundle == nil {
 			continue
 		}
 		if first == nil {
 			first = bundle
-			missing.Certificates, err = missingCertificates(cluster.CA, []byte(bundle.Data["ca.crt"]))
-			if err != nil || len(missing.Certificates) == 0 {
-				return MissingCAs{}, err
+			difference, err = compareCertificates(cluster.CA, []byte(bundle.Data["ca.crt"]))
+			if err != nil || len(difference.Missing)+len(difference.Obsolete) == 0 {
+				return difference, err
 			}
 		}
 		if bundle.Data["ca.crt"] != first.Data["ca.crt"] {
-			return MissingCAs{}, nil
+			return CADifference{}, nil
 		}
-		missing.Version += fmt.Sprintf("%s/%s/%s\n", namespace, bundle.UID, bundle.ResourceVersion)
+		difference.Version += fmt.Sprintf("%s/%s/%s\n", namespace, bundle.UID, bundle.ResourceVersion)
 	}
-	return missing, nil
+	return difference, nil
 }
 
 // rootCAs returns the ConfigMap of the CAs in a namespace, or nil if the pod that mounts it was deleted in
@@ -108,26 +109,29 @@ func mountsRootCAs(pod *corev1.Pod) bool {
 	})
 }
 
-// missingCertificates returns the certificates in bundle that known does not contain. A
-// certificate that was reissued for the same subject and key counts as the same CA.
-func missingCertificates(known, bundle []byte) ([]*x509.Certificate, error) {
+// compareCertificates returns the difference between two PEM bundles.
+func compareCertificates(known, bundle []byte) (CADifference, error) {
 	knownCerts, err := kube.ParsePEMCertificates(known)
 	if err != nil {
-		return nil, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+		return CADifference{}, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
 	bundleCerts, err := kube.ParsePEMCertificates(bundle)
 	if err != nil {
-		return nil, fmt.Errorf("reading the cluster's CAs: %w", err)
+		return CADifference{}, fmt.Errorf("reading the cluster's CAs: %w", err)
 	}
-	var unknown []*x509.Certificate
-	for _, certificate := range bundleCerts {
-		same := func(other *x509.Certificate) bool {
+	return CADifference{
+		IsKnown: true,
+		Missing: missingCAs(knownCerts, bundleCerts), Obsolete: missingCAs(bundleCerts, knownCerts),
+	}, nil
+}
+
+// missingCAs returns the certificates that known does not contain. A certificate that was reissued for the same subject
+// and key counts as the same CA.
+func missingCAs(known, certificates []*x509.Certificate) []*x509.Certificate {
+	return slices.DeleteFunc(slices.Clone(certificates), func(certificate *x509.Certificate) bool {
+		return slices.ContainsFunc(known, func(other *x509.Certificate) bool {
 			return other.Subject.String() == certificate.Subject.String() &&
 				slices.Equal(other.RawSubjectPublicKeyInfo, certificate.RawSubjectPublicKeyInfo)
-		}
-		if !slices.ContainsFunc(knownCerts, same) {
-			unknown = append(unknown, certificate)
-		}
-	}
-	return unknown, nil
+		})
+	})
 }

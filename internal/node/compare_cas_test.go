@@ -4,6 +4,7 @@ package node
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,7 +49,7 @@ func served(bundles map[string]publishedCAs) map[string]any {
 
 // Only CAs from namespaces that users cannot change count, and all of those namespaces must agree, because
 // service accounts of operators can change them.
-func TestMissingCAs(t *testing.T) {
+func TestCompareCAs(t *testing.T) {
 	own, added := string(certtest.NewCA(t, "own").PEM), string(certtest.NewCA(t, "added").PEM)
 	rogue := publishedCAs{own + string(certtest.NewCA(t, "rogue").PEM), "9"}
 	before, after := publishedCAs{own, "1"}, publishedCAs{own + added, "2"}
@@ -78,7 +79,7 @@ func TestMissingCAs(t *testing.T) {
 		"kube-system is current": {map[string]publishedCAs{"kube-system": before, "openshift-a": rogue}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			missing, err := newServedNode(t, served(test.bundles)).MissingCAs(t.Context(), kube.Cluster{CA: []byte(own)})
+			missing, err := newServedNode(t, served(test.bundles)).CompareCAs(t.Context(), kube.Cluster{CA: []byte(own)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +87,7 @@ func TestMissingCAs(t *testing.T) {
 			if test.version != "" {
 				want = added
 			}
-			if got := string(kube.EncodeCertificates(missing.Certificates)); missing.Version != test.version || got != want {
+			if got := string(kube.EncodeCertificates(missing.Missing)); missing.Version != test.version || got != want {
 				t.Errorf("version %q with\n%s\nwant version %q with\n%s", missing.Version, got, test.version, want)
 			}
 		})
@@ -94,12 +95,42 @@ func TestMissingCAs(t *testing.T) {
 }
 
 // A pod that was deleted since the list may no longer be read for its CAs.
-func TestMissingCAsOfDeletedPods(t *testing.T) {
+func TestCompareCAsOfDeletedPods(t *testing.T) {
 	own, added := certtest.NewCA(t, "own").PEM, certtest.NewCA(t, "added").PEM
 	objects := served(map[string]publishedCAs{"openshift-a": {"", "1"}, "openshift-b": {string(added), "2"}})
 	delete(objects, "/api/v1/namespaces/openshift-a/configmaps/"+rootCAConfigMap)
-	missing, err := newServedNode(t, objects).MissingCAs(t.Context(), kube.Cluster{CA: own})
-	if err != nil || !slices.Equal(kube.EncodeCertificates(missing.Certificates), added) {
+	missing, err := newServedNode(t, objects).CompareCAs(t.Context(), kube.Cluster{CA: own})
+	if err != nil || !slices.Equal(kube.EncodeCertificates(missing.Missing), added) {
 		t.Errorf("%+v, %v", missing, err)
+	}
+}
+
+// A CA that the cluster does not publish any more is obsolete, unless it was only reissued. An empty bundle is an
+// error.
+func TestObsoleteCAs(t *testing.T) {
+	own, former := certtest.NewCA(t, "own").PEM, certtest.NewCA(t, "former").PEM
+	added := certtest.NewCA(t, "added").PEM
+	for name, test := range map[string]struct {
+		bundle, kubeconfig, want, missing string
+		failure                           string
+	}{
+		"none":                  {bundle: string(own), kubeconfig: string(own)},
+		"one":                   {bundle: string(own), kubeconfig: string(former) + string(own), want: string(former)},
+		"a rotation":            {string(added), string(own), string(own), string(added), ""},
+		"a bundle without a CA": {bundle: "none", kubeconfig: string(own), failure: "reading the cluster's CAs"},
+		"an empty bundle":       {kubeconfig: string(own), failure: "reading the cluster's CAs"},
+	} {
+		node := newServedNode(t, served(map[string]publishedCAs{"openshift-a": {test.bundle, "1"}}))
+		got, err := node.CompareCAs(t.Context(), kube.Cluster{CA: []byte(test.kubeconfig)})
+		if test.failure != "" {
+			if err == nil || !strings.Contains(err.Error(), test.failure) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if obsolete, missing := kube.EncodeCertificates(got.Obsolete), kube.EncodeCertificates(got.Missing); err != nil ||
+			string(obsolete) != test.want || string(missing) != test.missing {
+			t.Errorf("%s: %v; obsolete\n%s\nmissing\n%s", name, err, obsolete, missing)
+		}
 	}
 }
