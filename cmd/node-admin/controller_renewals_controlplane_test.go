@@ -5,6 +5,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -15,9 +16,9 @@ import (
 func (c *bothClusters) checkRenewals(t *testing.T) {
 	c.uninstall(t)
 	c.hosted.run(t, "", "create", "namespace", "openshift-config")
-	checkResults(t, c.controller(t, "install", "--dry-run", "-o", "json"), "created", installObjects+2)
-	checkResults(t, c.controller(t, "install", "-o", "json"), "created", installObjects+2)
-	checkResults(t, c.controller(t, "install", "-o", "json"), "unchanged", installObjects+2)
+	checkResults(t, c.controller(t, "install", "--dry-run", "-o", "json"), "created", installObjects+4)
+	checkResults(t, c.controller(t, "install", "-o", "json"), "created", installObjects+4)
+	checkResults(t, c.controller(t, "install", "-o", "json"), "unchanged", installObjects+4)
 	out := c.hosted.run(t, "", "apply", "--server-side", "--field-manager=hcp-node-admin", "--validate=strict",
 		"--dry-run=server", "-k", "../../deploy/hosted-renewals")
 	left := c.hosted.run(t, "", "-n", "openshift-config", "get", "role,rolebinding", "-o", "name")
@@ -30,6 +31,10 @@ func (c *bothClusters) checkRenewals(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if left := c.hosted.run(t, "", "-n", "openshift-config", "get", "role,rolebinding", "-o", "name"); left != "" {
+		t.Errorf("left are %s", left)
+	}
+	left = c.hosted.run(t, "", "get", "clusterrole,clusterrolebinding", "-o", "name")
+	if strings.Contains(left, "hcp-node") {
 		t.Errorf("left are %s", left)
 	}
 	c.awaitNoObjects(t)

@@ -46,6 +46,34 @@ func (n *Node) PublishedTrustBundle(ctx context.Context) (Published, error) {
 	return n.published(ctx, bundle, []byte(bundle.Data["ca-bundle.crt"]), trustBundleObject, err)
 }
 
+// APIServers are the URLs of the API server that a cluster publishes.
+type APIServers struct {
+	Internal string // of nodes
+	External string
+	Version  string // of the object; "" if the cluster does not offer it to nodes
+}
+
+// infrastructurePath is the path of the object that names the API server. HyperShift writes the URLs to it that it
+// writes to the kubeconfigs of nodes and administrators (support/globalconfig/infrastructure.go).
+const infrastructurePath = "/apis/config.openshift.io/v1/infrastructures/cluster"
+
+// PublishedAPIServers returns the URLs of the API server.
+func (n *Node) PublishedAPIServers(ctx context.Context) (APIServers, error) {
+	var object struct {
+		metav1.ObjectMeta `json:"metadata"`
+
+		Status struct {
+			APIServerURL         string `json:"apiServerURL"`
+			APIServerInternalURL string `json:"apiServerInternalURL"`
+		} `json:"status"`
+	}
+	err := n.Conn.Client.GetJSON(ctx, &object, infrastructurePath)
+	published, err := n.published(ctx, &object, nil, "Infrastructure cluster", err)
+	return APIServers{
+		Internal: object.Status.APIServerInternalURL, External: object.Status.APIServerURL, Version: published.Version,
+	}, err
+}
+
 // published returns the content of an object, or why the node cannot get it.
 func (n *Node) published(
 	ctx context.Context, object metav1.Object, content []byte, name string, err error,

@@ -18,8 +18,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
-// A node with the permission of deploy/hosted-renewals gets the pull secret and the additional CAs of the cluster with
-// kubelet's credential, and nothing else. Without the permission, the cluster does not offer them.
+// A node with the permission of deploy/hosted-renewals gets the pull secret, the additional CAs and the URLs of the API
+// server of the cluster with kubelet's credential, and nothing else. Without the permission, the cluster does not offer
+// them.
 func TestControlPlanePublished(t *testing.T) {
 	node, _ := joinedNode(t, "renewing")
 	admin := kubetest.AdminClient(t)
@@ -46,6 +47,9 @@ func TestControlPlanePublished(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if servers, err := node.PublishedAPIServers(t.Context()); err != nil || servers.Version != "" {
+		t.Errorf("without the permission: %+v, %v", servers, err)
+	}
 	published, err := node.PublishedPullSecret(t.Context())
 	bundle, bundleErr := node.PublishedTrustBundle(t.Context())
 	if err != nil || published.Version != "" || bundleErr != nil || bundle.Version != "" {
@@ -62,6 +66,12 @@ func TestControlPlanePublished(t *testing.T) {
 	if err != nil || string(published.Content) != `{"auths":{}}` || string(bundle.Content) != "a CA" ||
 		bundle.Version == "" {
 		t.Errorf("%+v, %+v, %v", published, bundle, err)
+	}
+	createInfrastructure(t, "cluster", "other")
+	servers, err := node.PublishedAPIServers(t.Context())
+	if err != nil || servers.Internal != "https://api.hc.hypershift.local:6443" ||
+		servers.External != "https://api.example.com:6443" || servers.Version == "" {
+		t.Errorf("%+v, %v", servers, err)
 	}
 	secrets := node.Conn.Client.Secrets(configNamespace)
 	if _, err := secrets.Get(t.Context(), "other"); err == nil {
@@ -85,6 +95,19 @@ func TestControlPlanePublished(t *testing.T) {
 			t.Errorf("it may %s %s %s, %v", no.Verb, no.Resource, no.Name, err)
 		}
 	}
+	for _, no := range []authorizationv1.ResourceAttributes{
+		{Verb: "get", Resource: "infrastructures", Name: "other"},
+		{Verb: "list", Resource: "infrastructures"},
+		{Verb: "watch", Resource: "infrastructures", Name: "cluster"},
+		{Verb: "update", Resource: "infrastructures", Name: "cluster"},
+		{Verb: "patch", Resource: "infrastructures", Name: "cluster", Subresource: "status"},
+		{Verb: "get", Resource: "proxies", Name: "cluster"},
+	} {
+		no.Group = "config.openshift.io"
+		if allowed, err := node.Conn.Client.Allowed(t.Context(), no); err != nil || allowed {
+			t.Errorf("it may %s %s %s, %v", no.Verb, no.Resource, no.Name, err)
+		}
+	}
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	if synced, err := node.HasPullSecretSyncer(t.Context()); err != nil || synced {
 		t.Errorf("without the label: %t, %v", synced, err)
@@ -96,5 +119,34 @@ func TestControlPlanePublished(t *testing.T) {
 	}
 	if synced, err := node.HasPullSecretSyncer(t.Context()); err != nil || !synced {
 		t.Errorf("with the label: %t, %v", synced, err)
+	}
+}
+
+// createInfrastructure creates objects of OpenShift's kind Infrastructure.
+func createInfrastructure(t *testing.T, names ...string) {
+	t.Helper()
+	admin := kubetest.AdminClient(t).Discovery().RESTClient()
+	const group = "config.openshift.io"
+	definition := `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+		"metadata":{"name":"infrastructures.` + group + `","annotations":{
+			"api-approved.kubernetes.io":"https://github.com/openshift/api/pull/470"}},
+		"spec":{"group":"` + group + `","scope":"Cluster",
+			"names":{"plural":"infrastructures","singular":"infrastructure","kind":"Infrastructure"},
+			"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{
+				"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
+	post := func(path, body string) error {
+		return admin.Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body([]byte(body)).
+			Do(t.Context()).Error()
+	}
+	if err := post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		object := `{"apiVersion":"` + group + `/v1","kind":"Infrastructure","metadata":{"name":"` + name + `"},"status":{
+			"apiServerURL":"https://api.example.com:6443","apiServerInternalURL":"https://api.hc.hypershift.local:6443"}}`
+		waittest.Until(t, "waiting for the kind", func() (any, bool) {
+			err := post("/apis/"+group+"/v1/infrastructures", object)
+			return err, err == nil
+		})
 	}
 }

@@ -140,6 +140,7 @@ type Reason string
 
 // The reasons of findings.
 const (
+	APIServerMoved            Reason = "APIServerMoved"
 	APIServerUnreachable      Reason = "APIServerUnreachable"
 	CertificateExpiring       Reason = "CertificateExpiring"
 	CheckFailed               Reason = "CheckFailed"
@@ -158,6 +159,7 @@ const (
 	KubeletNotRunning         Reason = "KubeletNotRunning"
 	MemoryPressure            Reason = "MemoryPressure"
 	NetworkUnavailable        Reason = "NetworkUnavailable"
+	NewAPIServerUnusable      Reason = "NewAPIServerUnusable"
 	NodeAddressChanged        Reason = "NodeAddressChanged"
 	NodeAddressMissing        Reason = "NodeAddressMissing"
 	NodeCordoned              Reason = "NodeCordoned"

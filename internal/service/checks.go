@@ -149,11 +149,13 @@ func renewalFinding(subject string, next identity.Renewal) []report.Finding {
 	return []report.Finding{newWarning(report.CertificateExpiring, subject, next.Text, next.Remedy)}
 }
 
-// checkRenewals returns findings about a pull secret and additional CAs of the cluster that the node does not use.
+// checkRenewals returns findings about a pull secret, additional CAs and an API server of the cluster that the node
+// does not use.
 func (m *nodeMonitor) checkRenewals(ctx context.Context) ([]report.Finding, error) {
 	secrets, secretErr := m.pullSecretCheck().find(ctx)
 	bundles, bundleErr := m.trustBundleCheck().find(ctx)
-	return append(secrets, bundles...), errors.Join(secretErr, bundleErr)
+	servers, serverErr := m.apiServerCheck().find(ctx)
+	return slices.Concat(secrets, bundles, servers), errors.Join(secretErr, bundleErr, serverErr)
 }
 
 // checkImages returns a finding if images can no longer be pulled. It tests this

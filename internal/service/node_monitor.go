@@ -43,6 +43,7 @@ type nodeMonitor struct {
 	cas        observation
 	pullSecret secretObservation
 	bundle     observation
+	apiServer  observation
 	drift      driftCheck
 	paths      nodecheck.Paths
 

@@ -70,6 +70,7 @@ func annotationsOf(facts reportedFacts) map[string]string {
 	annotations := map[string]string{
 		v1alpha1.AnnotationHostClass:     string(facts.class),
 		v1alpha1.AnnotationCurrentConfig: facts.state.ConfigHash,
+		v1alpha1.AnnotationAPIServer:     facts.state.APIServer,
 	}
 	if facts.contents != nil {
 		annotations[v1alpha1.AnnotationRelease] = facts.contents.Release.String()

@@ -20,7 +20,7 @@ import (
 func TestAnnotationsOf(t *testing.T) {
 	expires := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
 	got := annotationsOf(reportedFacts{
-		state: joinstate.State{ConfigHash: "5f6c"},
+		state: joinstate.State{ConfigHash: "5f6c", APIServer: "https://api.example.com:6443"},
 		class: hostclass.CoreOS,
 		certificates: []identity.CertificateExpiry{
 			{Name: "client", NotAfter: expires.Add(time.Hour)}, {Name: "serving", NotAfter: expires},
@@ -29,6 +29,7 @@ func TestAnnotationsOf(t *testing.T) {
 	want := map[string]string{
 		v1alpha1.AnnotationHostClass:          "coreos",
 		v1alpha1.AnnotationCurrentConfig:      "5f6c",
+		v1alpha1.AnnotationAPIServer:          "https://api.example.com:6443",
 		v1alpha1.AnnotationCertificateExpires: "2027-01-02T03:04:05Z",
 		v1alpha1.AnnotationState:              "Healthy",
 		v1alpha1.AnnotationReason:             "",

@@ -87,6 +87,8 @@ func (m *nodeMonitor) repair(ctx context.Context, reason report.Reason) (string,
 		return m.caCheck().repair(ctx, m.Options.Options)
 	case report.ClusterCAObsolete:
 		return m.caCheck().remove(ctx, m.Options.Options)
+	case report.APIServerMoved:
+		return m.apiServerCheck().repair(ctx, m.Options.Options)
 	case report.PullSecretOutdated:
 		return m.pullSecretCheck().repair(ctx, m.Options.Options)
 	case report.TrustBundleOutdated:

@@ -31,7 +31,7 @@ func nextRepair(active []Change, history []joinstate.Repair, now time.Time) (Cha
 	}
 	// kubelet is configured before it registers again.
 	for _, reason := range []report.Reason{
-		report.ConfigurationDrift, report.NodeAddressChanged, report.ClusterCANotTrusted,
+		report.ConfigurationDrift, report.NodeAddressChanged, report.ClusterCANotTrusted, report.APIServerMoved,
 		report.TrustBundleOutdated, report.PullSecretOutdated, report.ClusterCAObsolete, report.NodeDeleted,
 	} {
 		for _, change := range active {

@@ -150,6 +150,7 @@ func (p descriptionPage) agent(d *Description) {
 		{"  Release", v1alpha1.AnnotationRelease},
 		{"  Config", v1alpha1.AnnotationCurrentConfig},
 		{"  Host class", v1alpha1.AnnotationHostClass},
+		{"  API server", v1alpha1.AnnotationAPIServer},
 		{"  Certificate", v1alpha1.AnnotationCertificateExpires},
 	} {
 		value := d.agent(field.annotation)

@@ -12,8 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/cluster"
 )
 
-// renewalObjects returns the permission of all nodes to get the pull secret and the additional CAs of the hosted
-// cluster. They are not among Objects, because a cluster without OpenShift does not have their namespace.
+// renewalObjects returns the permission of all nodes to get the pull secret, the additional CAs and the URL of the API
+// server of the hosted cluster. They are not among Objects, because a cluster without OpenShift does not have their
+// namespace.
 func (s Settings) renewalObjects() ([]*unstructured.Unstructured, error) {
 	return s.read(cluster.Hosted, "hosted-renewals")
 }
@@ -24,13 +25,13 @@ func (i *Installer) permitRenewals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	exists, err := i.Hosted.Find(ctx, client.ObjectKey{Name: objects[0].GetNamespace()}, &corev1.Namespace{})
+	if err != nil || !exists {
+		return err
+	}
 	hosted := i.applierFor(i.Hosted)
 	for _, object := range objects {
-		exists, err := i.Hosted.Find(ctx, client.ObjectKey{Name: object.GetNamespace()}, &corev1.Namespace{})
-		if err == nil && exists {
-			err = hosted.apply(ctx, object)
-		}
-		if err != nil {
+		if err := hosted.apply(ctx, object); err != nil {
 			return err
 		}
 	}

@@ -32,12 +32,14 @@ func TestInstallPermitsRenewals(t *testing.T) {
 			want := []string{
 				"hosted Role openshift-config/hcp-node-agent-renewals",
 				"hosted RoleBinding openshift-config/hcp-node-agent-renewals",
+				"hosted ClusterRole hcp-node-agent-api-server",
+				"hosted ClusterRoleBinding hcp-node-agent-api-server",
 			}
-			if len(changes) != before+2 || !slices.Equal(created, want) {
+			if len(changes) != before+4 || !slices.Equal(created, want) {
 				t.Errorf("%s, dry run %t: %d objects, created %v", in, isDryRun, len(changes), created)
 			}
 		}
-		checkResults(t, c.install(t, change), Unchanged, before+2)
+		checkResults(t, c.install(t, change), Unchanged, before+4)
 		if _, _, err := c.installer(t, nil).Uninstall(t.Context(), true, false); err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ const (
 	AnnotationRelease            = "hcp-node-agent.io/release"
 	AnnotationCurrentConfig      = "hcp-node-agent.io/current-config" // TargetConfigVersionHash of the NodePool
 	AnnotationHostClass          = "hcp-node-agent.io/host-class"
+	AnnotationAPIServer          = "hcp-node-agent.io/api-server"          // URL that the node uses
 	AnnotationCertificateExpires = "hcp-node-agent.io/certificate-expires" // of the first certificate to expire
 	AnnotationFailedSlot         = "hcp-node-agent.io/failed-slot"         // ID of the slot whose upgrade failed
 	AnnotationBlocked            = "hcp-node-agent.io/blocked"             // why no upgrade can begin
