@@ -28,12 +28,13 @@ var securityTests = map[string]string{
 	"join more machines than the list":        "TestControlPlaneUsedToken TestControlPlaneRefusesInvalidCSRs",
 
 	// A node
-	"get the user data of its own NodePool":  "TestControlPlaneAccessToUserData",
-	"get the pull secret and the additional": "../../node/TestControlPlanePublished",
-	"write a false state to the annotations": "TestControlPlaneNodeIsLimited TestControlPlaneRolloutWithLyingNode",
-	"write a false address to its Node":      "TestControlPlaneNodeCannotBlockServingCSROfAnother",
-	"get the user data of another NodePool":  "TestControlPlaneAccessToUserData TestControlPlaneNodeIsLimited",
-	"write another Node, for example":        "TestControlPlaneNodeIsLimited",
+	"get the user data of its own NodePool":   "TestControlPlaneAccessToUserData",
+	"get the pull secret and the additional":  "../../node/TestControlPlanePublished",
+	"get the object Infrastructure `cluster`": "../../node/TestControlPlanePublished",
+	"write a false state to the annotations":  "TestControlPlaneNodeIsLimited TestControlPlaneRolloutWithLyingNode",
+	"write a false address to its Node":       "TestControlPlaneNodeCannotBlockServingCSROfAnother",
+	"get the user data of another NodePool":   "TestControlPlaneAccessToUserData TestControlPlaneNodeIsLimited",
+	"write another Node, for example":         "TestControlPlaneNodeIsLimited",
 	"set labels such as": "TestControlPlaneNodeIsLimited TestControlPlaneKubeletLabels " +
 		"TestControlPlaneNodeSettings",
 	"read, create or change a NodeEnrollment":    "TestControlPlaneNodeIsLimited",
