@@ -58,17 +58,27 @@ func (i HostImage) formerArguments(images joinstate.Images) (formerArguments, er
 // recordDeployments records the deployment that the host leaves, and the kernel arguments of the next one. It can be
 // repeated until the host has left the deployment.
 func (i HostImage) recordDeployments(images *joinstate.Images) error {
+	left := i.Plan.Image.Booted.ID()
+	present := images.ArgumentsOf(left)
+	if err := i.recordArguments(images); err != nil {
+		return err
+	}
+	images.Previous = &joinstate.LeftDeployment{ID: left, Position: i.Host.Ledger.Position(), Arguments: present}
+	return nil
+}
+
+// recordArguments records the kernel arguments that are staged with the image. If they are recorded already, it keeps
+// the record: the arguments before them cannot be determined once more.
+func (i HostImage) recordArguments(images *joinstate.Images) error {
+	next := i.Plan.Image.KernelArguments
+	if images.Arguments != nil && images.Arguments.Set.IsSame(next) {
+		return nil
+	}
 	former, err := i.formerArguments(*images)
 	if err != nil {
 		return err
 	}
-	booted := i.Plan.Image.Booted.ID()
-	images.Previous = &joinstate.LeftDeployment{
-		ID: booted, Position: i.Host.Ledger.Position(), Arguments: images.ArgumentsOf(booted),
-	}
-	images.Arguments = &joinstate.ImageArguments{
-		Set: i.Plan.Image.KernelArguments, Before: former.revert(i.Host.Facts.Cmdline),
-	}
+	images.Arguments = &joinstate.ImageArguments{Set: next, Before: former.revert(i.Host.Facts.Cmdline)}
 	return nil
 }
 

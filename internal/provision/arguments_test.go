@@ -103,3 +103,25 @@ func TestImageRevertsTheArgumentsOfTheFormerPayload(t *testing.T) {
 		}
 	}
 }
+
+// A join that a person reboots records the arguments when it stages the image, and keeps the record if it is repeated
+// before the reboot.
+func TestRecordArgumentsTwice(t *testing.T) {
+	root := t.TempDir()
+	flowtest.WriteTree(t, root, map[string]string{
+		ignition.AppliedMachineConfigPath: `{"spec": {"kernelArguments": ["psi=0"]}}`,
+	})
+	m := machinetest.Open(t, root)
+	m.Facts.OSTree, m.Facts.OS = true, hostinfo.OSRelease{Variant: "coreos"}
+	m.Facts.Cmdline = strings.Fields("root psi=0")
+	i := HostImage{Host: m, Plan: &plan.Plan{Image: &plan.ImageUpdate{
+		KernelArguments: resource.ArgumentChange{Add: []string{"psi=1"}},
+	}}}
+	var images joinstate.Images
+	for range 2 {
+		flowtest.NoError(t, i.recordArguments(&images))
+		if before := images.Arguments.Before; !slices.Equal(before, []string{"root"}) || images.Previous != nil {
+			t.Errorf("before %q, %+v", before, images.Previous)
+		}
+	}
+}

@@ -115,14 +115,20 @@ func (i HostImage) Boot(ctx context.Context, log report.Log) error {
 	if err := keepAgent(ctx, i.Host.Ledger); err != nil {
 		return err
 	}
-	command, what := i.Run.CommandName(), "into the image "+update.Digest
-	if i.Run.State.Upgrade == nil && i.Run.Config.HostSettings != config.HostSettingsReboot {
-		return i.Host.RebootNeeded(ctx, command,
-			"the image of the payload is staged; the host must be rebooted %s before the %s continues", what, command)
-	}
 	images, err := joinstate.LoadImages(i.Run.Dir)
 	if err != nil {
 		return err
+	}
+	command, what := i.Run.CommandName(), "into the image "+update.Digest
+	if i.Run.State.Upgrade == nil && i.Run.Config.HostSettings != config.HostSettingsReboot {
+		if err := i.recordArguments(&images); err != nil {
+			return err
+		}
+		if err := images.Save(i.Run.Dir); err != nil {
+			return err
+		}
+		return i.Host.RebootNeeded(ctx, command,
+			"the image of the payload is staged; the host must be rebooted %s before the %s continues", what, command)
 	}
 	if images.First == nil {
 		images.First = &joinstate.FirstImage{Image: update.Booted.PullSpec()}
@@ -133,10 +139,8 @@ func (i HostImage) Boot(ctx context.Context, log report.Log) error {
 		if err := host.Rollback(ctx, update.Digest, ""); err != nil {
 			return err
 		}
-	} else {
-		if err := i.recordDeployments(&images); err != nil {
-			return err
-		}
+	} else if err := i.recordDeployments(&images); err != nil {
+		return err
 	}
 	if err := images.Save(i.Run.Dir); err != nil {
 		return err
