@@ -12,10 +12,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// leftovers returns a refusal if the host has files of another cluster, and no record of a join: kubelet would use its
+// leftovers returns a refusal if the host has files of another cluster, and no record of a change: kubelet would use its
 // certificates and run its static pods. On RHEL CoreOS, the payload of the first boot has the same files.
 func (s *Session) leftovers(ctx context.Context) (refusal, err error) {
-	if s.Run.State.Exists() || s.Host.Facts.Capabilities().OwnsPayload {
+	l := s.Host.Ledger // not the state, which a join writes before its checks
+	if l == nil || len(l.Items()) > 0 || s.Host.Facts.Capabilities().OwnsPayload {
 		return nil, nil
 	}
 	var owners othercluster.Owners

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -40,9 +41,26 @@ func TestFilesOfAnotherClusterRefuseJoin(t *testing.T) {
 			want:  "/var/lib/ovn-ic/etc/ovnnb_db.db (database of OVN)",
 		},
 		"bridges in Open vSwitch": {files: map[string]string{"/etc/openvswitch/conf.db": ""}},
+		"a join that has changed nothing": {
+			files: map[string]string{"/etc/kubernetes/manifests/etcd.yaml": ""},
+			join:  func(s *Session) { s.Run.State.Started = time.Now() },
+			want:  "/etc/kubernetes/manifests/etcd.yaml (static pod, which kubelet would run)",
+		},
 		"interrupted join": {
 			files: map[string]string{"/etc/kubernetes/manifests/kube-apiserver-proxy.yaml": ""},
-			join:  func(s *Session) { s.Run.State.Started = time.Now() },
+			join: func(s *Session) {
+				book := s.Host.Ledger.(*ledger.Ledger) //nolint:forcetypeassert // plannedSession has opened it
+				_, err := book.Apply(t.Context(), "files", []ledger.Change{{
+					Kind: ledger.File, Target: "/a", Desired: ledger.State{Present: true},
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+		"unreadable ledger": {
+			files: map[string]string{"/etc/kubernetes/manifests/kube-apiserver-proxy.yaml": ""},
+			join:  func(s *Session) { s.Host.Ledger = nil },
 		},
 		"RHEL CoreOS": {
 			files: map[string]string{"/etc/kubernetes/manifests/kube-apiserver-proxy.yaml": ""},
