@@ -46,10 +46,11 @@ docs: ## generate docs/reference.md, docs/reference-admin.md and docs/schema fro
 	go run ./cmd/node-admin docs schema docs/schema
 
 .PHONY: generate
-generate: $(CONTROLLER_GEN) ## generate deploy/hosted-base/crd.yaml, the methods of the API's types, and the dashboards
+generate: $(CONTROLLER_GEN) ## generate deploy/hosted-base/crd.yaml, the methods of the API's types, the dashboards, and the CRDs of HyperShift for the tests
 	$(CONTROLLER_GEN) object paths=./internal/api/...
 	$(CONTROLLER_GEN) crd paths=./internal/api/... output:crd:stdout >deploy/hosted-base/crd.yaml
 	cd packaging/generate && go run .
+	cd test/hypershift/generate && go run .
 
 .PHONY: formats
 formats: ## write the stored documents of the next release to test/compatibility/testdata
@@ -72,7 +73,7 @@ watch-svg: deps build bed-control ## record an upgrade of simulated nodes, as an
 test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the seeds of the fuzz targets, the real Ignition, a real control plane; prints what was skipped
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	$(MAKE) -j2 --output-sync=target test-unit test-real
-	@$(GOTESTSUM) --format none --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/controlplane.json $(RESULTS)/generate.json
+	@$(GOTESTSUM) --format none --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/controlplane.json $(RESULTS)/generate.json $(RESULTS)/hypershift.json
 
 # The race detector runs for packages that start goroutines or synchronize them. A value that is computed once
 # (sync.OnceValue) is no reason.
@@ -89,6 +90,7 @@ test-real:
 	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- $(TEST_FLAGS) -tags '$(REAL_TAGS)' -count=1 -p 2 -run '^($(REAL_TESTS))$$' $(addprefix ./,$(sort $(dir $(REAL_FILES))))
 	cd test/controlplane && $(RUN_TESTS) --jsonfile $(RESULTS)/controlplane.json -- $(TEST_FLAGS) ./...
 	cd packaging/generate && $(RUN_TESTS) --jsonfile $(RESULTS)/generate.json -- $(TEST_FLAGS) -tags controlplane ./...
+	cd test/hypershift/generate && $(RUN_TESTS) --jsonfile $(RESULTS)/hypershift.json -- $(TEST_FLAGS) ./...
 
 # PROVE runs the tests that test/vm/tests.txt lists, and keeps their record, test/vm/proofs.tsv.
 PROVE = go run ./test/vm/cmd/prove -jobs $(JOBS) $(if $(FORCE),-force) $(if $(TESTS),-tests '$(TESTS)')
@@ -141,8 +143,9 @@ lint: $(LINT) ## golangci-lint, the word list of test/words, and shellcheck
 	$(LINT) run ./...
 	cd test/controlplane && $(LINT) run ./...
 	cd packaging/generate && $(LINT) run ./...
+	cd test/hypershift/generate && $(LINT) run ./...
 	go run ./test/words
-	$(MAKE) generate && git diff --exit-code -- deploy internal/api # they are generated
+	$(MAKE) generate && git diff --exit-code -- deploy internal/api test/hypershift # they are generated
 	shellcheck $$(git ls-files '*.sh' .ci | grep -v /payload/files/)
 
 .PHONY: controlplane

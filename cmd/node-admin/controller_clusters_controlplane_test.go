@@ -17,7 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
-// bothClusters are a real management cluster and a real hosted cluster, with the HostedCluster clusters/hosted.a.
+// bothClusters are a real management cluster and a real hosted cluster, with the HostedCluster clusters/hosted-a.
 type bothClusters struct {
 	*managementCluster
 
@@ -76,7 +76,7 @@ func (c *bothClusters) controller(t *testing.T, command string, args ...string) 
 	if command == "install" {
 		args = append(args, "--wait=false", "--image", testImage)
 	}
-	return runCommandLine(t, append([]string{"controller", command, "hosted.a", "--kubeconfig", c.admin}, args...)...)
+	return runCommandLine(t, append([]string{"controller", command, "hosted-a", "--kubeconfig", c.admin}, args...)...)
 }
 
 // state returns the versions of all objects that install applies, of both clusters.
@@ -101,7 +101,7 @@ func (c *bothClusters) state(t *testing.T) string {
 func (c *bothClusters) startInstall(t *testing.T, args ...string) *background {
 	t.Helper()
 	return startCommand(t, append([]string{
-		"controller", "install", "hosted.a", "--kubeconfig", c.admin, "--image", testImage, "--timeout", "10m",
+		"controller", "install", "hosted-a", "--kubeconfig", c.admin, "--image", testImage, "--timeout", "10m",
 	}, args...)...)
 }
 
@@ -109,7 +109,7 @@ func (c *bothClusters) startInstall(t *testing.T, args ...string) *background {
 func (c *bothClusters) installUntil(t *testing.T, text string, args ...string) clitest.Result {
 	t.Helper()
 	return admin().ExecUntil(t, text, append([]string{
-		"controller", "install", "hosted.a", "--kubeconfig", c.admin, "--image", testImage,
+		"controller", "install", "hosted-a", "--kubeconfig", c.admin, "--image", testImage,
 	}, args...)...)
 }
 

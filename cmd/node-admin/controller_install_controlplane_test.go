@@ -88,7 +88,7 @@ func (c *bothClusters) checkDryRun(t *testing.T) {
 func (c *bothClusters) checkInstall(t *testing.T) {
 	c.uninstall(t)
 	got := c.controller(t, "install")
-	if got.Code != report.Success || !strings.Contains(got.Out, "HostedCluster clusters/hosted.a: the controller runs in "+
+	if got.Code != report.Success || !strings.Contains(got.Out, "HostedCluster clusters/hosted-a: the controller runs in "+
 		"the management cluster, in namespace hcp-node-admin\n  created     hosted      Namespace hcp-node-admin\n") {
 		t.Fatalf("%+v", got)
 	}
@@ -147,8 +147,7 @@ func (c *bothClusters) checkWait(t *testing.T) {
 // Two HostedClusters cannot share a namespace.
 func (c *bothClusters) checkOtherOwner(t *testing.T) {
 	c.requireInstalled(t)
-	c.run(t, `{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {name: b, namespace: `+
-		`clusters}, spec: {platform: {type: None}}}`, "apply", "-f", "-")
+	c.addHostedCluster(t, "b", "None")
 	for _, command := range []string{"install", "uninstall"} {
 		args := []string{
 			"controller", command, "b", "--kubeconfig", c.admin, "--hosted-kubeconfig", c.hosted.plane.Kubeconfig,
@@ -158,7 +157,7 @@ func (c *bothClusters) checkOtherOwner(t *testing.T) {
 		}
 		got := runCommandLine(t, args...)
 		if got.Code != report.Refused || !strings.Contains(got.Err, "namespace hcp-node-admin of the management cluster "+
-			"contains the controller of HostedCluster clusters/hosted.a\n# remedy: select another namespace with "+
+			"contains the controller of HostedCluster clusters/hosted-a\n# remedy: select another namespace with "+
 			"--controller-namespace\n") {
 			t.Errorf("%s: %+v", command, got)
 		}
@@ -224,7 +223,7 @@ func (c *bothClusters) checkUninstall(t *testing.T) {
 		"  CustomResourceDefinition nodeenrollments.hcp-node-agent.io, with 1 object\n" +
 		"  CustomResourceDefinition noderemediations.hcp-node-agent.io\n" +
 		"  CustomResourceDefinition noderollouts.hcp-node-agent.io\n# remedy: remove them too, with all NodeEnrollments:\n" +
-		"hcp-node-admin controller uninstall hosted.a --crd --force --namespace clusters --kubeconfig "
+		"hcp-node-admin controller uninstall hosted-a --crd --force --namespace clusters --kubeconfig "
 	if got.Code != report.Success || !strings.Contains(got.Out, remaining) {
 		t.Errorf("%+v", got)
 	}
@@ -255,7 +254,7 @@ func (c *bothClusters) checkUninstall(t *testing.T) {
 	}
 	c.awaitNoObjects(t)
 	if none := c.controller(t, "uninstall"); none.Code != report.Success ||
-		none.Out != "HostedCluster clusters/hosted.a has no controller\n" {
+		none.Out != "HostedCluster clusters/hosted-a has no controller\n" {
 		t.Errorf("%+v", none)
 	}
 }

@@ -101,8 +101,8 @@ func (c *bothClusters) checkPublish(t *testing.T) {
 // included.
 func (c *bothClusters) checkPublishKustomization(t *testing.T) {
 	t.Helper()
-	named := strings.NewReplacer("publisher-hosted", "publisher-hosted.a", "clusters-hosted", "clusters-hosted-a",
-		"hosted-cluster=hosted", "hosted-cluster=hosted.a", "- hosted\n", "- hosted.a\n",
+	named := strings.NewReplacer("publisher-hosted", "publisher-hosted-a", "clusters-hosted", "clusters-hosted-a",
+		"hosted-cluster=hosted", "hosted-cluster=hosted-a", "- hosted\n", "- hosted-a\n",
 		"registry.example.com/hcp-node-admin:0.1.0", testImage,
 	).Replace(c.run(t, "", "kustomize", "../../deploy/management-publish"))
 	different := []string{"diff", "--server-side", "--force-conflicts", "--field-manager=test"}

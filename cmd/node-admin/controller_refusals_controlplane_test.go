@@ -19,40 +19,38 @@ func (c *bothClusters) checkRefusals(t *testing.T) {
 		cluster.Server = "https://127.0.0.1:1"
 	})
 	management := c.kubeconfig(t, "", nil)
-	c.run(t, `{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {name: aws, namespace: `+
-		`clusters}, spec: {platform: {type: AWS}}}`, "apply", "-f", "-")
-	c.run(t, `{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {name: new, namespace: `+
-		`clusters}, spec: {platform: {type: None}}}`, "apply", "-f", "-")
+	c.addHostedCluster(t, "aws", "AWS")
+	c.addHostedCluster(t, "new", "None")
 	for name, test := range map[string]struct {
 		args string
 		code report.Code
 		want string
 	}{
 		"no such HostedCluster": {"none --kubeconfig " + c.admin, report.Usage, "HostedCluster none does not exist in " +
-			"namespace clusters, which has: aws, hosted.a, new\n# remedy: select the namespace with --namespace\n" +
+			"namespace clusters, which has: aws, hosted-a, new\n# remedy: select the namespace with --namespace\n" +
 			"oc --kubeconfig FILE get hostedclusters -A\n"},
 		"platform": {"aws --kubeconfig " + c.admin, report.Refused, "HostedCluster clusters/aws: the platform is AWS: "},
 		"no kubeconfig yet": {"new --kubeconfig " + c.admin, report.Refused, "HyperShift has not published the " +
 			"kubeconfig of HostedCluster new yet\n"},
 		"a management cluster as hosted cluster": {
-			"hosted.a --kubeconfig " + c.admin + " --hosted-kubeconfig " + management,
-			report.Refused, "https://ADDRESS is a management cluster, not the cluster of HostedCluster clusters/hosted.a\n" +
+			"hosted-a --kubeconfig " + c.admin + " --hosted-kubeconfig " + management,
+			report.Refused, "https://ADDRESS is a management cluster, not the cluster of HostedCluster clusters/hosted-a\n" +
 				"# remedy: pass the kubeconfig of the hosted cluster with --hosted-kubeconfig\n",
 		},
 		"no permission for the Secret": {
-			"hosted.a --kubeconfig " + c.kubeconfig(t, "reader", nil),
-			report.CredentialRefused, "getting Secret clusters/hosted.a-admin-kubeconfig on the management " +
+			"hosted-a --kubeconfig " + c.kubeconfig(t, "reader", nil),
+			report.CredentialRefused, "getting Secret clusters/hosted-a-admin-kubeconfig on the management " +
 				"cluster https://ADDRESS: no permission: ",
 		},
 		"unreachable management cluster": {
-			"hosted.a --kubeconfig " + unreachable, report.Failed,
+			"hosted-a --kubeconfig " + unreachable, report.Failed,
 			"ADDRESS refused the connection",
 		},
 		"unreachable hosted cluster": {
-			"hosted.a --kubeconfig " + c.admin + " --hosted-kubeconfig " + unreachable,
+			"hosted-a --kubeconfig " + c.admin + " --hosted-kubeconfig " + unreachable,
 			report.Failed, "ADDRESS refused the connection",
 		},
-		"no permission in the hosted cluster": {"hosted.a --kubeconfig " + c.admin + " --hosted-kubeconfig " +
+		"no permission in the hosted cluster": {"hosted-a --kubeconfig " + c.admin + " --hosted-kubeconfig " +
 			c.hosted.kubeconfigWithoutRights(t), report.CredentialRefused, " on the hosted cluster https://ADDRESS: no " +
 			"permission: "},
 	} {
@@ -87,14 +85,14 @@ func (m *managementCluster) kubeconfigWithoutRights(t *testing.T) string {
 // checkDeletedHostedCluster removes the controller after the HostedCluster.
 func (c *bothClusters) checkDeletedHostedCluster(t *testing.T) {
 	c.requireInstalled(t)
-	c.run(t, "", "-n", "clusters", "delete", "hostedcluster", "hosted.a")
+	c.run(t, "", "-n", "clusters", "delete", "hostedcluster", "hosted-a")
 	defer c.createHostedCluster(t)
 	if got := c.controller(t, "uninstall"); got.Code != report.Success ||
 		!strings.Contains(got.Out, "removing its controller from the management cluster") {
 		t.Errorf("%+v", got)
 	}
 	if got := c.controller(t, "uninstall"); got.Code != report.Usage ||
-		!strings.Contains(got.Err, "HostedCluster hosted.a does not exist") {
+		!strings.Contains(got.Err, "HostedCluster hosted-a does not exist") {
 		t.Errorf("%+v", got)
 	}
 }

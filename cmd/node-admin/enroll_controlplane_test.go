@@ -38,17 +38,16 @@ func startEnrollTest(t *testing.T) *enrollTest {
 	e.hosted.run(t, "", "wait", "--for=condition=Established", "crd", "--all")
 	e.hosted.run(t, "", "create", "namespace", "clusters") // of the accounts of the test
 	e.setHostedKubeconfig(t, e.hosted.plane.Kubeconfig)
-	e.run(t, "", "-n", "clusters", "patch", "hostedcluster", "hosted.a", "--type=merge", "-p",
-		`{"status": {"kubeconfig": {"name": "hosted.a-admin-kubeconfig"}}}`)
 	e.enroller = e.kubeconfig(t, "enroller", nil)
 	return e
 }
 
-// setHostedKubeconfig sets the kubeconfig in the status of the HostedCluster.
+// setHostedKubeconfig sets the kubeconfig that the status of the HostedCluster names.
 func (e *enrollTest) setHostedKubeconfig(t *testing.T, path string) {
 	t.Helper()
-	e.run(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: hosted.a-admin-kubeconfig, namespace: clusters}\n"+
-		"data: {kubeconfig: "+base64.StdEncoding.EncodeToString(mustReadFile(t, path))+"}\n", "apply", "-f", "-")
+	if err := e.SetAdminKubeconfig(t.Context(), mustReadFile(t, path)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // publish creates the Secret with the user data, as the controller does, and its Role for the hosts.
@@ -130,7 +129,7 @@ func (e *enrollTest) checkUnpublished(t *testing.T) {
 	for _, want := range []string{
 		"the controller does not publish the user data of NodePool workers", "worker-1: created, ", "worker-3: created, ",
 		"\nhcp-node-agent join --join-token NAME.token --user-data user-data.ign\n",
-		"\nhcp-node-admin nodes --namespace clusters --hosted-cluster hosted.a --kubeconfig " + e.enroller + "\n",
+		"\nhcp-node-admin nodes --namespace clusters --hosted-cluster hosted-a --kubeconfig " + e.enroller + "\n",
 	} {
 		if !strings.Contains(unwrap(got.Out), want) {
 			t.Errorf("%q is missing in:\n%s", want, got.Out)

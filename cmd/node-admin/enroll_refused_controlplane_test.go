@@ -147,7 +147,7 @@ func (e *enrollTest) checkRefusals(t *testing.T) {
 		},
 		"no permission": {
 			"workers x --kubeconfig " + e.kubeconfig(t, "lister", nil), report.CredentialRefused,
-			"getting Secret clusters/hosted.a-admin-kubeconfig on the management cluster ",
+			"getting Secret clusters/hosted-a-admin-kubeconfig on the management cluster ",
 		},
 		"lifetime": {"workers x --expires 721h", report.Usage, "1 minute to 30 days"},
 	} {
@@ -169,11 +169,11 @@ func (e *enrollTest) checkRefusals(t *testing.T) {
 		}
 	})
 	t.Run("no kubeconfig yet", func(t *testing.T) {
-		e.run(t, "", "-n", "clusters", "delete", "secret", "hosted.a-admin-kubeconfig")
+		e.run(t, "", "-n", "clusters", "delete", "secret", "hosted-a-admin-kubeconfig")
 		defer e.setHostedKubeconfig(t, e.hosted.plane.Kubeconfig)
 		got := e.enroll(t, "workers", "x")
 		if got.Code != report.Refused ||
-			!strings.Contains(got.Err, "Secret hosted.a-admin-kubeconfig in namespace clusters does not exist") {
+			!strings.Contains(got.Err, "Secret hosted-a-admin-kubeconfig in namespace clusters does not exist") {
 			t.Errorf("%+v", got)
 		}
 	})

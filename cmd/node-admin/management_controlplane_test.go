@@ -66,18 +66,30 @@ func (m *managementCluster) run(t *testing.T, input string, args ...string) stri
 	return out
 }
 
+// state returns the state of the NodePool with a configuration.
+func (m *managementCluster) state(config string) hypershift.State {
+	return hypershift.State{
+		Endpoint: strings.TrimPrefix(m.server.URL, "https://"), Token: ignitionToken, UserData: m.userData,
+		Config: config, Release: "4.20.3",
+	}
+}
+
 func (m *managementCluster) createObjects(t *testing.T) {
 	t.Helper()
 	if err := m.Define(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Apply(t.Context(), hypershift.State{
-		Endpoint: strings.TrimPrefix(m.server.URL, "https://"), Token: ignitionToken, UserData: m.userData,
-		Config: "844282c1", Release: "4.20.3",
-	}); err != nil {
+	if err := m.Apply(t.Context(), m.state("844282c1")); err != nil {
 		t.Fatal(err)
 	}
 	m.run(t, accounts, "apply", "-f", "-")
+}
+
+func (m *managementCluster) addHostedCluster(t *testing.T, name, platform string) {
+	t.Helper()
+	if err := m.CreateHostedCluster(t.Context(), name, platform); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // kubeconfig writes a kubeconfig for a service account of namespace clusters, and returns its path. The namespace of

@@ -62,6 +62,7 @@ func TestControlPlaneUserData(t *testing.T) {
 			}
 		}
 	})
+	t.Run("paused", func(t *testing.T) { m.checkPaused(t, reader) })
 	t.Run("states", func(t *testing.T) { m.checkStates(t, reader) })
 }
 
@@ -70,7 +71,7 @@ func (m *managementCluster) checkSuccess(t *testing.T, kubeconfig string) {
 	t.Helper()
 	before := len(m.server.Requests())
 	got := m.userDataCommand(t, kubeconfig, "workers")
-	const want = `NodePool clusters/workers of HostedCluster hosted.a, release 4.20.3
+	const want = `NodePool clusters/workers of HostedCluster hosted-a, release 4.20.3
   note     reached              ReachedIgnitionEndpoint is False, as usual before the first host has joined
   ok       endpoint             ADDRESS serves the payload for this token
 user-data.ign contains a token, which is valid until TIME (10h59m)
@@ -166,11 +167,39 @@ func (m *managementCluster) checkFailures(t *testing.T, reader, lister string) {
 	}
 }
 
+func (m *managementCluster) setStatus(t *testing.T, status string) {
+	t.Helper()
+	if err := m.PatchStatus(t.Context(), "nodepool", "workers", status); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkPaused changes the release of a paused NodePool: HyperShift serves the payload of the former one.
+func (m *managementCluster) checkPaused(t *testing.T, kubeconfig string) {
+	t.Helper()
+	m.run(t, "", "-n", "clusters", "patch", "nodepool", "workers", "--type=merge", "-p",
+		`{"spec": {"pausedUntil": "true", "release": {"image": "example.com/ocp:4.20.4"}}}`)
+	const missing = `"status": "False", "reason": "NotFound", "message": "Secret token-workers-0123abcd not found",
+		"lastTransitionTime": "2026-01-02T00:00:00Z"}`
+	m.setStatus(t, `{"conditions": [{"type": "ReconciliationActive", "status": "False", "reason": "ReconciliationPaused",
+		"message": "Reconciliation paused until field removed", "lastTransitionTime": "2026-01-02T00:00:00Z"},
+		{"type": "ValidGeneratedPayload", `+missing+`, {"type": "ReachedIgnitionEndpoint", `+missing+`]}`)
+	got := m.userDataCommand(t, kubeconfig, "workers")
+	if got.Code != report.Success || !strings.Contains(got.Out, "the user data is that of the former configuration") ||
+		!bytes.Equal(mustReadFile(t, "user-data.ign"), m.userData) {
+		t.Errorf("%+v", got)
+	}
+	m.run(t, "", "-n", "clusters", "patch", "nodepool", "workers", "--type=merge", "-p", `{"spec": {"pausedUntil": null}}`)
+	if err := m.ApplyNodePool(t.Context(), m.state("844282c1")); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // checkStates changes the objects as HyperShift does.
 func (m *managementCluster) checkStates(t *testing.T, kubeconfig string) {
 	t.Helper()
-	m.run(t, "", "-n", "clusters", "patch", "nodepool", "workers", "--type=merge", "-p", `{"status": {"version": "4.21.0",
-		"conditions": [{"type": "ValidGeneratedPayload", "status": "", "reason": "InvalidConfig", "message": "wrong"}]}}`)
+	m.setStatus(t, `{"version": "4.21.0", "conditions": [{"type": "ValidGeneratedPayload",
+		"status": "", "reason": "InvalidConfig", "message": "wrong", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}`)
 	got := m.userDataCommand(t, kubeconfig, "workers", "-o", "json")
 	document := clitest.DecodeDocument(t, got.Out)
 	causes, _ := document["causes"].([]any)
@@ -180,8 +209,7 @@ func (m *managementCluster) checkStates(t *testing.T, kubeconfig string) {
 	if wrong := admin().ValidateDocuments(t, got.Out); wrong != "" {
 		t.Error(wrong)
 	}
-	m.run(t, "", "-n", "clusters", "patch", "nodepool", "workers", "--type=merge", "-p", `{"status": {"version": "4.20.3",
-		"conditions": []}}`)
+	m.setStatus(t, `{"version": "4.20.3", "conditions": []}`)
 	m.run(t, "", "-n", "clusters-hosted-a", "patch", "secret", "token-workers-844282c1", "-p",
 		`{"stringData": {"token": "another"}}`)
 	if got := m.userDataCommand(t, kubeconfig, "workers"); got.Code != report.Refused ||

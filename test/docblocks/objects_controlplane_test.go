@@ -15,15 +15,19 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/hypershift"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
-// createObjects creates the objects of testdata/cluster.yaml, and types of OpenShift without their fields.
-func createObjects(t *testing.T, tools string) {
+// createObjects creates the objects of testdata/cluster.yaml, HyperShift's kinds with the objects that the pages document
+// in hosted.yaml, and other kinds of OpenShift without their fields.
+func createObjects(t *testing.T, tools string, blocks []Block) {
 	t.Helper()
+	management, err := hypershift.New(t.Context(), kubetest.Plane.Kubeconfig)
+	must(t, err)
+	must(t, management.Define(t.Context()))
 	var types string
 	for _, kind := range []string{
-		"hypershift.openshift.io/v1beta1/HostedCluster", "hypershift.openshift.io/v1beta1/NodePool",
 		"monitoring.coreos.com/v1/PodMonitor", "monitoring.coreos.com/v1/PrometheusRule",
 		"operator.openshift.io/v1/IngressController", "route.openshift.io/v1/Route",
 		"security.openshift.io/v1/SecurityContextConstraints",
@@ -52,11 +56,16 @@ spec:
 	kubectl(t, tools, types, "apply", "-f", "-")
 	kubectl(t, tools, "", "wait", "--for=condition=Established", "crd", "--all")
 	kubectl(t, tools, "", "apply", "-f", "testdata/cluster.yaml")
+	for _, block := range blocks {
+		if block.File == "hosted.yaml" {
+			kubectl(t, tools, block.Text, "apply", "-f", "-")
+		}
+	}
 	// as HyperShift does: a page that applies the objects does not remove these fields
 	kubectl(t, tools, "", "-n", "clusters", "annotate", "nodepool", "workers",
 		"hypershift.openshift.io/nodePoolCurrentConfigVersion=0123abcd")
-	kubectl(t, tools, "", "-n", "clusters", "patch", "hostedcluster", "hosted", "--type=merge", "-p",
-		`{"status": {"ignitionEndpoint": "ignition.example.com"}}`)
+	must(t, management.PatchStatus(t.Context(), "hostedcluster", "hosted", `{"ignitionEndpoint": "ignition.example.com",
+		"kubeconfig": {"name": "hosted-admin-kubeconfig"}}`))
 	for _, secret := range [][2]string{
 		{"clusters-hosted/user-data-workers-0123abcd", "value=" + kubetest.Plane.UserData},
 		{"clusters-hosted/token-workers-0123abcd", "token=" + writeIgnitionToken(t)},

@@ -45,7 +45,7 @@ func TestControlPlaneShellBlocksRun(t *testing.T) {
 	blocks, err := Find(repository)
 	must(t, err)
 	tools := buildTools(t)
-	createObjects(t, tools)
+	createObjects(t, tools, blocks)
 	createNetwork(t)
 	for len(blocks) > 0 {
 		page, end := blocks[0].Page, 0

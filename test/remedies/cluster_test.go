@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/hypershift"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/remedies"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
@@ -44,6 +45,19 @@ func TestRemediesForTheCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(deploy, filepath.Join(dir, "deploy")); err != nil {
+		t.Fatal(err)
+	}
+	management, err := hypershift.New(t.Context(), kubetest.Plane.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := management.Define(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := management.Apply(t.Context(), hypershift.State{
+		HostedCluster: "demo", Endpoint: "ignition.example.com", Token: "content", UserData: []byte("content"),
+		Config: "abc", Release: "4.20.3",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	shell := localShell(t, dir, "PATH="+filepath.Join(dir, "bin")+":"+bin+":"+os.Getenv("PATH"),

@@ -7,10 +7,7 @@ package publisher
 import (
 	"strings"
 	"testing"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -28,6 +25,7 @@ const secondToken = "0c0f3f6a-1d2b-4c3a-8b7a-9e8d7c6b5a41" //nolint:gosec // of 
 
 // clusters are a real management cluster with HyperShift's resources and a real hosted cluster.
 type clusters struct {
+	objects            hypershift.Cluster
 	management, hosted client.Client // of administrators
 	proxy              *csrtest.Proxy
 	managementConfig   *rest.Config // of the service account of deploy/management-publish, through the proxy
@@ -76,14 +74,12 @@ func (c *clusters) createManagementObjects(t *testing.T) {
 	t.Helper()
 	cluster, err := hypershift.New(t.Context(), kubetest.Plane.Kubeconfig)
 	check(t, err)
+	c.objects = cluster
 	check(t, cluster.Define(t.Context()))
-	check(t, cluster.Apply(t.Context(), hypershift.State{
-		Endpoint: "ignition.example.com", Token: firstToken, UserData: c.userData(t, firstToken),
-		Config: "844282c1", Release: "4.20.3",
-	}))
+	check(t, cluster.Apply(t.Context(), c.state(t, "workers", firstToken)))
 	documents, err := rights.Documents("management-publish/rbac.yaml")
 	check(t, err)
-	names := strings.NewReplacer("clusters-hosted", controlPlane, "[hosted]", "[hosted.a]")
+	names := strings.NewReplacer("clusters-hosted", controlPlane, "[hosted]", "[hosted-a]")
 	manifest := names.Replace(strings.Join(documents, "\n---\n"))
 	_, err = cluster.Run(t.Context(), "", "create", "namespace", v1alpha1.Namespace)
 	check(t, err)
@@ -97,43 +93,27 @@ func (c *clusters) userData(t *testing.T, token string) []byte {
 	return encodeUserData(t, c.ca, token)
 }
 
+// state returns the state of a NodePool.
+func (c *clusters) state(t *testing.T, pool, token string) hypershift.State {
+	t.Helper()
+	return hypershift.State{
+		NodePool: pool, Endpoint: "ignition.example.com", Token: token, UserData: c.userData(t, token),
+		Config: "844282c1", Release: "4.20.3",
+	}
+}
+
 // setToken replaces the token and the user data of a NodePool, as HyperShift does.
 func (c *clusters) setToken(t *testing.T, pool, token string) {
 	t.Helper()
-	for _, secret := range []*corev1.Secret{
-		{
-			ObjectMeta: metav1.ObjectMeta{Name: "user-data-" + pool + "-844282c1"},
-			Data:       map[string][]byte{"value": c.userData(t, token)},
-		},
-		{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: "token-" + pool + "-844282c1",
-				Annotations: map[string]string{
-					"hypershift.openshift.io/last-token-generation-time": time.Now().Format(time.RFC3339Nano),
-				},
-			},
-			Data: map[string][]byte{"token": []byte(token)},
-		},
-	} {
-		secret.Namespace = controlPlane
-		err := c.management.Update(t.Context(), secret)
-		if client.IgnoreNotFound(err) == nil && err != nil {
-			err = c.management.Create(t.Context(), secret)
-		}
-		check(t, err)
-	}
+	check(t, c.objects.ReplaceSecrets(t.Context(), c.state(t, pool, token)))
 }
 
 // createPool creates a NodePool with valid user data.
 func (c *clusters) createPool(t *testing.T, name, hostedCluster string) {
 	t.Helper()
-	c.setToken(t, name, firstToken)
-	pool := c.pool(t, "workers")
-	pool.SetName(name)
-	pool.SetResourceVersion("")
-	pool.SetUID("")
-	check(t, unstructured.SetNestedField(pool.Object, hostedCluster, "spec", "clusterName"))
-	check(t, c.management.Create(t.Context(), pool))
+	state := c.state(t, name, firstToken)
+	state.HostedCluster = hostedCluster
+	check(t, c.objects.ApplyNodePool(t.Context(), state))
 }
 
 func (c *clusters) pool(t *testing.T, name string) *unstructured.Unstructured {

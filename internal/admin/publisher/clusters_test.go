@@ -80,7 +80,7 @@ func newPublisherTest(t *testing.T, published ...client.Object) *publisherTest {
 	management, err := cluster.Open(cluster.Management, &rest.Config{Host: server.URL})
 	check(t, err)
 	p.Publisher = &Publisher{
-		Management: management, Namespace: namespace, HostedCluster: "hosted.a", CredentialRemedy: remedy,
+		Management: management, Namespace: namespace, HostedCluster: "hosted-a", CredentialRemedy: remedy,
 		Hosted: p.hosted, Live: p.hosted, Events: p.recorder,
 		Log: funcr.NewJSON(func(line string) {
 			var one entry
@@ -106,7 +106,7 @@ func newPool(name string) *nodepool.NodePool {
 	pool := &nodepool.NodePool{}
 	pool.Namespace, pool.Name = namespace, name
 	pool.Annotations = map[string]string{"hypershift.openshift.io/nodePoolCurrentConfigVersion": "844282c1"}
-	pool.Spec.ClusterName, pool.Spec.Platform.Type = "hosted.a", nodepool.PlatformNone
+	pool.Spec.ClusterName, pool.Spec.Platform.Type = "hosted-a", nodepool.PlatformNone
 	pool.Status.Version = "4.20.3"
 	return pool
 }
@@ -121,7 +121,7 @@ func (p *publisherTest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	objects := map[string]any{api + "nodepools": p.withKind("NodePoolList", map[string]any{"items": pools})}
 	if p.cluster != nil {
-		objects[api+"hostedclusters/hosted.a"] = p.withKind("HostedCluster", p.cluster)
+		objects[api+"hostedclusters/hosted-a"] = p.withKind("HostedCluster", p.cluster)
 	}
 	kind := metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}
 	for _, pool := range p.pools {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/test/csrtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
@@ -27,11 +28,14 @@ import (
 
 func TestControlPlanePublisher(t *testing.T) {
 	c := startClusters(t)
-	c.createPool(t, "other", "hosted.b") // of another HostedCluster
-	r := c.start(t, c.managementConfig, "hosted.a")
+	c.createPool(t, "other", "hosted-b") // of another HostedCluster
+	r := c.start(t, c.managementConfig, "hosted-a")
 	t.Run("publish", func(t *testing.T) { c.checkPublished(t, r) })
 	t.Run("rotation", func(t *testing.T) { c.checkRotation(t, r) })
 	t.Run("problem of the NodePool", func(t *testing.T) { c.checkProblem(t, r) })
+	// Events with one reason are counted in the first one for minutes, so this one is after the problem above.
+	t.Run("new configuration", func(t *testing.T) { c.checkNewConfiguration(t, r) })
+	t.Run("long name", c.checkLongName)
 	t.Run("foreign Secret", func(t *testing.T) { c.checkForeign(t, r) })
 	t.Run("deleted NodePool", func(t *testing.T) { c.checkDeleted(t, r) })
 	t.Run("unreachable management cluster", func(t *testing.T) { c.checkUnreachable(t, r) })
@@ -100,16 +104,19 @@ func (c *clusters) change(t *testing.T, name string, change func(map[string]any)
 
 func (c *clusters) setPayloadCondition(t *testing.T, status string) {
 	t.Helper()
-	c.change(t, "workers", func(pool map[string]any) {
-		check(t, unstructured.SetNestedSlice(pool, []any{map[string]any{
-			"type": "ValidGeneratedPayload", "status": status, "reason": "InvalidConfig", "message": "wrong systemd unit",
-			"lastTransitionTime": "2026-01-01T00:00:00Z",
-		}}, "status", "conditions"))
-	})
+	check(t, c.objects.PatchStatus(t.Context(), "nodepool", "workers", `{"conditions": [{"type": "ValidGeneratedPayload",
+		"status": "`+status+`", "reason": "InvalidConfig", "message": "wrong systemd unit",
+		"lastTransitionTime": "2026-01-01T00:00:00Z"}]}`))
 }
 
 func (c *clusters) checkRotation(t *testing.T, r *running) {
 	before := c.published(t, "workers")
+	check(t, c.objects.RotateToken(t.Context(), c.state(t, "workers", secondToken)))
+	waittest.UntilTrue(t, "the expiry of the former token", func() bool { // the user data has it still
+		state := v1alpha1.StateOfPublished(c.published(t, "workers"))
+		return state.Problem == "" && time.Until(state.Expires) < 6*time.Hour
+	})
+	c.awaitContent(t, "workers", firstToken)
 	c.setToken(t, "workers", secondToken)
 	after := c.awaitContent(t, "workers", secondToken)
 	if after.UID != before.UID {
@@ -125,6 +132,53 @@ func (c *clusters) checkRotation(t *testing.T, r *running) {
 	if unchanged.ResourceVersion != c.awaitContent(t, "workers", secondToken).ResourceVersion {
 		t.Error("an unchanged Secret was written")
 	}
+}
+
+// HyperShift deletes the user data of the former configuration before it names the new one in the NodePool. Until then,
+// the published user data remains, with the reason. A former configuration can return.
+func (c *clusters) checkNewConfiguration(t *testing.T, r *running) {
+	former := c.published(t, "workers")
+	for _, config := range []string{"99aa88bb", "844282c1"} {
+		state := c.state(t, "workers", firstToken)
+		userData, err := ignition.ParseUserData(state.UserData)
+		check(t, err)
+		userData, err = userData.Override(ignition.Values{Hash: config})
+		check(t, err)
+		state.UserData, err = userData.Encode()
+		check(t, err)
+		state.Config = config
+		check(t, c.objects.ReplaceSecrets(t.Context(), state))
+		waittest.UntilTrue(t, "the problem", func() bool {
+			return strings.HasPrefix(c.published(t, "workers").Annotations[v1alpha1.AnnotationPoolProblem], "Secret user-data-"+
+				"workers-"+former.Annotations[v1alpha1.AnnotationPoolConfig]+" does not exist in namespace clusters-hosted-a")
+		})
+		between := c.published(t, "workers")
+		if !bytes.Equal(between.Data[v1alpha1.UserDataKey], former.Data[v1alpha1.UserDataKey]) {
+			t.Error("the published user data was changed before the NodePool names the new configuration")
+		}
+		check(t, c.objects.ApplyNodePool(t.Context(), state))
+		waittest.UntilTrue(t, "the user data of "+config, func() bool {
+			former = c.published(t, "workers")
+			published := v1alpha1.StateOfPublished(former)
+			return published.Config == config && published.Problem == ""
+		})
+		if !bytes.Equal(former.Data[v1alpha1.UserDataKey], state.UserData) {
+			t.Errorf("the published user data is not that of %s", config)
+		}
+	}
+	r.await(t, "workers", "the user data is published")
+}
+
+// The name of a NodePool can have dots and more characters than a label.
+func (c *clusters) checkLongName(t *testing.T) {
+	name := strings.Repeat("long-name.", 19) + "long-name9"
+	c.createPool(t, name, "hosted-a")
+	secret := c.awaitContent(t, name, firstToken)
+	if got := v1alpha1.PublishedNodePool(secret); got != name {
+		t.Errorf("the published Secret is that of NodePool %q", got)
+	}
+	check(t, c.management.Delete(t.Context(), c.pool(t, name)))
+	waittest.UntilTrue(t, "the deletion of the Secret", func() bool { return c.published(t, name) == nil })
 }
 
 // A NodePool with a problem keeps its published user data.
@@ -177,7 +231,7 @@ func (c *clusters) checkForeign(t *testing.T, r *running) {
 	manual.Labels = map[string]string{v1alpha1.LabelNodePool: "manual"}
 	manual.Data = map[string][]byte{v1alpha1.UserDataKey: []byte("by hand")}
 	check(t, c.hosted.Create(t.Context(), manual))
-	c.createPool(t, "manual", "hosted.a")
+	c.createPool(t, "manual", "hosted-a")
 	last := r.await(t, "manual", "Secret user-data-manual in namespace hcp-node-admin of the hosted cluster exists "+
 		"without the label app.kubernetes.io/managed-by=hcp-node-admin-publisher")
 	if !strings.Contains(last.Remedy, "\noc -n hcp-node-admin delete secret user-data-manual") {
@@ -194,12 +248,11 @@ func (c *clusters) checkDeleted(t *testing.T, r *running) {
 	byHand := newSecret("by-hand") // of no NodePool of the management cluster
 	byHand.Labels = map[string]string{v1alpha1.LabelNodePool: "by-hand"}
 	check(t, c.hosted.Create(t.Context(), byHand))
-	c.createPool(t, "reused", "hosted.a")
+	c.createPool(t, "reused", "hosted-a")
 	c.awaitContent(t, "reused", firstToken)
 	check(t, c.management.Delete(t.Context(), c.pool(t, "manual")))
-	c.change(t, "reused", func(pool map[string]any) { // HyperShift does not permit this
-		check(t, unstructured.SetNestedField(pool, "hosted.b", "spec", "clusterName"))
-	})
+	check(t, c.management.Delete(t.Context(), c.pool(t, "reused")))
+	c.createPool(t, "reused", "hosted-b")
 	for _, pool := range []string{"manual", "reused"} {
 		waittest.UntilTrue(t, "the deletion of the Secret of "+pool, func() bool { return c.published(t, pool) == nil })
 		waittest.UntilTrue(t, "the end of the time series of "+pool, func() bool {
@@ -215,7 +268,7 @@ func (c *clusters) checkDeleted(t *testing.T, r *running) {
 func (c *clusters) checkUnreachable(t *testing.T, r *running) {
 	before := len(r.all(""))
 	c.proxy.SetCut(true)
-	last := r.await(t, "", "newer user data is not published: getting HostedCluster clusters/hosted.a on the "+
+	last := r.await(t, "", "newer user data is not published: getting HostedCluster clusters/hosted-a on the "+
 		"management cluster "+c.proxy.Server())
 	if last.Error == "" || c.published(t, "workers") == nil {
 		t.Errorf("%+v", last)
@@ -244,7 +297,7 @@ func (*clusters) checkPermissions(t *testing.T) {
 	}{
 		{authorizationv1.ResourceAttributes{Verb: "list", Group: group, Resource: "nodepools", Namespace: namespace}, true},
 		{authorizationv1.ResourceAttributes{
-			Verb: "get", Group: group, Resource: "hostedclusters", Namespace: namespace, Name: "hosted.a",
+			Verb: "get", Group: group, Resource: "hostedclusters", Namespace: namespace, Name: "hosted-a",
 		}, true},
 		{authorizationv1.ResourceAttributes{Verb: "get", Resource: "secrets", Namespace: controlPlane}, true},
 
@@ -258,7 +311,7 @@ func (*clusters) checkPermissions(t *testing.T) {
 		{authorizationv1.ResourceAttributes{Verb: "patch", Group: group, Resource: "nodepools", Namespace: namespace}, false},
 		{authorizationv1.ResourceAttributes{Verb: "list", Group: group, Resource: "nodepools"}, false},
 		{authorizationv1.ResourceAttributes{
-			Verb: "get", Group: group, Resource: "hostedclusters", Namespace: namespace, Name: "hosted.b",
+			Verb: "get", Group: group, Resource: "hostedclusters", Namespace: namespace, Name: "hosted-b",
 		}, false},
 	} {
 		if got := csrtest.Allowed(t, user, test.right); got != test.want {
@@ -274,7 +327,7 @@ func (c *clusters) checkRejected(t *testing.T, r *running) {
 	const rejected = "the credential of the kubeconfig is rejected (HTTP 401)"
 	check(t, c.management.Delete(t.Context(), account))
 	// The first request of a round. It can be a later one that was rejected first.
-	last := r.await(t, "", "getting HostedCluster clusters/hosted.a on the management cluster "+c.proxy.Server()+
+	last := r.await(t, "", "getting HostedCluster clusters/hosted-a on the management cluster "+c.proxy.Server()+
 		": "+rejected)
 	r.awaitRounds(t)
 	logged := slices.DeleteFunc(r.all(""), func(one entry) bool { return one.Error != last.Error })
@@ -286,11 +339,11 @@ func (c *clusters) checkRejected(t *testing.T, r *running) {
 // A wrong name is no reason to delete everything.
 func (c *clusters) checkWrongName(t *testing.T) {
 	r := c.start(t, csrtest.Config(t, kubetest.Plane.Kubeconfig), "hosted")
-	r.await(t, "", "HostedCluster hosted does not exist in namespace clusters, which has: hosted.a")
+	r.await(t, "", "HostedCluster hosted does not exist in namespace clusters, which has: hosted-a")
 	if c.published(t, "workers") == nil {
 		t.Error("the published user data was deleted")
 	}
 	r.stop()
-	again := c.start(t, csrtest.Config(t, kubetest.Plane.Kubeconfig), "hosted.a")
+	again := c.start(t, csrtest.Config(t, kubetest.Plane.Kubeconfig), "hosted-a")
 	again.await(t, "workers", "the user data is published")
 }

@@ -104,7 +104,7 @@ func TestUnreadableManagementCluster(t *testing.T) {
 		p.publishAll(t.Context())
 	}
 	last := p.logged[len(p.logged)-1]
-	if len(p.logged) != 2 || !strings.Contains(last.Error, "HostedCluster hosted.a does not exist") {
+	if len(p.logged) != 2 || !strings.Contains(last.Error, "HostedCluster hosted-a does not exist") {
 		t.Errorf("logged %+v", p.logged)
 	}
 	if p.published("workers") == nil || p.recorded[list] != first || len(p.recorder.Events) != 0 {
@@ -129,7 +129,7 @@ func TestCheckCluster(t *testing.T) {
 		want             string
 	}{
 		{"the same", "a", "a", nil, ""},
-		{"another", "a", "b", nil, "the hosted cluster has the cluster ID b, but HostedCluster hosted.a the cluster ID a"},
+		{"another", "a", "b", nil, "the hosted cluster has the cluster ID b, but HostedCluster hosted-a the cluster ID a"},
 		{"unknown in the management cluster", "", "b", nil, ""},
 		{"unknown in the hosted cluster", "a", "", nil, ""},
 		{"no ClusterVersion", "a", "", apierrors.NewNotFound(schema.GroupResource{}, "version"), ""},
