@@ -188,8 +188,9 @@ func (m *nodeMonitor) start(offered Permission, hash string, options upgrade.Opt
 	m.rollout.begin(func(ctx context.Context) {
 		defer m.requestCheck("")
 		defer close(ended)
-		userData, err := PublishedUserData(ctx, client.Conn.Client, offered.Secret, hash)
+		userData, drainTimeout, err := PublishedUserData(ctx, client.Conn.Client, offered.Secret, hash)
 		if err == nil {
+			options.DrainTimeout = drainTimeout
 			err = m.rollout.upgrade(ctx, userData, options)
 		}
 		switch {
@@ -213,7 +214,7 @@ func (m *nodeMonitor) start(offered Permission, hash string, options upgrade.Opt
 func upgradeTo(ctx context.Context, service request.Options, userData []byte, options upgrade.Options) error {
 	service.Config.Timeout, service.Config.UserData = config.Defaults().Timeout, "-"
 	service.Stdin, service.Service = bytes.NewReader(userData), true
-	options.Options, options.HasInput, options.DrainTimeout = service, true, upgrade.DefaultDrainTimeout
+	options.Options, options.HasInput = service, true
 	_, err := upgrade.Upgrade(ctx, options)
 	return err
 }

@@ -130,6 +130,7 @@ func newRollout(t *testing.T, slot, config string) (*nodeMonitor, *cluster) {
 			v1alpha1.UserDataKey: flowtest.EncodeUserData(t, "ignition.example.com", "clusters/workers", "22"),
 		},
 	}}
+	v1alpha1.PublishedState{DrainTimeout: time.Hour}.WriteTo(c.secret)
 	c.node.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
 	c.node.ResourceVersion = "1"
 	c.pods.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}
@@ -194,7 +195,7 @@ func TestSlotIsUsedOnce(t *testing.T) {
 		runs := 0
 		m.rollout.upgrade = func(_ context.Context, userData []byte, o upgrade.Options) error {
 			runs++
-			if o.Stage || !o.AllowMajor || len(userData) == 0 || lastAttempt(t, m).Slot != "7" {
+			if o.Stage || !o.AllowMajor || o.DrainTimeout != time.Hour || len(userData) == 0 || lastAttempt(t, m).Slot != "7" {
 				t.Errorf("%s: options %+v with %d bytes, recorded %+v", name, o, len(userData), lastAttempt(t, m))
 			}
 			return test.err

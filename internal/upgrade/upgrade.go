@@ -28,7 +28,7 @@ type Options struct {
 	RetryImage   bool          // boot an image that has failed before
 	AllowMajor   bool          // boot an image with another major version of RHEL
 	NoDrain      bool          // do not drain the node, whatever the changes require
-	DrainTimeout time.Duration // maximum time to evict the pods
+	DrainTimeout time.Duration // maximum time to evict the pods; 0 for DefaultDrainTimeout
 }
 
 // applyTimeout is the maximum time from the end of the drain until the Node is schedulable. An upgrade that

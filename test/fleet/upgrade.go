@@ -65,7 +65,7 @@ func (f *fleet) serve(ctx context.Context, n *node) error {
 
 // upgrade upgrades a node as the agent does. The node is drained and not Ready meanwhile.
 func (f *fleet) upgrade(ctx context.Context, n *node, permission service.Permission) error {
-	_, failure := service.PublishedUserData(ctx, n.agent.Conn.Client, permission.Secret, permission.Config)
+	_, _, failure := service.PublishedUserData(ctx, n.agent.Conn.Client, permission.Secret, permission.Config)
 	if failure == nil {
 		failure = f.replace(ctx, n)
 	}

@@ -65,11 +65,11 @@ func TestEvaluate(t *testing.T) {
 				f.NodePool.Spec.Replicas, f.NodePool.Spec.NodeLabels = 3, map[string]string{"a": "b"}
 				f.NodePool.Spec.AutoScaling, f.NodePool.Spec.Taints = &struct{}{}, []struct{}{{}}
 				f.NodePool.Spec.Management.AutoRepair = true
-				f.NodePool.Spec.NodeDrainTimeout = &metav1.Duration{}
+				f.NodePool.Spec.NodeDrainTimeout = &metav1.Duration{Duration: time.Hour} // the agent uses it
 				f.NodePool.Spec.NodeVolumeDetachTimeout = &metav1.Duration{}
 			},
 			"note ignored-settings: no effect on platform None: spec.replicas, spec.autoScaling, spec.nodeLabels, " +
-				"spec.taints, spec.management.autoRepair, spec.nodeDrainTimeout, spec.nodeVolumeDetachTimeout",
+				"spec.taints, spec.management.autoRepair, spec.nodeVolumeDetachTimeout",
 		},
 		"NodePool is being deleted": {
 			func(f *Facts) { f.NodePool.DeletionTimestamp = &metav1.Time{} },

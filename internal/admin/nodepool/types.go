@@ -108,7 +108,6 @@ func (p *NodePool) ignoredSettings() (ignored []string) {
 		{"spec.nodeLabels", len(p.Spec.NodeLabels) > 0},
 		{"spec.taints", len(p.Spec.Taints) > 0},
 		{"spec.management.autoRepair", p.Spec.Management.AutoRepair},
-		{"spec.nodeDrainTimeout", p.Spec.NodeDrainTimeout != nil},
 		{"spec.nodeVolumeDetachTimeout", p.Spec.NodeVolumeDetachTimeout != nil},
 	} {
 		if setting.isSet {
@@ -116,6 +115,14 @@ func (p *NodePool) ignoredSettings() (ignored []string) {
 		}
 	}
 	return ignored
+}
+
+// DrainTimeout returns the maximum time to drain a node, 0 for no limit of the NodePool.
+func (p *NodePool) DrainTimeout() time.Duration {
+	if p.Spec.NodeDrainTimeout == nil {
+		return 0
+	}
+	return p.Spec.NodeDrainTimeout.Duration
 }
 
 // Release is the release of a NodePool.

@@ -221,7 +221,7 @@ func explainHosted(doing string, err error) error {
 func describe(secret *corev1.Secret, facts *nodepool.Facts) {
 	v1alpha1.PublishedState{
 		Config: facts.ConfigHash(), Release: facts.Release(), MaxUnavailable: facts.NodePool.Spec.Management.MaxUnavailable(),
-		Paused: facts.Paused(), Expires: facts.Expires(),
+		DrainTimeout: facts.NodePool.DrainTimeout(), Paused: facts.Paused(), Expires: facts.Expires(),
 	}.WriteTo(secret)
 	metav1.SetMetaDataLabel(&secret.ObjectMeta, v1alpha1.LabelNodePool, v1alpha1.NodePoolLabel(facts.NodePool.Name))
 	metav1.SetMetaDataLabel(&secret.ObjectMeta, v1alpha1.LabelManagedBy, v1alpha1.ManagedByPublisher)

@@ -88,9 +88,11 @@ func (c *clusters) checkPublished(t *testing.T, r *running) {
 	}
 	c.change(t, "workers", func(pool map[string]any) {
 		check(t, unstructured.SetNestedField(pool, "25%", "spec", "management", "inPlace", "maxUnavailable"))
+		check(t, unstructured.SetNestedField(pool, "45m", "spec", "nodeDrainTimeout"))
 	})
-	waittest.UntilTrue(t, "the limit", func() bool {
-		return c.published(t, "workers").Annotations[v1alpha1.AnnotationPoolMaxUnavailable] == "25%"
+	waittest.UntilTrue(t, "the limits", func() bool {
+		state := v1alpha1.StateOfPublished(c.published(t, "workers"))
+		return state.MaxUnavailable == "25%" && state.DrainTimeout == 45*time.Minute
 	})
 }
 

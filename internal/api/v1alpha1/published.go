@@ -75,6 +75,7 @@ const (
 	AnnotationPoolConfig         = "hcp-node-agent.io/config"          // TargetConfigVersionHash of the NodePool
 	AnnotationPoolRelease        = "hcp-node-agent.io/release"         // OpenShift release of the NodePool
 	AnnotationPoolMaxUnavailable = "hcp-node-agent.io/max-unavailable" // number or percentage
+	AnnotationPoolDrainTimeout   = "hcp-node-agent.io/drain-timeout"   // of an upgrade, if the NodePool limits it
 	AnnotationPoolPaused         = "hcp-node-agent.io/paused"          // why the NodePool is paused, if it is
 	AnnotationPoolExpires        = "hcp-node-agent.io/expires"         // end of the token's validity, if it is known
 	AnnotationPoolProblem        = "hcp-node-agent.io/problem"         // why newer user data is not published
@@ -87,23 +88,29 @@ const (
 type PublishedState struct {
 	Config         string
 	Release        string
-	MaxUnavailable string // a number or percentage
+	MaxUnavailable string        // a number or percentage
+	DrainTimeout   time.Duration // of an upgrade, 0 for the agent's default
 	Paused         string
 	Expires        time.Time // zero if it is unknown
 	Problem        string
 }
 
-// StateOfPublished returns the state of a published Secret. An expiry that is not valid is unknown.
+// StateOfPublished returns the state of a published Secret. An expiry that is not valid is unknown, and a timeout that is
+// not positive is the default.
 func StateOfPublished(secret metav1.Object) PublishedState {
 	annotations := secret.GetAnnotations()
 	expires, err := time.Parse(time.RFC3339, annotations[AnnotationPoolExpires])
 	if err != nil {
 		expires = time.Time{}
 	}
+	drainTimeout, err := time.ParseDuration(annotations[AnnotationPoolDrainTimeout])
+	if err != nil {
+		drainTimeout = 0
+	}
 	return PublishedState{
 		Config: annotations[AnnotationPoolConfig], Release: annotations[AnnotationPoolRelease],
 		MaxUnavailable: annotations[AnnotationPoolMaxUnavailable], Paused: annotations[AnnotationPoolPaused],
-		Expires: expires, Problem: annotations[AnnotationPoolProblem],
+		DrainTimeout: max(drainTimeout, 0), Expires: expires, Problem: annotations[AnnotationPoolProblem],
 	}
 }
 
@@ -113,11 +120,16 @@ func (s PublishedState) WriteTo(secret metav1.Object) {
 	if !s.Expires.IsZero() {
 		expires = s.Expires.UTC().Format(time.RFC3339)
 	}
+	drainTimeout := ""
+	if s.DrainTimeout > 0 {
+		drainTimeout = s.DrainTimeout.String()
+	}
 	annotations := map[string]string{}
 	maps.Copy(annotations, secret.GetAnnotations())
 	for key, value := range map[string]string{
 		AnnotationPoolConfig: s.Config, AnnotationPoolRelease: s.Release, AnnotationPoolMaxUnavailable: s.MaxUnavailable,
-		AnnotationPoolPaused: s.Paused, AnnotationPoolExpires: expires, AnnotationPoolProblem: s.Problem,
+		AnnotationPoolDrainTimeout: drainTimeout, AnnotationPoolPaused: s.Paused, AnnotationPoolExpires: expires,
+		AnnotationPoolProblem: s.Problem,
 	} {
 		if delete(annotations, key); value != "" {
 			annotations[key] = value

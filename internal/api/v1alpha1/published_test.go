@@ -5,10 +5,28 @@ package v1alpha1
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
+
+// Only a positive timeout of the drain is published, and only such a one is read.
+func TestPublishedDrainTimeout(t *testing.T) {
+	for timeout, want := range map[time.Duration]string{time.Hour: "1h0m0s", 0: "", -time.Hour: ""} {
+		object := &metav1.ObjectMeta{Annotations: map[string]string{AnnotationPoolDrainTimeout: "5m"}}
+		PublishedState{DrainTimeout: timeout}.WriteTo(object)
+		if got := object.Annotations[AnnotationPoolDrainTimeout]; got != want {
+			t.Errorf("%s is published as %q", timeout, got)
+		}
+	}
+	for text, want := range map[string]time.Duration{"90m": 90 * time.Minute, "": 0, "-1h": 0, "soon": 0} {
+		object := &metav1.ObjectMeta{Annotations: map[string]string{AnnotationPoolDrainTimeout: text}}
+		if got := StateOfPublished(object).DrainTimeout; got != want {
+			t.Errorf("%q is read as %s", text, got)
+		}
+	}
+}
 
 // NodePools have names of up to 253 characters with dots, and label values 63.
 func TestNodePoolLabel(t *testing.T) {
