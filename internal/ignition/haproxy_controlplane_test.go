@@ -7,7 +7,9 @@ package ignition_test
 import (
 	"crypto/ecdsa"
 	"crypto/tls"
+	"crypto/x509"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -52,8 +54,13 @@ type replica struct {
 // proxied is an ignition server with two replicas behind a Service and the real HAProxy.
 type proxied struct {
 	front    string // HOST:PORT of HAProxy
+	dir      string // with the files of HAProxy
+	ca       *certtest.CA
+	process  *exec.Cmd
 	replicas []*replica
 	userData *ignition.UserData
+	// instead responds to a request in place of a replica, with the number of the request; nil for the usual response.
+	instead func(number int32, w http.ResponseWriter) bool
 }
 
 const ignitionHost = "ignition.example.com"
@@ -61,21 +68,15 @@ const ignitionHost = "ignition.example.com"
 // startProxied starts the replicas, which serve body and abort slow transfers as the ignition server does, and HAProxy.
 func startProxied(t *testing.T, body string) *proxied {
 	t.Helper()
-	haproxy, err := exec.LookPath("haproxy")
-	if err != nil {
-		haproxy = "/usr/sbin/haproxy" // not in the PATH of users
-	}
-	ca := certtest.NewCA(t, "ignition-root-ca")
-	pair := ca.IssueServing(t, ignitionHost)
-	pem := append(certtest.PEM("CERTIFICATE", pair.Certificate[0]),
-		certtest.KeyPEM(t, pair.PrivateKey.(*ecdsa.PrivateKey))...)
-	p := &proxied{}
+	p := &proxied{front: loopback.FreeAddress(t), dir: t.TempDir(), ca: certtest.NewCA(t, "ignition-root-ca")}
+	var requests atomic.Int32
 	for range 2 {
 		r := &replica{}
 		r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 			switch {
 			case request.URL.Path != "/ignition":
 				http.NotFound(w, request)
+			case p.instead != nil && p.instead(requests.Add(1), w):
 			case r.isCold.Load():
 				http.Error(w, "Token not found", http.StatusNetworkAuthenticationRequired)
 			default:
@@ -83,31 +84,62 @@ func startProxied(t *testing.T, body string) *proxied {
 				r.isDone.Store(true)
 			}
 		}))
-		r.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+		r.TLS = &tls.Config{
+			Certificates: []tls.Certificate{p.ca.IssueServing(t, ignitionHost)}, MinVersion: tls.VersionTLS12,
+		}
+		r.Config.ErrorLog = log.New(t.Output(), "", 0)
 		r.StartTLS()
 		t.Cleanup(r.Close)
 		p.replicas = append(p.replicas, r)
 	}
-	dir := t.TempDir()
-	write := func(name string, content []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	p.front = loopback.FreeAddress(t)
-	config := strings.NewReplacer("FRONT", p.front, "TLS", write("tls.pem", pem), "CA", write("ca.crt", ca.PEM),
-		"SERVICE", p.service(t)).Replace(haproxyConfig)
-	command := exec.CommandContext(t.Context(), haproxy, "-db", "-f", write("haproxy.conf", []byte(config)))
-	command.Stdout, command.Stderr = t.Output(), t.Output()
-	if err := command.Start(); err != nil {
+	p.write(t, "ca.crt", p.ca.PEM)
+	p.write(t, "haproxy.conf", []byte(strings.NewReplacer("FRONT", p.front, "TLS", filepath.Join(p.dir, "tls.pem"),
+		"CA", filepath.Join(p.dir, "ca.crt"), "SERVICE", p.service(t)).Replace(haproxyConfig)))
+	p.setCertificate(t)
+	p.restart(t)
+	var err error
+	p.userData, err = ignition.NewUserData(ignition.Values{
+		Endpoint: ignitionHost, Token: []byte("7e5b7b9e-8e0e-4d5b-9f4b-0d3c5a1e2f30"), CA: p.ca.PEM,
+		NodePool: "clusters/workers", Hash: "844282c1",
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-	})
+	return p
+}
+
+func (p *proxied) write(t *testing.T, name string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, name), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// setCertificate writes the certificate and key of HAProxy to their file, which HAProxy reads when it starts.
+func (p *proxied) setCertificate(t *testing.T, edit ...func(*x509.Certificate)) {
+	t.Helper()
+	pair := p.ca.IssueServing(t, ignitionHost, edit...)
+	p.write(t, "tls.pem", append(certtest.PEM("CERTIFICATE", pair.Certificate[0]),
+		certtest.KeyPEM(t, pair.PrivateKey.(*ecdsa.PrivateKey))...))
+}
+
+// restart starts HAProxy, after the end of the process that runs already.
+func (p *proxied) restart(t *testing.T) {
+	t.Helper()
+	haproxy, err := exec.LookPath("haproxy")
+	if err != nil {
+		haproxy = "/usr/sbin/haproxy" // not in the PATH of users
+	}
+	if p.process != nil {
+		p.stop()
+	} else {
+		t.Cleanup(p.stop)
+	}
+	p.process = exec.CommandContext(t.Context(), haproxy, "-db", "-f", filepath.Join(p.dir, "haproxy.conf"))
+	p.process.Stdout, p.process.Stderr = t.Output(), t.Output()
+	if err := p.process.Start(); err != nil {
+		t.Fatal(err)
+	}
 	waittest.UntilTrue(t, "waiting until HAProxy listens", func() bool {
 		conn, err := net.Dial("tcp", p.front)
 		if err == nil {
@@ -115,14 +147,11 @@ func startProxied(t *testing.T, body string) *proxied {
 		}
 		return err == nil
 	})
-	p.userData, err = ignition.NewUserData(ignition.Values{
-		Endpoint: ignitionHost, Token: []byte("7e5b7b9e-8e0e-4d5b-9f4b-0d3c5a1e2f30"), CA: ca.PEM,
-		NodePool: "clusters/workers", Hash: "844282c1",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+}
+
+func (p *proxied) stop() {
+	_ = p.process.Process.Kill()
+	_ = p.process.Wait()
 }
 
 // service forwards each connection to the next replica, as the Service of the ignition server, and returns its address.

@@ -73,7 +73,9 @@ func (u *UserData) certificateRemedy() report.Remedy {
 	if u.isStandalone() {
 		return "check its Secret:\noc -n openshift-machine-config-operator get secret machine-config-server-tls"
 	}
-	return "check the HostedCluster for the annotation hypershift.openshift.io/disable-pki-reconciliation"
+	return "check the HostedCluster for the annotation hypershift.openshift.io/disable-pki-reconciliation; without it, " +
+		"restart the proxy, which reads its certificate only when it starts: " +
+		"oc -n NAMESPACE-HC rollout restart deployment/ignition-server-proxy"
 }
 
 // explainConfigStatus sets the text and remedy for an HTTP status of a machine-config server.
