@@ -3,6 +3,8 @@
 package ignitionserver
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/tls"
 	"fmt"
 	"time"
@@ -18,8 +20,14 @@ func servingCertificates(authority *pki.Authority, host string) (map[string]*tls
 	if err != nil {
 		return nil, err
 	}
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, fmt.Errorf("making the ignition server's key: %w", err)
+	}
 	leaf := func(name string) pki.Leaf {
-		return pki.Leaf{CommonName: "ignition-server", Organizations: []string{"openshift"}, DNSNames: []string{name}}
+		return pki.Leaf{
+			CommonName: "ignition-server", Organizations: []string{"openshift"}, DNSNames: []string{name}, Key: key,
+		}
 	}
 	expired := leaf(host)
 	expired.NotBefore = time.Now().AddDate(-1, 0, 0)
@@ -49,7 +57,7 @@ func servingCertificates(authority *pki.Authority, host string) (map[string]*tls
 }
 
 // tlsConfig returns the configuration of the upstream server: TLS 1.2 or newer, only the ECDHE
-// suites with AEAD in TLS 1.2, and no HTTP/2.
+// suites with AEAD in TLS 1.2, no HTTP/2, and resumption of sessions.
 func (s *Server) tlsConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -65,8 +73,5 @@ func (s *Server) tlsConfig() *tls.Config {
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			return s.certificates[s.faultsNow().Certificate], nil
 		},
-		// A resumed session does not send the certificate, so a certificate fault would have no
-		// effect.
-		SessionTicketsDisabled: true,
 	}
 }

@@ -20,7 +20,7 @@ func (s *Server) SetFaults(faults api.Faults) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults, s.faultsAt = faults, time.Now()
-	return nil
+	return s.endSessions()
 }
 
 // faultsNow returns the faults with the remaining seconds.

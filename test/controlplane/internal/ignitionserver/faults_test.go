@@ -3,6 +3,7 @@
 package ignitionserver_test
 
 import (
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -156,13 +157,63 @@ func TestTLSMatchesUpstream(t *testing.T) {
 	if _, err := dial(old); err == nil {
 		t.Error("TLS 1.1 was taken")
 	}
-	const weak = tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256
+	if key, isRSA := leaf.PublicKey.(*rsa.PublicKey); !isRSA || key.Size() != 2048/8 || len(leaf.ExtKeyUsage) > 0 {
+		t.Errorf("the certificate has the key %T, and the extended key usages %v", leaf.PublicKey, leaf.ExtKeyUsage)
+	}
+	const weak = tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256
 	if _, err := dial(tls12(weak)); err == nil {
 		t.Error("a suite without AEAD was taken")
 	}
-	const strong = tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256
+	const strong = tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256
 	if _, err := dial(tls12(strong)); err != nil {
 		t.Errorf("TLS 1.2 with an AEAD suite: %v", err)
+	}
+}
+
+// Sessions are resumed, but not with another certificate.
+func TestSessionsAreResumed(t *testing.T) {
+	s := start(t, payload)
+	cache := tls.NewLRUClientSessionCache(1)
+	dial := func() (tls.ConnectionState, error) {
+		conn, err := tls.Dial("tcp4", s.address, &tls.Config{
+			RootCAs: s.roots, ServerName: host, ClientSessionCache: cache, MinVersion: tls.VersionTLS12,
+		})
+		if err != nil {
+			return tls.ConnectionState{}, err
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+			return tls.ConnectionState{}, err
+		}
+		_, err = io.ReadAll(conn) // with it, the session ticket
+		return conn.ConnectionState(), err
+	}
+	if _, err := dial(); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := dial(); err != nil || !state.DidResume {
+		t.Errorf("the session was not resumed: %v", err)
+	}
+	s.setFaults(t, api.Faults{Certificate: api.CertificateExpired})
+	if _, err := dial(); err == nil {
+		t.Error("an expired certificate was not sent")
+	}
+}
+
+// The preface of HTTP/2 is no request.
+func TestPrefaceOfHTTP2(t *testing.T) {
+	s := start(t, payload)
+	conn, err := tls.Dial("tcp4", s.address, &tls.Config{RootCAs: s.roots, ServerName: host, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answer, _ := io.ReadAll(conn)
+	if !strings.HasPrefix(string(answer), "HTTP/1.1 400 ") {
+		t.Errorf("got %q", answer)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/ignition/v2/config/v3_2/types"
+
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/api"
 )
 
@@ -105,9 +107,8 @@ func (s *Server) recordReached(nodePool, hash string) {
 	s.reached = append(s.reached, api.Reached{Time: time.Now(), NodePool: nodePool, TargetConfigVersionHash: hash})
 }
 
+// isIgnition reports whether the upstream server serves a payload: any that can be decoded into the types of spec 3.2,
+// such as {} (SanitizeIgnitionPayload in support/util/util.go).
 func isIgnition(payload []byte) bool {
-	var config struct {
-		Ignition struct{ Version string }
-	}
-	return json.Unmarshal(payload, &config) == nil && config.Ignition.Version != ""
+	return json.Unmarshal(payload, &types.Config{}) == nil
 }

@@ -65,6 +65,26 @@ func TestResponses(t *testing.T) {
 	}
 }
 
+// The upstream server serves what can be decoded into the types of spec 3.2.
+func TestPayloadIsCheckedByTypes(t *testing.T) {
+	for payload, status := range map[string]int{
+		`{}`:                               200,
+		`null`:                             200,
+		`{"ignition":{"version":"9.9.9"}}`: 200,
+		`{"unknown":{}}`:                   200,
+		`[]`:                               500,
+		`{"storage":{"files":{}}}`:         500,
+		`{"ignition":{"version":3.2}}`:     500,
+		``:                                 500,
+	} {
+		s := start(t, payload)
+		got, err := s.get(t, "/ignition", map[string]string{"Authorization": s.bearer()})
+		if err != nil || got.status != status || status == 200 && got.body != payload {
+			t.Errorf("%s: got %+v, %v; want %d", payload, got, err, status)
+		}
+	}
+}
+
 func TestInvalidPayloadIs500UnlessUnchecked(t *testing.T) {
 	const broken = `{"ignition":{"version":"3.2`
 	s := start(t, payload)

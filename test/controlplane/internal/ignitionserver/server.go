@@ -7,6 +7,7 @@
 package ignitionserver
 
 import (
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type Server struct {
 	authority    *pki.Authority
 	certificates map[string]*tls.Certificate
 	http         *http.Server
+	tls          *tls.Config
 
 	mu        sync.Mutex
 	tokens    tokens
@@ -76,12 +78,10 @@ func New(config Config) (*Server, error) {
 		Handler:      mux,
 		ReadTimeout:  5 * time.Second,
 		WriteTimeout: 10 * time.Second,
-		TLSConfig:    s.tlsConfig(),
-		// Non-nil and empty: HTTP/2 is disabled.
-		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 		ErrorLog:     config.Log,
 	}
-	return s, nil
+	s.tls = s.tlsConfig()
+	return s, s.endSessions()
 }
 
 // CA returns the CA certificate in PEM, as the user data contains it.
@@ -89,11 +89,22 @@ func (s *Server) CA() []byte { return s.authority.Certificate }
 
 // Serve serves a listener until Close.
 func (s *Server) Serve(listener net.Listener) error {
-	err := s.http.ServeTLS(listener, "", "")
+	err := s.http.Serve(tls.NewListener(listener, s.tls))
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return fmt.Errorf("serving ignition: %w", err)
+}
+
+// endSessions makes each client do a whole handshake: a resumed session does not send the certificate, so a certificate
+// fault would have no effect.
+func (s *Server) endSessions() error {
+	var key [32]byte
+	if _, err := rand.Read(key[:]); err != nil {
+		return fmt.Errorf("making the key of the session tickets: %w", err)
+	}
+	s.tls.SetSessionTicketKeys([][32]byte{key})
+	return nil
 }
 
 // Close closes every connection.

@@ -8,6 +8,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -38,6 +39,9 @@ type Leaf struct {
 	Addresses     []net.IP
 	NotBefore     time.Time // zero: an hour ago
 	NotAfter      time.Time // zero: in a year, as in HyperShift
+	// Key is an RSA key, with which the certificate has no extended key usage, as those of support/certs in HyperShift;
+	// nil for a new ECDSA key.
+	Key *rsa.PrivateKey
 }
 
 // NewAuthority creates a CA that is valid for ten years, with OpenShift's organizational unit.
@@ -71,13 +75,17 @@ func NewAuthority(commonName string) (*Authority, error) {
 
 // Issue creates a key and a certificate signed by the CA.
 func (a *Authority) Issue(leaf Leaf) (KeyPair, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return KeyPair{}, fmt.Errorf("making the key of %s: %w", leaf.CommonName, err)
-	}
-	usage := x509.ExtKeyUsageClientAuth
-	if len(leaf.DNSNames)+len(leaf.Addresses) > 0 {
-		usage = x509.ExtKeyUsageServerAuth
+	var key crypto.Signer = leaf.Key
+	var usage []x509.ExtKeyUsage
+	if leaf.Key == nil {
+		var err error
+		if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+			return KeyPair{}, fmt.Errorf("making the key of %s: %w", leaf.CommonName, err)
+		}
+		usage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+		if len(leaf.DNSNames)+len(leaf.Addresses) > 0 {
+			usage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		}
 	}
 	if leaf.NotBefore.IsZero() {
 		leaf.NotBefore = time.Now().Add(-time.Hour)
@@ -92,7 +100,7 @@ func (a *Authority) Issue(leaf Leaf) (KeyPair, error) {
 		NotBefore:             leaf.NotBefore,
 		NotAfter:              leaf.NotAfter,
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
-		ExtKeyUsage:           []x509.ExtKeyUsage{usage},
+		ExtKeyUsage:           usage,
 		BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
@@ -123,13 +131,20 @@ func NewSigningKey() (KeyPair, error) {
 	return pair, err
 }
 
-func encode(der []byte, key *ecdsa.PrivateKey) (KeyPair, error) {
-	private, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return KeyPair{}, fmt.Errorf("encoding a private key: %w", err)
+func encode(der []byte, key crypto.Signer) (KeyPair, error) {
+	block := &pem.Block{}
+	switch key := key.(type) {
+	case *rsa.PrivateKey:
+		block.Type, block.Bytes = "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)
+	case *ecdsa.PrivateKey:
+		private, err := x509.MarshalECPrivateKey(key)
+		if err != nil {
+			return KeyPair{}, fmt.Errorf("encoding a private key: %w", err)
+		}
+		block.Type, block.Bytes = "EC PRIVATE KEY", private
 	}
 	return KeyPair{
 		Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		Key:         pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}),
+		Key:         pem.EncodeToMemory(block),
 	}, nil
 }
