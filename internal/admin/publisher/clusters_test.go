@@ -89,6 +89,7 @@ func newPublisherTest(t *testing.T, published ...client.Object) *publisherTest {
 		}, funcr.Options{}),
 		Record:   func(nodePool string, at time.Time) { p.recorded[nodePool] = at },
 		known:    sets.New[string](),
+		missing:  sets.New[string](),
 		reported: map[string]string{},
 	}
 	return p
@@ -125,6 +126,9 @@ func (p *publisherTest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	kind := metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}
 	for _, pool := range p.pools {
+		if p.userData == nil {
+			break
+		}
 		objects[secrets+"user-data-"+pool.Name+"-844282c1"] = &corev1.Secret{
 			TypeMeta: kind, Data: map[string][]byte{"value": p.userData},
 		}

@@ -49,6 +49,7 @@ type Publisher struct {
 	Interval time.Duration
 
 	known    sets.Set[string]  // NodePools for which Record was called
+	missing  sets.Set[string]  // NodePools without user data when they were read last
 	reported map[string]string // last problem by NodePool, "" for none
 }
 
@@ -57,7 +58,7 @@ func (*Publisher) NeedLeaderElection() bool { return true }
 
 // Start publishes until ctx ends. A failure is logged when it changes, and retried automatically.
 func (p *Publisher) Start(ctx context.Context) error {
-	p.reported, p.known = map[string]string{}, sets.New[string]()
+	p.reported, p.known, p.missing = map[string]string{}, sets.New[string](), sets.New[string]()
 	wait.UntilWithContext(ctx, p.publishAll, p.Interval)
 	return nil
 }
@@ -77,12 +78,16 @@ func (p *Publisher) publishAll(ctx context.Context) {
 	for _, pool := range pools {
 		p.add(pool.Name)
 		published.Insert(pool.Name)
-		p.report(ctx, pool.Name, p.publish(ctx, &nodepool.Facts{NodePool: pool, HostedCluster: cluster}))
+		err := p.publish(ctx, &nodepool.Facts{NodePool: pool, HostedCluster: cluster})
+		if !errors.Is(err, errReplaced) {
+			p.report(ctx, pool.Name, err)
+		}
 	}
 	p.report(ctx, list, p.deleteOthers(ctx, published))
 	for name := range p.known.Difference(published) {
 		p.Record(name, time.Time{})
 		p.known.Delete(name)
+		p.missing.Delete(name)
 		delete(p.reported, name)
 	}
 }
@@ -156,14 +161,26 @@ func newSecret(nodePool string) *corev1.Secret {
 	}}
 }
 
+// errReplaced is the error for user data that was missing only once. HyperShift deletes the user data of the former
+// configuration before it names the new one in the NodePool.
+var errReplaced = errors.New("the user data is being replaced")
+
 // publish publishes the user data of one NodePool. If it has a problem, the Secret keeps its content, with the problem
-// as an annotation.
+// as an annotation. It returns errReplaced, and changes nothing, if the user data is missing for the first time.
 func (p *Publisher) publish(ctx context.Context, facts *nodepool.Facts) error {
 	// Read first: a publisher that was paused after it has read the user data must not replace newer user data.
 	secret := newSecret(facts.NodePool.Name)
 	err := p.Live.Get(ctx, client.ObjectKeyFromObject(secret), secret)
 	if err := facts.GetSecrets(ctx, p.Management); err != nil {
 		return err
+	}
+	wasMissing := p.missing.Has(facts.NodePool.Name)
+	p.missing.Delete(facts.NodePool.Name)
+	if len(facts.UserData) == 0 {
+		p.missing.Insert(facts.NodePool.Name)
+		if !wasMissing {
+			return errReplaced
+		}
 	}
 	problem := report.Refusal(facts.Evaluate(time.Now()))
 	switch {

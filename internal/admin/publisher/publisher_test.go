@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,6 +66,40 @@ func TestPublishOneNodePool(t *testing.T) {
 				t.Errorf("reported again: %+v", p.logged)
 			}
 		})
+	}
+}
+
+// HyperShift deletes the user data of a former configuration before it names the new one, so user data that is missing
+// once is no problem.
+func TestMissingUserDataIsReportedTheSecondTime(t *testing.T) {
+	p := newPublisherTest(t, oldSecret("workers"))
+	p.cluster.Status.Kubeconfig = &corev1.LocalObjectReference{Name: "hosted-a-admin-kubeconfig"}
+	complete := p.userData
+	for range 2 { // it is replaced, later again
+		p.userData = nil
+		before, logged := p.published("workers"), len(p.logged)
+		p.publishAll(t.Context())
+		if after := p.published("workers"); after.ResourceVersion != before.ResourceVersion || len(p.logged) != logged ||
+			len(p.recorder.Events) > 0 {
+			t.Errorf("missing once: %v, logged %+v", after.Annotations, p.logged)
+		}
+		p.userData = complete
+		p.publishAll(t.Context())
+		if got := p.text("workers"); !strings.HasPrefix(got, "new map[") {
+			t.Errorf("not published: %q", got)
+		}
+	}
+	p.userData = nil
+	p.publishAll(t.Context())
+	p.publishAll(t.Context())
+	const problem = "Secret user-data-workers-844282c1 does not exist in namespace clusters-hosted-a"
+	if last := p.logged[len(p.logged)-1]; !strings.Contains(last.Error, problem) || len(p.recorder.Events) != 1 ||
+		!strings.Contains(p.text("workers"), "problem:"+problem) {
+		t.Errorf("missing for longer: %+v, %q", p.logged, p.text("workers"))
+	}
+	p.publishAll(t.Context())
+	if len(p.recorder.Events) != 1 {
+		t.Errorf("reported again: %+v", p.logged)
 	}
 }
 
