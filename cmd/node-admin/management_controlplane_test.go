@@ -66,11 +66,11 @@ func (m *managementCluster) run(t *testing.T, input string, args ...string) stri
 	return out
 }
 
-// state returns the state of the NodePool with a configuration.
-func (m *managementCluster) state(config string) hypershift.State {
+// state returns the state of the NodePool.
+func (m *managementCluster) state() hypershift.State {
 	return hypershift.State{
 		Endpoint: strings.TrimPrefix(m.server.URL, "https://"), Token: ignitionToken, UserData: m.userData,
-		Config: config, Release: "4.20.3",
+		Config: "844282c1", Release: "4.20.3",
 	}
 }
 
@@ -79,7 +79,7 @@ func (m *managementCluster) createObjects(t *testing.T) {
 	if err := m.Define(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Apply(t.Context(), m.state("844282c1")); err != nil {
+	if err := m.Apply(t.Context(), m.state()); err != nil {
 		t.Fatal(err)
 	}
 	m.run(t, accounts, "apply", "-f", "-")

@@ -190,7 +190,7 @@ func (m *managementCluster) checkPaused(t *testing.T, kubeconfig string) {
 		t.Errorf("%+v", got)
 	}
 	m.run(t, "", "-n", "clusters", "patch", "nodepool", "workers", "--type=merge", "-p", `{"spec": {"pausedUntil": null}}`)
-	if err := m.ApplyNodePool(t.Context(), m.state("844282c1")); err != nil {
+	if err := m.ApplyNodePool(t.Context(), m.state()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -25,7 +25,6 @@ const (
 
 // extensions lists fields that are newer than the module, by resource and path.
 var extensions = map[string]map[string]any{
-	"hostedclusters": {},
 	"nodepools": {
 		// api/hypershift/v1beta1/nodepool_types.go at 3ee9615567ac, feature gate OSStreams
 		"spec.osImageStream": map[string]any{
