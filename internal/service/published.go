@@ -15,8 +15,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// PublishedUserData returns the user data of a configuration from a Secret of the hosted cluster, and the maximum time of
-// the drain for an upgrade to it, 0 for the default.
+// PublishedUserData returns the user data of a configuration from a Secret of the hosted cluster, and the maximum time
+// of the drain for an upgrade to it, 0 for the default.
 func PublishedUserData(
 	ctx context.Context, client *kube.Client, secret, config string,
 ) ([]byte, time.Duration, error) {

@@ -19,8 +19,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
-// createObjects creates the objects of testdata/cluster.yaml, HyperShift's kinds with the objects that the pages document
-// in hosted.yaml, and other kinds of OpenShift without their fields.
+// createObjects creates the objects of testdata/cluster.yaml, HyperShift's kinds with the objects that the pages
+// document in hosted.yaml, and other kinds of OpenShift without their fields.
 func createObjects(t *testing.T, tools string, blocks []Block) {
 	t.Helper()
 	management, err := hypershift.New(t.Context(), kubetest.Plane.Kubeconfig)

@@ -23,7 +23,7 @@ func (c *clusters) checkRotation(t *testing.T, r *running) {
 		return state.Problem == "" && time.Until(state.Expires) < 6*time.Hour
 	})
 	c.awaitContent(t, "workers", firstToken)
-	c.setToken(t, "workers", secondToken)
+	c.setToken(t, secondToken)
 	after := c.awaitContent(t, "workers", secondToken)
 	if after.UID != before.UID {
 		t.Error("the Secret was replaced, and with it the Role that the Secret owns")

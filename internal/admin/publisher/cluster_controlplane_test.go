@@ -33,7 +33,8 @@ spec:
     served: true
     storage: true
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`, `{apiVersion: config.openshift.io/v1, kind: ClusterVersion, metadata: {name: version}, spec: {clusterID: ` + otherID + `}}`} {
+`, "{apiVersion: config.openshift.io/v1, kind: ClusterVersion, metadata: {name: version}, spec: {clusterID: " +
+		otherID + "}}"} {
 		waittest.UntilTrue(t, "the creation", func() bool { // of a kind that is not served yet
 			object := &unstructured.Unstructured{}
 			check(t, yaml.Unmarshal([]byte(content), &object.Object))
@@ -47,7 +48,7 @@ spec:
 		t.Errorf("remedy %q", last.Remedy)
 	}
 	before := c.published(t, "workers")
-	c.setToken(t, "workers", firstToken)
+	c.setToken(t, firstToken)
 	r.awaitRounds(t)
 	after := c.published(t, "workers")
 	if after == nil || after.ResourceVersion != before.ResourceVersion ||

@@ -102,10 +102,10 @@ func (c *clusters) state(t *testing.T, pool, token string) hypershift.State {
 	}
 }
 
-// setToken replaces the token and the user data of a NodePool, as HyperShift does.
-func (c *clusters) setToken(t *testing.T, pool, token string) {
+// setToken replaces the token and the user data of the NodePool workers, as HyperShift does.
+func (c *clusters) setToken(t *testing.T, token string) {
 	t.Helper()
-	check(t, c.objects.ReplaceSecrets(t.Context(), c.state(t, pool, token)))
+	check(t, c.objects.ReplaceSecrets(t.Context(), c.state(t, "workers", token)))
 }
 
 // createPool creates a NodePool with valid user data.

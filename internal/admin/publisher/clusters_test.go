@@ -177,10 +177,10 @@ func (p *publisherTest) published(pool string) *corev1.Secret {
 	return secret
 }
 
-// text returns the content of the Secret of a NodePool, "" if it does not exist.
-func (p *publisherTest) text(pool string) string {
+// text returns the content of the Secret of the NodePool workers, "" if it does not exist.
+func (p *publisherTest) text() string {
 	p.Helper()
-	secret := p.published(pool)
+	secret := p.published("workers")
 	if secret == nil {
 		return ""
 	}

@@ -119,7 +119,7 @@ func (c *clusters) checkProblem(t *testing.T, r *running) {
 		t.Errorf("remedy %q", last.Remedy)
 	}
 	failed, _ := r.last("workers")
-	c.setToken(t, "workers", firstToken)
+	c.setToken(t, firstToken)
 	waittest.UntilTrue(t, "the annotation", func() bool {
 		return c.published(t, "workers").Annotations[v1alpha1.AnnotationPoolProblem] == problem
 	})
@@ -203,7 +203,7 @@ func (c *clusters) checkUnreachable(t *testing.T, r *running) {
 		t.Errorf("%+v", last)
 	}
 	failed, _ := r.last("")
-	c.setToken(t, "workers", secondToken)
+	c.setToken(t, secondToken)
 	c.proxy.SetCut(false)
 	c.awaitContent(t, "workers", secondToken)
 	waittest.UntilTrue(t, "the next time of a success", func() bool {

@@ -50,7 +50,7 @@ func TestPublishOneNodePool(t *testing.T) {
 				}}
 			}
 			p.publishAll(t.Context())
-			if got := p.text("workers"); got != test.after {
+			if got := p.text(); got != test.after {
 				t.Errorf("the Secret is %q, want %q", got, test.after)
 			}
 			if len(p.logged) != 1 || !strings.Contains(p.logged[0].Message+p.logged[0].Error, test.log) ||
@@ -85,7 +85,7 @@ func TestMissingUserDataIsReportedTheSecondTime(t *testing.T) {
 		}
 		p.userData = complete
 		p.publishAll(t.Context())
-		if got := p.text("workers"); !strings.HasPrefix(got, "new map[") {
+		if got := p.text(); !strings.HasPrefix(got, "new map[") {
 			t.Errorf("not published: %q", got)
 		}
 	}
@@ -94,8 +94,8 @@ func TestMissingUserDataIsReportedTheSecondTime(t *testing.T) {
 	p.publishAll(t.Context())
 	const problem = "Secret user-data-workers-844282c1 does not exist in namespace clusters-hosted-a"
 	if last := p.logged[len(p.logged)-1]; !strings.Contains(last.Error, problem) || len(p.recorder.Events) != 1 ||
-		!strings.Contains(p.text("workers"), "problem:"+problem) {
-		t.Errorf("missing for longer: %+v, %q", p.logged, p.text("workers"))
+		!strings.Contains(p.text(), "problem:"+problem) {
+		t.Errorf("missing for longer: %+v, %q", p.logged, p.text())
 	}
 	p.publishAll(t.Context())
 	if len(p.recorder.Events) != 1 {

@@ -95,8 +95,8 @@ type PublishedState struct {
 	Problem        string
 }
 
-// StateOfPublished returns the state of a published Secret. An expiry that is not valid is unknown, and a timeout that is
-// not positive is the default.
+// StateOfPublished returns the state of a published Secret. An expiry that is not valid is unknown, and a timeout that
+// is not positive is the default.
 func StateOfPublished(secret metav1.Object) PublishedState {
 	annotations := secret.GetAnnotations()
 	expires, err := time.Parse(time.RFC3339, annotations[AnnotationPoolExpires])
