@@ -185,7 +185,7 @@ func TestSessionsAreResumed(t *testing.T) {
 		if _, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
 			return tls.ConnectionState{}, err
 		}
-		_, err = io.ReadAll(conn) // with it, the session ticket
+		_, err = io.ReadAll(conn) // with it, what resumes the session
 		return conn.ConnectionState(), err
 	}
 	if _, err := dial(); err != nil {

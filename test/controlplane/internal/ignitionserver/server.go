@@ -101,7 +101,7 @@ func (s *Server) Serve(listener net.Listener) error {
 func (s *Server) endSessions() error {
 	var key [32]byte
 	if _, err := rand.Read(key[:]); err != nil {
-		return fmt.Errorf("making the key of the session tickets: %w", err)
+		return fmt.Errorf("making the key of the sessions: %w", err)
 	}
 	s.tls.SetSessionTicketKeys([][32]byte{key})
 	return nil
