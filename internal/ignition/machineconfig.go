@@ -68,6 +68,7 @@ type KubeletConfig struct {
 	ProtectKernelDefaults bool     `json:"protectKernelDefaults"`
 	ClusterDNS            []string `json:"clusterDNS"`
 	FailSwapOn            *bool    `json:"failSwapOn"`
+	FailCgroupV1          *bool    `json:"failCgroupV1"`
 	Authentication        struct {
 		X509 struct {
 			ClientCAFile string `json:"clientCAFile"`

@@ -71,6 +71,21 @@ func (u UnitFiles) CloudFlags() (provider, providerID string, err error) {
 	return settings.flag("--cloud-provider"), settings.flag("--provider-id"), err
 }
 
+// removedFlags contains the first version 1.N of kubelet without a flag. The payloads of 4.21 and older have it.
+var removedFlags = map[string]int{"--pod-infra-container-image": 35}
+
+// UnsupportedFlags returns the flags of the unit that kubelet 1.minor does not support, none if minor is 0.
+func (u UnitFiles) UnsupportedFlags(minor int) ([]string, error) {
+	settings, err := u.parseSettings()
+	var unsupported []string
+	for flag, removed := range removedFlags {
+		if minor >= removed && settings.flag(flag) != "" {
+			unsupported = append(unsupported, flag)
+		}
+	}
+	return unsupported, err
+}
+
 // kubeletCommand returns the single ExecStart= that starts kubelet.
 func (s unitSettings) kubeletCommand() (string, error) {
 	if len(s.commands) != 1 {

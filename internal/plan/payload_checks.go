@@ -70,7 +70,7 @@ func (s *Session) Validate(
 	}
 	facts := preflight.PayloadFacts{
 		Host: s.Host.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
-		MissingPrograms: missing, FailSwapOn: swapRefused,
+		MissingPrograms: missing, FailSwapOn: swapRefused, KubeletMinor: decision.KubeletMinor,
 		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(payload.File), API: api,
 		NodeName: s.checkIdentity(ctx, payload, p, log), Logins: s.CheckLogins(ctx, uplink, p),
 	}
@@ -84,7 +84,7 @@ func (s *Session) Validate(
 	if err != nil {
 		return v, err
 	}
-	facts.ClusterDNS = config.DNSAddresses()
+	facts.ClusterDNS, facts.FailCgroupV1 = config.DNSAddresses(), config.FailCgroupV1
 	if uplink.facts != nil {
 		facts.NodeAddresses = uplink.facts.NodeAddresses().All()
 	}
@@ -92,7 +92,7 @@ func (s *Session) Validate(
 		return v, err
 	}
 	if s.Run.Config.AppliesHostSettings() {
-		facts.KernelArguments = nil // the join sets them
+		facts.SetsArguments = true
 	}
 	if conf, found := sw.effectiveFile("/etc/containers/storage.conf"); found {
 		facts.OverlaySize = crio.OverlaySize(conf)
@@ -112,7 +112,7 @@ func (s *Session) Validate(
 	}
 	facts.Packages, facts.Release = report.Refusal(decision.Findings), decision.Mismatches
 	if p.Image != nil {
-		facts.KernelArguments = nil // the join sets them with the image
+		facts.SetsArguments = true // with the image
 		if facts.Image, err = sw.checkImage(ctx, p, log); err != nil {
 			return v, err
 		}
@@ -188,8 +188,11 @@ func (s *Session) addKubeletFacts(payload *ignition.Payload, p *Plan, facts *pre
 	if facts.Reserved, err = preflight.ReadReservation(conf, sizing, s.Host.Facts); err != nil {
 		return report.Fail(report.Usage, "# correct the KubeletConfig in spec.config of the NodePool", "%w", err)
 	}
+	launch := kubeletLaunch(s.Host.Files, p, true)
+	if facts.UnsupportedFlags, err = launch.UnsupportedFlags(facts.KubeletMinor); err != nil {
+		return err
+	}
 	if s.Run.State.Finished.IsZero() { // else the Node is initialized already
-		launch := kubeletLaunch(s.Host.Files, p, true)
 		facts.CloudProvider.Name, facts.CloudProvider.ProviderID, err = launch.CloudFlags()
 	}
 	return err

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,5 +68,20 @@ func TestKubeletFacts(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestUnsupportedFlagsOfThePlannedUnit(t *testing.T) {
+	const flag = "--pod-infra-container-image"
+	s, p := plannedSession(t, nil, plannedUnit(strings.Replace(kubeletUnit, "--config=", flag+"=pause --config=", 1)))
+	for minor, want := range map[int][]string{34: nil, 35: {flag}} {
+		facts := preflight.PayloadFacts{KubeletMinor: minor}
+		payload, err := ignition.LoadPayload([]byte(`{"ignition":{"version":"3.2.0"}}`))
+		if err == nil {
+			err = s.addKubeletFacts(payload, p, &facts)
+		}
+		if err != nil || !slices.Equal(facts.UnsupportedFlags, want) {
+			t.Errorf("kubelet 1.%d: %q, %v; want %q", minor, facts.UnsupportedFlags, err, want)
+		}
 	}
 }

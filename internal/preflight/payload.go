@@ -22,6 +22,7 @@ type PayloadFacts struct {
 	Arch              string      // of the OS image; "" if it is unknown
 	FIPS              bool        // the payload requires FIPS mode
 	KernelArguments   []string    // kernel arguments of the payload
+	SetsArguments     bool        // the join or the upgrade sets the kernel arguments
 	KernelType        string      // that the payload requires; "" for any
 	KernelPackages    string      // of the kernel type; "" if they are unknown
 	MissingExtensions []Extension // of the payload
@@ -32,6 +33,9 @@ type PayloadFacts struct {
 	OverlaySize       string      // size limit of a container's writable layer; "" for none
 	Storage           FileSystem  // file system of CRI-O's container storage
 	FailSwapOn        bool        // the payload's kubelet does not start with swap
+	FailCgroupV1      *bool       // of kubelet's configuration; nil: the default of its version
+	KubeletMinor      int         // N of the version 1.N of the kubelet that the node will run; 0 if it is unknown
+	UnsupportedFlags  []string    // of kubelet's unit, which this kubelet does not support
 	// ReadOnlyDirectories are directories of the payload's files in the read-only part of an image.
 	ReadOnlyDirectories []string
 	LoopbackAddresses   []netip.Addr // addresses that the payload adds to lo
@@ -100,6 +104,7 @@ func PayloadChecks() []Check[PayloadFacts] {
 		{"read-only", "the directories of the payload are writable", checkReadOnly},
 		{"overlay-size", "the file system of CRI-O supports the size limit of the payload", checkOverlaySize},
 		{"swap", "kubelet of this release supports the host's swap", checkSwap},
+		{"kubelet-flags", "kubelet of this release supports the flags of its unit", checkKubeletFlags},
 		{"reservation", "kubelet's reservation leaves enough CPU and memory for pods", checkReservation},
 		{"cloud-provider", "the Node does not depend on a cloud controller manager", checkCloudProvider},
 		{"address-family", "the node has an address of the cluster's first family", checkAddressFamily},
@@ -213,22 +218,6 @@ func (f PayloadFacts) refuseLayered(what string, isInstalled bool) []report.Find
 		"the payload requires the %s, which %s: only the first boot of RHEL CoreOS installs it", what, missing)
 }
 
-// checkCgroup checks the kernel arguments of the payload. From 4.14 on, payloads request
-// cgroup v2 with systemd.unified_cgroup_hierarchy=1.
-func checkCgroup(f PayloadFacts) []report.Finding {
-	if f.Host.CgroupV2 || !slices.Contains(f.KernelArguments, "systemd.unified_cgroup_hierarchy=1") {
-		return nil
-	}
-	return []report.Finding{{
-		Severity: report.SeverityProblem,
-		Message:  "the payload requires cgroup v2, but this host was booted with cgroup v1",
-		Remedy: "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 # then reboot this host, and run " +
-			"join again",
-		RefusesJoin: true,
-		Code:        report.RebootNeeded,
-	}}
-}
-
 func checkUnits(f PayloadFacts) []report.Finding {
 	return errorIf(len(f.MissingUnits) > 0, "# install the packages that provide them, then run join again "+
 		"(openvswitch.service: openvswitch3.1 or newer from the Fast Datapath repository)",
@@ -266,18 +255,6 @@ func checkAddressFamily(f PayloadFacts) []report.Finding {
 	return warningFinding("ip -br address; ip route; ip -6 route",
 		"the services of the cluster have %s addresses, but with %s the node would have none", family,
 		strings.Join(lists.Map(f.NodeAddresses, netip.Addr.String), ", "))
-}
-
-func checkSwap(f PayloadFacts) []report.Finding {
-	if len(f.Host.Swap) == 0 {
-		return nil
-	}
-	devices := strings.Join(f.Host.Swap, ", ")
-	if f.FailSwapOn {
-		return errorFinding("swapoff -a # also remove the swap entries from /etc/fstab",
-			"swap is enabled (%s); kubelet of this release does not start with swap", devices)
-	}
-	return warningFinding("", "swap is enabled (%s); kubelet of this release tolerates swap", devices)
 }
 
 func checkLoopbackAddresses(f PayloadFacts) []report.Finding {

@@ -46,6 +46,8 @@ type Decision struct {
 	Unpack     []string         // names of the packages that are unpacked from the OS image
 	Findings   []report.Finding // about packages and repositories
 	Mismatches []report.Finding // about versions of kubelet and CRI-O
+	// KubeletMinor is N of the version 1.N of the kubelet that the node will run; 0 if it is unknown.
+	KubeletMinor int
 }
 
 // With returns the packages with one of the outcomes.

@@ -126,6 +126,7 @@ func (d *decision) checkVersions() {
 	if d.changes("crio") {
 		versions.CRIO = kube.MinorVersion(d.minor)
 	}
+	d.KubeletMinor = versions.Kubelet.Minor()
 	d.Mismatches = versions.mismatches(d.table, source, d.Release, d.minor)
 	if contents, requested := d.facts.Contents, d.facts.Requested; contents != nil && !requested.IsZero() &&
 		requested != contents.Release {

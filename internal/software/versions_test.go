@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -125,8 +126,16 @@ func TestReplacedSoftwareMatches(t *testing.T) {
 		for _, name := range test.replaced {
 			facts.Unpacked = append(facts.Unpacked, Unpacked{Name: name, Version: "1-1.el9"})
 		}
-		if findings := Decide(facts).Mismatches; len(findings) != test.want {
-			t.Errorf("%s: %v", name, findings)
+		decision := Decide(facts)
+		if len(decision.Mismatches) != test.want {
+			t.Errorf("%s: %v", name, decision.Mismatches)
+		}
+		wantMinor := 31 // the installed one
+		if slices.Contains(test.replaced, "openshift-kubelet") {
+			wantMinor = 32
+		}
+		if decision.KubeletMinor != wantMinor {
+			t.Errorf("%s: kubelet 1.%d, want 1.%d", name, decision.KubeletMinor, wantMinor)
 		}
 	}
 }
