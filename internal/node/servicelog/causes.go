@@ -84,7 +84,7 @@ type Pattern struct {
 const releaseMismatch = "the installed kubelet does not match the payload's release"
 
 // knownCauses returns patterns for errors of kubelet, CRI-O and systemd that
-// stop a node, as worded by kubelet 1.25 to 1.34, CRI-O 1.34 and systemd 250 to
+// stop a node, as worded by kubelet 1.25 to 1.37, CRI-O 1.34 and systemd 250 to
 // 257. The first match counts.
 func knownCauses() []Pattern {
 	return slices.Concat(unitCauses(), RuntimeCauses(), HostCauses(), clusterCauses())
@@ -113,6 +113,8 @@ func unitCauses() []Pattern {
 			"it does not support the flag $1 of its unit: "+releaseMismatch, sameRelease),
 		NewPattern(`unrecognized feature gate: (\w+)`,
 			"it does not support the feature gate $1 of its configuration: "+releaseMismatch, sameRelease),
+		NewPattern(`cannot set feature gate (\w+) to (true|false), feature is locked`,
+			"it does not support $2 for the feature gate $1 of its configuration: "+releaseMismatch, sameRelease),
 		NewPattern(`no kind \\*"KubeletConfiguration\\*" is registered for version \\*"([^"\\]+)`,
 			"it does not support version $1 of its configuration: "+releaseMismatch, sameRelease),
 		NewPattern(`strict decoding error: unknown field \\*"([^"\\]+)`,

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The lines are those of kubelet 1.34, CRI-O 1.34 and systemd 252, without
+// The lines are those of kubelet 1.34 (1.35 for the locked feature gate), CRI-O 1.34 and systemd 252, without
 // klog's prefix.
 func TestFindCause(t *testing.T) {
 	tests := map[string]struct{ line, want, remedy string }{
@@ -31,6 +31,13 @@ func TestFindCause(t *testing.T) {
 				`feature gate: PodSecurity"`,
 			want: "it does not support the feature gate PodSecurity of its configuration: the installed kubelet " +
 				"does not match the payload's release", remedy: "kubelet --version",
+		},
+		"locked feature gate": {
+			line: `panic: failed to merge global and in-flight KubeletConfiguration while setting defaults, error: [cannot ` +
+				`set feature gate DynamicResourceAllocation to false, feature is locked to true, cannot set feature gate ` +
+				`NodeSwap to false, feature is locked to true]`,
+			want: "it does not support false for the feature gate DynamicResourceAllocation of its configuration: the " +
+				"installed kubelet does not match the payload's release", remedy: "kubelet --version",
 		},
 		"configuration's version": {
 			line: `"command failed" err="failed to load kubelet config file, path: /etc/kubernetes/kubelet.conf, ` +
