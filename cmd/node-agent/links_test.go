@@ -65,7 +65,10 @@ func documents(t *testing.T) []string {
 
 // Every flag in backquotes exists, except flags of other programs.
 func TestDocumentedFlags(t *testing.T) {
-	other := []string{"--cloud-provider", "--collector", "--hostname-override", "--no-block", "--nodeps", "--server-side"}
+	other := []string{
+		"--cloud-provider", "--collector", "--containerd", "--hostname-override", "--no-block", "--nodeps",
+		"--pod-infra-container-image", "--server-side",
+	}
 	var reference string
 	for _, file := range []string{"../../docs/reference.md", "../../docs/reference-admin.md"} {
 		content, err := os.ReadFile(file)

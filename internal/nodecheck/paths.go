@@ -26,8 +26,8 @@ const (
 	maxPeers = 3
 	// maxNamedPeers is the number of nodes that a finding names.
 	maxNamedPeers = 3
-	// geneveOverhead is what OVN adds to a packet of a pod, without the IP header: Ethernet 14, Geneve 8 with an option of
-	// 8, UDP 8 bytes.
+	// geneveOverhead is the number of bytes that OVN adds to a packet of a pod, without the IP header: Ethernet 14, Geneve
+	// 8 with an option of 8, UDP 8.
 	geneveOverhead = 38
 )
 

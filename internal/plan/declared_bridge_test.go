@@ -44,7 +44,7 @@ func TestDeclaredBridge(t *testing.T) {
 	}
 }
 
-// The agent creates no second bridge, whoever requests it.
+// The agent creates no second bridge, neither for the payload nor for the host.
 func TestSecondBridge(t *testing.T) {
 	bridge := []openvswitch.Bridge{{Name: "br-ex1"}}
 	for name, test := range map[string]struct {

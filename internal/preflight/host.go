@@ -47,7 +47,7 @@ type HostFacts struct {
 	DeploymentsError error              // why they are unknown
 }
 
-// KnownPath is the MTU of the path to an endpoint, as far as the kernel knows it.
+// KnownPath is the MTU of the path to an endpoint, as far as the kernel has learned it.
 type KnownPath struct {
 	Endpoint string // as in messages: "the API server"
 	MTU      int

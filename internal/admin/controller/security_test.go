@@ -15,6 +15,7 @@ var securityTests = map[string]string{
 	// A stolen host file
 	"join one machine as node NAME": "TestControlPlaneEnrolledNodeGetsCertificates " +
 		"TestControlPlaneUsedToken",
+	"with `--reinstall allow-same-token`: join one":   "TestControlPlaneSameTokenAgain",
 	"read the current user data of the NodePool, and": "TestControlPlaneAccessToUserData",
 	"join a second machine":                           "TestControlPlaneUsedToken TestControlPlaneRefusesInvalidCSRs",
 	"replace a Node":                                  "TestControlPlaneReinstall",

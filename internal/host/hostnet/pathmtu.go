@@ -29,14 +29,14 @@ const (
 	minPathTimeout = 250 * time.Millisecond
 )
 
-// PathMTU is what MeasurePathMTU has found.
+// PathMTU is the result of MeasurePathMTU.
 type PathMTU struct {
 	Responds bool // the target replies to small echo requests
 	Bytes    int  // size of the largest packet with a reply, at most the requested size
 }
 
 // MeasurePathMTU measures with ICMP echo requests how large packets to an address can be, up to size bytes with the IP
-// header. The packets must not be fragmented, and the path MTU that the kernel knows is ignored: routers that drop
+// header. The packets must not be fragmented, and a path MTU that the kernel has learned is ignored: routers that drop
 // large packets without a message are found, too. Large packets count as lost only if small ones get replies before
 // and after them. It blocks for up to 20 seconds, and requires permission to open a raw socket.
 func MeasurePathMTU(ctx context.Context, target netip.Addr, size int) (PathMTU, error) {
@@ -185,7 +185,7 @@ func (p *pathProbe) hasReply(first uint32, deadline time.Time) (bool, error) {
 	}
 }
 
-// KnownPathMTU returns the MTU of the path to a host and port, as far as the kernel knows it: from a message of a
+// KnownPathMTU returns the MTU of the path to a host and port, as far as the kernel has learned it: from a message of a
 // router about an earlier packet, from the route, or that of the link. It sends no packet, except to resolve the name.
 func KnownPathMTU(ctx context.Context, address string) (int, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", address)

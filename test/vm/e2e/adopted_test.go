@@ -56,7 +56,7 @@ func TestAdoptedHost(t *testing.T) {
 	testLeaveOfAdoptedHost(ctx, t)
 }
 
-// testRefusalsOfUnrecordedNode runs the commands that must not treat the node as theirs.
+// testRefusalsOfUnrecordedNode runs the commands that must not treat the node as one of the agent.
 func testRefusalsOfUnrecordedNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	refused := runAgent(ctx, t, report.Refused, joinByUserData)
