@@ -65,7 +65,7 @@ func TestSecondBridge(t *testing.T) {
 		}
 		if test.ofHost {
 			file := filepath.Join(root, ovs.SecondBridgeFile)
-			flowtest.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			flowtest.NoError(t, os.MkdirAll(filepath.Dir(file), 0o750))
 			flowtest.NoError(t, os.WriteFile(file, []byte("eth2\n"), 0o600))
 		}
 		tree, err := hostfs.OpenTree(root)

@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// leftovers returns a refusal if the host has files of another cluster, and no record of a change: kubelet would use its
-// certificates and run its static pods. On RHEL CoreOS, the payload of the first boot has the same files.
+// leftovers returns a refusal if the host has files of another cluster, and no record of a change: kubelet would use
+// its certificates and run its static pods. On RHEL CoreOS, the payload of the first boot has the same files.
 func (s *Session) leftovers(ctx context.Context) (refusal, err error) {
 	l := s.Host.Ledger // not the state, which a join writes before its checks
 	if l == nil || len(l.Items()) > 0 || s.Host.Facts.Capabilities().OwnsPayload {

@@ -32,8 +32,11 @@ func TestImageRevertsTheArgumentsOfTheFormerPayload(t *testing.T) {
 		steps                []step
 	}{
 		"arguments come and go": {"", "root ro", []step{
-			{"psi=0 nosmt", false, "root ro psi=0 nosmt"}, {"psi=0", false, "root ro psi=0"},
-			{"psi=0", false, "root ro psi=0"}, {"", false, "root ro"}, {"", false, "root ro"},
+			{"psi=0 nosmt", false, "root ro psi=0 nosmt"},
+			{"psi=0", false, "root ro psi=0"},
+			{"psi=0", false, "root ro psi=0"},
+			{"", false, "root ro"},
+			{"", false, "root ro"},
 		}},
 		"arguments that the host had before": {"", "root quiet psi=1 nosmt", []step{
 			{"nosmt quiet psi=0 y=1", false, "root quiet nosmt psi=0 y=1"}, {"", false, "root quiet psi=1 nosmt"},
@@ -42,17 +45,24 @@ func TestImageRevertsTheArgumentsOfTheFormerPayload(t *testing.T) {
 			{"y=0 y=1", false, "root y=1 y=0 y=1"}, {"", false, "root y=1"},
 		}},
 		"huge pages": {"", "root", []step{
-			{"hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4", false,
-				"root hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4"},
-			{"hugepagesz=1G hugepages=4", false, "root hugepagesz=1G hugepages=4"}, {"", false, "root"},
+			{
+				"hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4", false,
+				"root hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4",
+			},
+			{"hugepagesz=1G hugepages=4", false, "root hugepagesz=1G hugepages=4"},
+			{"", false, "root"},
 		}},
 		"a second console": {"", "root console=tty0 console=ttyS0", []step{
 			{"console=ttyS1", false, "root console=tty0 console=ttyS0 console=ttyS1"},
 			{"", false, "root console=tty0 console=ttyS0"},
 		}},
 		"a rollback": {"", "root", []step{
-			{"psi=0 z=4", false, "root psi=0 z=4"}, {"y=1", false, "root y=1"}, {"psi=0 z=4", true, "root psi=0 z=4"},
-			{"", false, "root"}, {"psi=0 z=4", true, "root psi=0 z=4"}, {"y=1", false, "root y=1"},
+			{"psi=0 z=4", false, "root psi=0 z=4"},
+			{"y=1", false, "root y=1"},
+			{"psi=0 z=4", true, "root psi=0 z=4"},
+			{"", false, "root"},
+			{"psi=0 z=4", true, "root psi=0 z=4"},
+			{"y=1", false, "root y=1"},
 		}},
 		"a first boot": {firstBoot, "root systemd.unified_cgroup_hierarchy=1 psi=0 y=0 console=tty0", []step{
 			{"psi=0", false, "root systemd.unified_cgroup_hierarchy=1 console=tty0 psi=0"},

@@ -71,9 +71,9 @@ func (c apiServerCheck) find(ctx context.Context) ([]report.Finding, error) {
 	}
 	const subject = "the API server"
 	text := fmt.Sprintf("the API server of the cluster has moved from %s to %s", facts.used, next)
-	if err := c.checkMove(ctx, next); err != nil {
+	if obstacle := c.checkMove(ctx, next); obstacle != nil {
 		return []report.Finding{newWarning(report.NewAPIServerUnusable, subject,
-			text+", which this node cannot use: "+err.Error(), joinAgain)}, nil
+			text+", which this node cannot use: "+obstacle.Error(), joinAgain)}, nil
 	}
 	return []report.Finding{newWarning(report.APIServerMoved, subject, text+
 		": the node will lose its connection when the former one ends", joinAgain)}, nil

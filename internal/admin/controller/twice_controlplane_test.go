@@ -12,10 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
@@ -69,31 +67,6 @@ func TestControlPlaneUsedToken(t *testing.T) {
 		t.Errorf("the decision is %+v", refused)
 	}
 	checkPending(t, other)
-}
-
-// A reinstalled host joins again with the same join token if its enrollment permits this, while its Node is not Ready.
-// Its key replaces that of the former disk. The key that kubelet has after a renewal does not.
-func TestControlPlaneSameTokenAgain(t *testing.T) {
-	c := startController(t)
-	token, object := newEnrollment(t, "same-token", csrtest.ClusterCA(t), "192.0.2.96")
-	object.Spec.Reinstall = v1alpha1.ReinstallAllowSameToken
-	create(t, object)
-	first, _ := csrtest.SubmitWithToken(t, token)
-	c.awaitApproved(first)
-	former := getEnrollment(t, "same-token").Spec.UsedBy.Key
-	csrtest.CreateNode(t, "same-token", "192.0.2.96")
-	setReady(t, "same-token", corev1.ConditionTrue, "KubeletReady", "")
-	c.awaitApproved(servingCSR(t, "same-token", "192.0.2.96"))
-	if got := getEnrollment(t, "same-token").Spec.UsedBy.Key; got != former {
-		t.Errorf("the serving certificate has replaced the key %s by %s", former, got)
-	}
-	second, key := csrtest.SubmitWithToken(t, token)
-	c.awaitDecision(second, approver.Refused, "Node same-token is Ready, so its machine was not reinstalled")
-	setReady(t, "same-token", corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status.")
-	c.awaitApproved(second)
-	if got, want := getEnrollment(t, "same-token").Spec.UsedBy.Key, enrollment.Fingerprint(&key.PublicKey); got != want {
-		t.Errorf("used by %s, want %s", got, want)
-	}
 }
 
 // Two replicas approve each CSR once: only the one with the Lease works, and the other one continues when it ends.

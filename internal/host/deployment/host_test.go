@@ -162,7 +162,8 @@ func TestStageRevertsFormerArguments(t *testing.T) {
 	}{
 		"an argument less": {[]string{"nosmt"}, nil, "; rpm-ostree kargs --delete=nosmt"},
 		"another value": {
-			[]string{"console=tty0"}, []string{"console=ttyS1"},
+			[]string{"console=tty0"},
+			[]string{"console=ttyS1"},
 			"; rpm-ostree kargs --delete=console=tty0 --append=console=ttyS1",
 		},
 		"one argument remains": {
