@@ -69,14 +69,12 @@ func (c apiServerCheck) find(ctx context.Context) ([]report.Finding, error) {
 	if err != nil || next == "" {
 		return nil, err
 	}
-	const subject = "the API server"
-	text := fmt.Sprintf("the API server of the cluster has moved from %s to %s", facts.used, next)
-	if obstacle := c.checkMove(ctx, next); obstacle != nil {
-		return []report.Finding{newWarning(report.NewAPIServerUnusable, subject,
-			text+", which this node cannot use: "+obstacle.Error(), joinAgain)}, nil
+	moved := fmt.Sprintf("the API server of the cluster has moved from %s to %s", facts.used, next)
+	reason, text := report.APIServerMoved, moved+": the node will lose its connection when the former one ends"
+	if err := c.checkMove(ctx, next); err != nil {
+		reason, text = report.NewAPIServerUnusable, moved+", which this node cannot use: "+err.Error()
 	}
-	return []report.Finding{newWarning(report.APIServerMoved, subject, text+
-		": the node will lose its connection when the former one ends", joinAgain)}, nil
+	return []report.Finding{newWarning(reason, "the API server", text, joinAgain)}, nil
 }
 
 // gather returns the facts at a time.
