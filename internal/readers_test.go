@@ -27,7 +27,7 @@ var readers = map[string]string{
 		"systemd.NetworkManagerUnit systemd.UnitState",
 	"plan": "bootloader.Split deployment.CheckStageable deployment.Deployment deployment.ReadStorage " +
 		"deployment.SkopeoVersion deployment.Status dnf.ExtraProxyVariables dnf.HasRPM dnf.Host dnf.IsAvailable " +
-		"dnf.Owners dnf.Package dnf.ProxyVariables firewalld.ReadZone firewalld.Zone hostfs.IsWithin " +
+		"dnf.Package dnf.ProxyVariables firewalld.ReadZone firewalld.Zone hostfs.IsWithin " +
 		"hostfs.ReadFollowing hostfs.ReadOnlyDirectory hostfs.Reader hostinfo.Facts hostinfo.HasContent " +
 		"hostinfo.HasDevice hostinfo.HasFileSystem hostinfo.HasModule hostinfo.HasSysctl hostinfo.IsClockSynchronized " +
 		"hostinfo.IsModuleLoaded hostinfo.ParseEnv hostinfo.Sockets hostnet.BestDefaultRoute " +
@@ -37,7 +37,8 @@ var readers = map[string]string{
 		"ledger.Item ledger.Kind ledger.PlannedChange ledger.State ledger.Symlink ledger.Sysctl ledger.Unit " +
 		"machine.Addresses machine.PluginDirs machine.Reader migrate.Endpoint migrate.Kind " +
 		"networkmanager.ParseKeyfile networkmanager.Reader othercluster.Find othercluster.Leftover " +
-		"othercluster.Owners resource.ArgumentChange resource.DefaultZone systemd.Reader systemd.UnitState",
+		"othercluster.Owners othercluster.PackageOwners resource.ArgumentChange resource.DefaultZone systemd.Reader " +
+		"systemd.UnitState",
 	"preview": "hostfs.NewScratchTree hostfs.Regular hostinfo.Facts hostinfo.OSRelease kinds.Group " +
 		"kinds.GroupOf kinds.GroupOther kinds.GroupRuntime kinds.OfflineDrivers ledger.Change ledger.Directory " +
 		"ledger.File ledger.Kind ledger.OpenReadOnly ledger.PlannedChange ledger.State machine.Inspect " +

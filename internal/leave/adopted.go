@@ -64,7 +64,7 @@ func (f *Flow) clusterFiles(ctx context.Context, kept []ledger.PublishedDifferen
 	if f.Machine.Facts.Capabilities().OwnsPayload {
 		return nil, nil
 	}
-	found, err := othercluster.Find(ctx, f.Machine.Tree, packageOwners())
+	found, err := othercluster.Find(ctx, f.Machine.Tree, othercluster.PackageOwners())
 	return slices.DeleteFunc(found, func(l othercluster.Leftover) bool {
 		isKept := func(k ledger.PublishedDifference) bool { return k.Target == l.Path }
 		return f.Machine.Ledger.HasCreated(l.Path) || slices.ContainsFunc(kept, isKept)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -82,19 +81,11 @@ func checkedLeftovers(ctx context.Context, m *machine.Machine, stateDir string) 
 	if err != nil {
 		return nil, err
 	}
-	found, err := othercluster.Find(ctx, m.Tree, packageOwners())
+	found, err := othercluster.Find(ctx, m.Tree, othercluster.PackageOwners())
 	if err != nil {
 		return nil, err
 	}
 	return found, othercluster.Check(m.Tree, found)
-}
-
-// packageOwners returns the function that finds the packages of files, nil on a host without rpm.
-func packageOwners() othercluster.Owners {
-	if !dnf.HasRPM() {
-		return nil
-	}
-	return dnf.Owners
 }
 
 // nodeUse describes how a host is used as a node.

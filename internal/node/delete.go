@@ -4,7 +4,6 @@ package node
 
 import (
 	"context"
-	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -80,9 +79,10 @@ func (d *Deleter) uid(ctx context.Context) (string, error) {
 	if err != nil || node == nil {
 		return "", err
 	}
-	if id := node.Status.NodeInfo.MachineID; id != "" && d.machineID != "" && !strings.EqualFold(id, d.machineID) {
+	if kube.IsOtherMachine(node, d.machineID) {
 		return "", report.Fail(report.Refused, "# use the kubeconfig of the cluster that this host has joined",
-			"Node %s belongs to another host (machine-id %s, this host's is %s)", d.name, id, d.machineID)
+			"Node %s belongs to another host (machine-id %s, this host's is %s)", d.name,
+			node.Status.NodeInfo.MachineID, d.machineID)
 	}
 	return string(node.UID), nil
 }

@@ -78,10 +78,15 @@ func readPodMTU() (int, error) {
 
 // neededBytes returns the size of the largest packet with which the overlay network sends a packet of a pod to a node.
 func neededBytes(peer netip.Addr, podMTU int) int {
+	return podMTU + geneveOverhead + ipHeader(peer)
+}
+
+// ipHeader returns the size of the IP header of a packet to a node, in bytes.
+func ipHeader(peer netip.Addr) int {
 	if peer.Is6() {
-		return podMTU + geneveOverhead + 40
+		return 40
 	}
-	return podMTU + geneveOverhead + 20
+	return 20
 }
 
 // check measures the paths to some of the peers with measure, which it calls concurrently.
@@ -161,15 +166,12 @@ func (p *Paths) findings(podMTU int) []report.Finding {
 		names := lists.Map(narrow[:min(len(narrow), maxNamedPeers)], netip.Addr.String)
 		nodes = fmt.Sprintf("%d nodes, such as %s", len(narrow), strings.Join(names, ", "))
 	}
-	header := 28
-	if worst.Is6() {
-		header = 48
-	}
+	headers := ipHeader(worst) + 8 // of IP and ICMP
 	return []report.Finding{{
 		Severity: report.SeverityWarning, Reason: report.PathMTUTooSmall, Subject: "the path MTU",
 		Message: fmt.Sprintf("packets of %d bytes do not reach %s: the overlay network needs %d for the pod MTU of %d, "+
 			"the path to %s carries %d; connections of pods hang", needed, nodes, needed, podMTU, worst, carried),
 		Remedy: report.Remedyf("ping -c 3 -M do -s %d %s # while it gets no reply, raise the MTU of the path, or use a pod "+
-			"MTU of at most %d: docs/troubleshooting.md", needed-header, worst, podMTU-(needed-carried)),
+			"MTU of at most %d: docs/troubleshooting.md", needed-headers, worst, podMTU-(needed-carried)),
 	}}
 }

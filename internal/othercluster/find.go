@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
@@ -78,6 +79,14 @@ func isClusterPlugin(content []byte) bool { return clusterPlugin.Match(content) 
 
 // Owners returns the packages to which files belong, by path.
 type Owners func(ctx context.Context, paths []string) (map[string]string, error)
+
+// PackageOwners returns the function that finds the packages of this host's files, nil on a host without rpm.
+func PackageOwners() Owners {
+	if !dnf.HasRPM() {
+		return nil
+	}
+	return dnf.Owners
+}
 
 // Find returns the files of another cluster, sorted by directory. Files of packages and of the host's image are not
 // listed. It skips directories that the process may not read. owners is nil on a host without rpm.

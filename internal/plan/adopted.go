@@ -9,7 +9,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -19,6 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/othercluster"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -29,8 +29,6 @@ const (
 	keptNetwork = "its state before the join is not known, and the network of the host depends on it"
 	keptPlugins = "plugins of the cluster cannot be distinguished from those of others"
 )
-
-const bridgeName = "br-ex"
 
 // Adoption describes the objects of a plan on a host that is a node already. Nothing is changed.
 type Adoption struct {
@@ -53,10 +51,6 @@ func (s *Session) CompareAdoption(ctx context.Context, p *Plan) (Adoption, error
 	if err != nil {
 		return Adoption{}, err
 	}
-	var owners othercluster.Owners
-	if dnf.HasRPM() {
-		owners = dnf.Owners
-	}
 	c := adoptionComparison{
 		files: s.Host.Files, ofIgnition: s.Host.Facts.Capabilities().OwnsPayload,
 		differs: map[string]bool{}, made: map[string]bool{},
@@ -69,7 +63,7 @@ func (s *Session) CompareAdoption(ctx context.Context, p *Plan) (Adoption, error
 			return d.Target == ignition.BootstrapKubeconfigPath && !d.Now.Present
 		})
 	}
-	if c.owners, err = c.findOwners(ctx, p.Requested(people), owners); err != nil {
+	if c.owners, err = c.findOwners(ctx, p.Requested(people), othercluster.PackageOwners()); err != nil {
 		return Adoption{}, err
 	}
 	c.result = Adoption{Made: map[string][]ledger.PlannedChange{}, Differences: differences}
@@ -189,9 +183,9 @@ func (c *adoptionComparison) addNetwork() error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(links, func(link hostnet.Link) bool { return link.Name == bridgeName }) {
+	if slices.ContainsFunc(links, func(link hostnet.Link) bool { return link.Name == ovs.BridgeName }) {
 		c.result.Kept = append(c.result.Kept,
-			joinstate.KeptObject{Kind: migrate.Kind, Target: bridgeName, Reason: keptNetwork})
+			joinstate.KeptObject{Kind: migrate.Kind, Target: ovs.BridgeName, Reason: keptNetwork})
 	}
 	for _, dir := range machine.PluginDirs() {
 		exists, err := c.files.Exists(dir)

@@ -4,7 +4,6 @@ package plan
 
 import (
 	"context"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -94,7 +93,7 @@ func (f AdoptionFacts) Check() error {
 	case f.Node == nil:
 		return refuseAdoption("systemctl restart kubelet # registers the Node again; then repeat the command",
 			"Node %s does not exist in the cluster", f.NodeName)
-	case f.isOtherMachine():
+	case kube.IsOtherMachine(f.Node, f.MachineID):
 		return refuseAdoption(report.Remedyf("oc get node %s -o wide # shows the machine that reports as this Node",
 			f.NodeName), "Node %s is another machine (machine-id %s)", f.NodeName, f.Node.Status.NodeInfo.MachineID)
 	case !kube.IsReady(f.Node):
@@ -105,12 +104,6 @@ func (f AdoptionFacts) Check() error {
 			"this host runs %s, the payload requires %s", f.Image.Booted, f.Image.Image)
 	}
 	return nil
-}
-
-// isOtherMachine reports whether another machine reports as the Node.
-func (f AdoptionFacts) isOtherMachine() bool {
-	reported := f.Node.Status.NodeInfo.MachineID
-	return f.MachineID != "" && reported != "" && !strings.EqualFold(f.MachineID, reported)
 }
 
 func refuseAdoption(remedy report.Remedy, format string, args ...any) error {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/othercluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -19,11 +18,7 @@ func (s *Session) leftovers(ctx context.Context) (refusal, err error) {
 	if l == nil || len(l.Items()) > 0 || s.Host.Facts.Capabilities().OwnsPayload {
 		return nil, nil
 	}
-	var owners othercluster.Owners
-	if dnf.HasRPM() {
-		owners = dnf.Owners
-	}
-	found, err := othercluster.Find(ctx, s.Host.Files, owners)
+	found, err := othercluster.Find(ctx, s.Host.Files, othercluster.PackageOwners())
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
