@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -31,11 +32,17 @@ type enrollDocument struct {
 	report.CommandResult
 }
 
-// reinstallPolicies are the policies by the values of --reinstall.
-var reinstallPolicies = map[string]v1alpha1.ReinstallPolicy{
-	"refuse":           v1alpha1.ReinstallRefuse,
-	"allow":            v1alpha1.ReinstallAllow,
-	"allow-same-token": v1alpha1.ReinstallAllowSameToken,
+// reinstallPolicy is a policy and its value of --reinstall.
+type reinstallPolicy struct {
+	value  string
+	policy v1alpha1.ReinstallPolicy
+}
+
+// reinstallPolicies are all policies, the default first.
+var reinstallPolicies = []reinstallPolicy{
+	{"refuse", v1alpha1.ReinstallRefuse},
+	{"allow", v1alpha1.ReinstallAllow},
+	{"allow-same-token", v1alpha1.ReinstallAllowSameToken},
 }
 
 func newEnrollCommand(p *cli.Printer) *cobra.Command {
@@ -124,8 +131,8 @@ func (o *enrollOptions) addFlags(c *cobra.Command, p *cli.Printer) {
 	flags.StringArrayVar(&o.Taints, "taint", nil, "`KEY[=VALUE]:EFFECT` for the Nodes; can be repeated")
 	o.reinstall = cli.EnumFlag(c, "reinstall", "",
 		"`POLICY` for a host whose Node exists and is not Ready: refuse; allow, the host was reinstalled and may join; or "+
-			"allow-same-token, the same, also again with the same join token until it expires", "refuse", "allow",
-		"allow-same-token")
+			"allow-same-token, the same, also again with the same join token until it expires",
+		lists.Map(reinstallPolicies, func(p reinstallPolicy) string { return p.value })...)
 	flags.StringVar(&o.Dir, "output-dir", ".", "`DIRECTORY` in which the directory tokens is created")
 	o.clusters.addManagement(c, p, "NodePool")
 	o.clusters.addHostedKubeconfig(c)
@@ -155,7 +162,8 @@ func (o *enrollOptions) run(ctx context.Context, p *cli.Printer, nodePool string
 	if err := o.check(); err != nil {
 		return err
 	}
-	o.NodePool, o.Input.Format, o.Reinstall = nodePool, enroll.Format(*o.format), reinstallPolicies[*o.reinstall]
+	o.NodePool, o.Input.Format = nodePool, enroll.Format(*o.format)
+	o.Reinstall = lists.Find(reinstallPolicies, func(p reinstallPolicy) bool { return p.value == *o.reinstall }).policy
 	findings, err := o.Read(nodes, p.In)
 	if err != nil {
 		return err

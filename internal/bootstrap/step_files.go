@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -82,11 +83,5 @@ func (j *Flow) createAccounts(ctx context.Context, log report.Log) ([]ledger.Pla
 }
 
 func countReplaced(made []ledger.PlannedChange) int {
-	n := 0
-	for _, p := range made {
-		if p.Now.Present {
-			n++
-		}
-	}
-	return n
+	return lists.Count(made, func(p ledger.PlannedChange) bool { return p.Now.Present })
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -41,7 +42,7 @@ func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 		return steps.Outcome{}, err
 	}
 	enabled, err := j.Host.Ledger.Apply(ctx, steps.Kubelet,
-		slices.Concat([]ledger.Change{staticPodDir()}, j.Plan.Kubelet, unitsToStart(j.Plan.StartUnits)))
+		slices.Concat([]ledger.Change{staticPodDir()}, j.Plan.Kubelet, lists.Map(j.Plan.StartUnits, runningUnit)))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -124,15 +125,4 @@ func beginKubelet(ctx context.Context, manager *systemd.Manager, action systemd.
 		return manager.Restart(ctx, kubelet.UnitName)
 	}
 	return errors.Join(manager.ResetFailed(ctx, kubelet.UnitName), manager.StartNoWait(ctx, kubelet.UnitName))
-}
-
-// unitsToStart returns the changes that start units of the payload that
-// remain active and that a boot would have started. Without them static pods cannot
-// reach the API server.
-func unitsToStart(names []string) []ledger.Change {
-	var changes []ledger.Change
-	for _, name := range names {
-		changes = append(changes, runningUnit(name))
-	}
-	return changes
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -72,7 +73,7 @@ func (s *Serving) explainMismatch(csr *kube.CSR) *Renewal {
 // explainNames explains which DNS name or IP address is wrong. known is false if
 // all of them are right.
 func (s *Serving) explainNames(names []string, addresses []netip.Addr) (text string, known bool) {
-	has := "it has " + joinAddresses(s.Addresses)
+	has := "it has " + strings.Join(lists.Map(s.Addresses, netip.Addr.String), ", ")
 	if len(s.Addresses) == 0 {
 		has = "it has no address"
 	}
@@ -93,12 +94,4 @@ func (s *Serving) explainNames(names []string, addresses []netip.Addr) (text str
 		}
 	}
 	return "", false
-}
-
-func joinAddresses(addresses []netip.Addr) string {
-	texts := make([]string, 0, len(addresses))
-	for _, address := range addresses {
-		texts = append(texts, address.String())
-	}
-	return strings.Join(texts, ", ")
 }

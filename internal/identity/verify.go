@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -124,17 +123,14 @@ var errForeignNode = errors.New("another machine already uses this Node name")
 // host is logged.
 func (i *Identity) checkOwner(ctx context.Context, connection *kube.Conn, node *corev1.Node, fresh bool) error {
 	machineID := node.Status.NodeInfo.MachineID
-	switch {
-	case i.MachineID == "" || machineID == "":
-		return nil
-	case strings.EqualFold(machineID, i.MachineID):
-		if fresh {
-			i.Log.Note(fmt.Sprintf("Node %s, created at %s, belongs to this machine (machine-id %s) and is kept",
-				node.Name, report.Timestamp(node.CreationTimestamp.Time), machineID))
-		}
-		return nil
+	if kube.IsOtherMachine(node, i.MachineID) {
+		return foreignNodeError(node, i.MachineID, lastHeartbeat(node, connection.LastRenewal(ctx, node.Name)))
 	}
-	return foreignNodeError(node, i.MachineID, lastHeartbeat(node, connection.LastRenewal(ctx, node.Name)))
+	if fresh && machineID != "" && i.MachineID != "" {
+		i.Log.Note(fmt.Sprintf("Node %s, created at %s, belongs to this machine (machine-id %s) and is kept",
+			node.Name, report.Timestamp(node.CreationTimestamp.Time), machineID))
+	}
+	return nil
 }
 
 // foreignNodeError returns the error for a Node that belongs to another host.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -78,7 +79,7 @@ func (r Registration) RenderDropIn(launch UnitFiles) (string, error) {
 // drop-in can set it. The flag must use the variable, no environment file may
 // set it (which would override the drop-in), and its value must need no quotes.
 func (u UnitFiles) readLabelsVariable(command string, settings unitSettings) (value string, usable bool) {
-	inFlag := slices.ContainsFunc(splitWords(command), func(word string) bool {
+	inFlag := slices.ContainsFunc(systemd.SplitWords(command), func(word string) bool {
 		return strings.HasPrefix(word, labelsFlag+"=") && strings.Contains(word, "${"+labelsVariable+"}")
 	})
 	value = settings.environment[labelsVariable]
@@ -124,7 +125,7 @@ func (r Registration) mergedTaints(launch UnitFiles, command string) (string, er
 			all = append(all, text)
 		}
 	}
-	if there := flagValue(splitWords(command), taintsFlag); there != "" {
+	if there := flagValue(systemd.SplitWords(command), taintsFlag); there != "" {
 		for text := range strings.SplitSeq(there, ",") {
 			keep(text)
 		}

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -45,7 +46,7 @@ func (r RegistrationCheck) ExpectedNode(name string) (*corev1.Node, error) {
 		return nil, err
 	}
 	var arguments []string
-	for _, word := range splitWords(command) {
+	for _, word := range systemd.SplitWords(command) {
 		arguments = append(arguments, expandVariables(word, settings.environment))
 	}
 	for _, value := range flagValues(arguments, labelsFlag) {

@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
@@ -229,7 +230,7 @@ func TestControlPlaneKubeletAcceptsDropIn(t *testing.T) {
 		}
 		var arguments []string
 		begun := false
-		for _, word := range splitWords(command) {
+		for _, word := range systemd.SplitWords(command) {
 			if begun {
 				arguments = append(arguments, expandVariables(word, settings.environment))
 			}

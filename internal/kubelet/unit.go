@@ -91,7 +91,7 @@ func (s unitSettings) kubeletCommand() (string, error) {
 	if len(s.commands) != 1 {
 		return "", fmt.Errorf("kubelet's unit has %d ExecStart= lines instead of one", len(s.commands))
 	}
-	for _, word := range splitWords(s.commands[0]) {
+	for _, word := range systemd.SplitWords(s.commands[0]) {
 		if path.Base(strings.TrimLeft(word, "-@:+!")) == "kubelet" {
 			return s.commands[0], nil
 		}
@@ -102,7 +102,7 @@ func (s unitSettings) kubeletCommand() (string, error) {
 // configuredTaints returns the taints in kubelet's configuration, which the flag
 // --register-with-taints overrides.
 func (u UnitFiles) configuredTaints(command string) ([]corev1.Taint, error) {
-	file := flagValue(splitWords(command), "--config")
+	file := flagValue(systemd.SplitWords(command), "--config")
 	var kubelet struct {
 		Taints []corev1.Taint `json:"registerWithTaints"`
 	}
@@ -152,7 +152,7 @@ func (u UnitFiles) parseSettings() (unitSettings, error) {
 	}
 	settings := unitSettings{environment: map[string]string{}, setByFiles: map[string]bool{}, commands: commands}
 	for _, line := range inline {
-		for _, word := range splitWords(line) {
+		for _, word := range systemd.SplitWords(line) {
 			if name, value, found := strings.Cut(word, "="); found {
 				settings.environment[name] = value
 			}
@@ -183,7 +183,7 @@ func (s unitSettings) flag(name string) string {
 	if len(s.commands) == 0 {
 		return ""
 	}
-	return expandVariables(flagValue(splitWords(s.commands[len(s.commands)-1]), name), s.environment)
+	return expandVariables(flagValue(systemd.SplitWords(s.commands[len(s.commands)-1]), name), s.environment)
 }
 
 // flagValue returns the last value of a flag, "" for a flag that is not set.
@@ -208,40 +208,4 @@ func flagValues(arguments []string, flag string) []string {
 // expandVariables replaces ${NAME} and $NAME. Variables that are not set are empty.
 func expandVariables(text string, environment map[string]string) string {
 	return os.Expand(text, func(name string) string { return environment[name] })
-}
-
-// splitWords splits a line as systemd does: at whitespace outside quotes; a
-// backslash escapes the next character.
-func splitWords(line string) []string {
-	line = strings.ReplaceAll(line, "\\\n", " ") // a continued line
-	var all []string
-	var word strings.Builder
-	var quote rune
-	var escaped, inWord bool
-	for _, c := range line {
-		switch {
-		case escaped:
-			word.WriteRune(c)
-			escaped = false
-		case c == '\\' && quote != '\'':
-			escaped, inWord = true, true
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote == 0 && (c == '"' || c == '\''):
-			quote, inWord = c, true
-		case quote == 0 && strings.ContainsRune(" \t\n", c):
-			if inWord {
-				all = append(all, word.String())
-			}
-			word.Reset()
-			inWord = false
-		default:
-			word.WriteRune(c)
-			inWord = true
-		}
-	}
-	if inWord {
-		all = append(all, word.String())
-	}
-	return all
 }

@@ -25,6 +25,17 @@ func Find[T any](list []T, f func(T) bool) T {
 	return none
 }
 
+// Count returns the number of elements of list for which f returns true.
+func Count[T any](list []T, f func(T) bool) int {
+	count := 0
+	for _, element := range list {
+		if f(element) {
+			count++
+		}
+	}
+	return count
+}
+
 // AppendMissing appends to list the elements of more that it does not contain yet.
 func AppendMissing[T comparable](list []T, more ...T) []T {
 	for _, element := range more {

@@ -27,6 +27,12 @@ func TestFind(t *testing.T) {
 	}
 }
 
+func TestCount(t *testing.T) {
+	if got := Count([]int{1, 2, 4}, func(n int) bool { return n%2 == 0 }); got != 2 {
+		t.Errorf("counted %d", got)
+	}
+}
+
 func TestAppendMissing(t *testing.T) {
 	if got := AppendMissing([]int{1, 2}, 2, 3, 3); !slices.Equal(got, []int{1, 2, 3}) {
 		t.Errorf("the list is %v", got)

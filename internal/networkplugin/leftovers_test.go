@@ -13,7 +13,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 )
 
 // recorded reads what a program printed on a Debian 12 host with the state of
@@ -273,9 +273,10 @@ func TestRuleArgumentsAreSplitAsIPTablesQuotesThem(t *testing.T) {
 			"-A", "INPUT", "-m", "comment", "--comment",
 			`a "quoted" \ name`, "-j", "X",
 		},
-		`-A INPUT -m comment --comment "" -j X`: {"-A", "INPUT", "-m", "comment", "--comment", "", "-j", "X"},
+		`-A INPUT -m comment --comment "it\'s" -j X`: {"-A", "INPUT", "-m", "comment", "--comment", "it's", "-j", "X"},
+		`-A INPUT -m comment --comment "" -j X`:      {"-A", "INPUT", "-m", "comment", "--comment", "", "-j", "X"},
 	} {
-		if diff := cmp.Diff(want, packetfilter.SplitArguments(line)); diff != "" {
+		if diff := cmp.Diff(want, systemd.SplitWords(line)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", line, diff)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 )
 
 // ipTables is a parsed output of iptables-save.
@@ -40,7 +40,7 @@ func parseIPTables(saved string) ipTables {
 				tables.chains = append(tables.chains, chain{table: table, name: fields[0]})
 			}
 		case strings.HasPrefix(line, "-A "):
-			if args := packetfilter.SplitArguments(line); len(args) > 2 {
+			if args := systemd.SplitWords(line); len(args) > 2 {
 				tables.rules = append(tables.rules, packetRule{chain: chain{table: table, name: args[1]}, args: args[2:]})
 			}
 		}

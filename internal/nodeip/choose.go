@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 // Addresses holds the addresses of a node, at most one of each family.
@@ -39,11 +40,7 @@ func (a Addresses) All() []netip.Addr {
 
 // Format returns addresses for messages, separated by commas, or "none" if there are none.
 func Format[T fmt.Stringer](addresses []T) string {
-	texts := make([]string, 0, len(addresses))
-	for _, address := range addresses {
-		texts = append(texts, address.String())
-	}
-	return cmp.Or(strings.Join(texts, ", "), "none")
+	return cmp.Or(strings.Join(lists.Map(addresses, T.String), ", "), "none")
 }
 
 // Choose returns the addresses that nodeip-configuration.service would choose

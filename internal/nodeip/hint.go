@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // HintFile is the file in which administrators set NODEIP_HINT for
@@ -36,11 +37,17 @@ const unitFile = "/etc/systemd/system/nodeip-configuration.service"
 
 // PrefersIPv6 reports whether IPv6 is the first family of the payload's cluster.
 func PrefersIPv6() (bool, error) {
-	content, err := os.ReadFile(unitFile)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return false, fmt.Errorf("reading the unit of the payload: %w", err)
+	content, err := readUnit(unitFile)
+	return prefersIPv6(content), err
+}
+
+// readUnit returns the content of a unit of the payload, "" if it does not exist.
+func readUnit(file string) (string, error) {
+	content, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
 	}
-	return prefersIPv6(string(content)), nil
+	return string(content), wrap.Errorf(err, "reading the unit of the payload")
 }
 
 // kubeletUnitFile is kubelet's unit of the payload. In a dual-stack cluster, kubelet gets the addresses of both
@@ -49,32 +56,24 @@ const kubeletUnitFile = "/etc/systemd/system/kubelet.service"
 
 // UsesIPv6 reports whether a node of the payload's cluster has an IPv6 address.
 func UsesIPv6() (bool, error) {
-	content, err := os.ReadFile(kubeletUnitFile)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return false, fmt.Errorf("reading the unit of the payload: %w", err)
-	}
-	if isDualStack(string(content)) {
-		return true, nil
+	content, err := readUnit(kubeletUnitFile)
+	if err != nil || isDualStack(content) {
+		return err == nil, err
 	}
 	return PrefersIPv6()
 }
 
 func isDualStack(kubeletUnit string) bool {
-	for line := range strings.Lines(kubeletUnit) {
-		if !strings.HasPrefix(strings.TrimSpace(line), "#") && strings.Contains(line, "--node-ip=${KUBELET_NODE_IPS}") {
-			return true
-		}
-	}
-	return false
+	return hasWord(kubeletUnit, "--node-ip=${KUBELET_NODE_IPS}")
 }
 
-func prefersIPv6(unit string) bool {
-	for line := range strings.Lines(unit) {
-		if !strings.HasPrefix(strings.TrimSpace(line), "#") && slices.Contains(strings.Fields(line), "--prefer-ipv6") {
-			return true
-		}
-	}
-	return false
+func prefersIPv6(unit string) bool { return hasWord(unit, "--prefer-ipv6") }
+
+// hasWord reports whether a line of a unit that is no comment has the word.
+func hasWord(unit, word string) bool {
+	return slices.ContainsFunc(strings.Split(unit, "\n"), func(line string) bool {
+		return !strings.HasPrefix(strings.TrimSpace(line), "#") && slices.Contains(strings.Fields(line), word)
+	})
 }
 
 // MatchesHint reports whether a subnet contains one of the hint's addresses,

@@ -96,14 +96,6 @@ func planMembers(facts Facts, device networkmanager.Device, original networkmana
 	return members, nil
 }
 
-func membersFromPlans(planned []memberInputs) []Member {
-	var members []Member
-	for _, m := range planned {
-		members = append(members, m.Member)
-	}
-	return members
-}
-
 func newMember(name string, p networkmanager.Profile) Member {
 	return Member{Name: name, UUID: p.UUID(), ID: p.ID(), Settings: p.Settings, Volatile: p.IsVolatile()}
 }

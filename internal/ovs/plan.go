@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/packetfilter"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/hostrules"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/nmprofile"
@@ -124,7 +125,7 @@ func planMigration(facts Facts, choice uplinkChoice, options Options) (Migration
 			IPv6:         p.now[networkmanager.IPv6],
 			AddressState: state,
 			ProfileUUIDs: profiles.UUIDs(),
-			Members:      membersFromPlans(p.members),
+			Members:      lists.Map(p.members, func(m memberInputs) Member { return m.Member }),
 			KeepsProfile: keepsProfileUntilReboot(p.device),
 		},
 	}, nil

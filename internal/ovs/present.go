@@ -12,6 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/hostrules"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -126,17 +127,9 @@ func staticArguments(facts Facts, link hostnet.Link, family networkmanager.Famil
 			route.attributes()...)
 		texts = append(texts, strings.Join(words, " "))
 	}
-	list := joinTexts(addresses, ",")
+	list := strings.Join(lists.Map(addresses, netip.Prefix.String), ",")
 	return fmt.Sprintf("%s.method manual %s.addresses %s %s.routes '%s'", section, section, list, section,
 		strings.Join(texts, ", "))
-}
-
-func joinTexts[T fmt.Stringer](items []T, separator string) string {
-	texts := make([]string, 0, len(items))
-	for _, item := range items {
-		texts = append(texts, item.String())
-	}
-	return strings.Join(texts, separator)
 }
 
 // keepRemedy returns commands that create a profile with the present addresses, routes and name servers of an
@@ -219,7 +212,7 @@ func keyfile(facts Facts, link hostnet.Link, name, uuid string, priority int32) 
 			return networkmanager.FamilyOf(server) != family
 		})
 		if len(servers) > 0 {
-			lines = append(lines, "dns="+joinTexts(servers, ";")+";")
+			lines = append(lines, "dns="+strings.Join(lists.Map(servers, netip.Addr.String), ";")+";")
 		}
 		if len(facts.Resolver.Search) > 0 {
 			lines = append(lines, "dns-search="+strings.Join(facts.Resolver.Search, ";")+";")

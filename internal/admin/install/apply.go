@@ -65,6 +65,16 @@ type applier struct {
 	namespaces map[string]bool // that do not exist, and would be created
 }
 
+// applyAll applies objects in order.
+func (a *applier) applyAll(ctx context.Context, objects []*unstructured.Unstructured) error {
+	for _, object := range objects {
+		if err := a.apply(ctx, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // apply applies an object, and records the change. Only OpenShift has a namespace for dashboards.
 func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) error {
 	if object.GetKind() == "ConfigMap" {

@@ -103,13 +103,7 @@ func (i *Installer) applyPolicy(ctx context.Context) error {
 		}
 		objects = append(namespace, objects...)
 	}
-	hosted := i.applierFor(i.Hosted)
-	for _, object := range objects {
-		if err := hosted.apply(ctx, object); err != nil {
-			return err
-		}
-	}
-	return nil
+	return i.applierFor(i.Hosted).applyAll(ctx, objects)
 }
 
 // awaitRefusal waits until the API server refuses the writes of a node.

@@ -29,11 +29,5 @@ func (i *Installer) permitRenewals(ctx context.Context) error {
 	if err != nil || !exists {
 		return err
 	}
-	hosted := i.applierFor(i.Hosted)
-	for _, object := range objects {
-		if err := hosted.apply(ctx, object); err != nil {
-			return err
-		}
-	}
-	return nil
+	return i.applierFor(i.Hosted).applyAll(ctx, objects)
 }

@@ -67,10 +67,10 @@ func Decide(policy Policy, nodes []Node, cluster Cluster, now time.Time) Decisio
 			d.Unhealthy++
 		}
 	}
-	limit, err := policy.maxUnhealthy(d.Nodes)
+	limit, err := v1alpha1.ScaleLimit(policy.MaxUnhealthy, d.Nodes)
 	candidates := slices.DeleteFunc(nodes, func(node Node) bool { return !node.isCandidate(policy.Action) })
 	if err != nil {
-		d.Blocked, d.Waiting = ReasonInvalidLimit, err.Error()
+		d.Blocked, d.Waiting = ReasonInvalidLimit, "maxUnhealthy of the NodeRemediation: "+err.Error()
 	} else {
 		d.block(candidates, cluster, limit)
 	}

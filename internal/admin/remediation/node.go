@@ -3,13 +3,13 @@
 package remediation
 
 import (
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 // Policy describes what is done with unresponsive nodes of a NodePool, and when.
@@ -20,15 +20,6 @@ type Policy struct {
 	ObservedSince time.Time          // since when the controller observes the nodes without an interruption
 	WasBlocked    bool               // by an outage, in the last decision
 	NotBefore     time.Time          // of the last decision; zero for none
-}
-
-// maxUnhealthy returns the number of nodes that may be unresponsive, at least one: a percentage is rounded down.
-func (p Policy) maxUnhealthy(members int) (int, error) {
-	limit, err := intstr.GetScaledValueFromIntOrPercent(&p.MaxUnhealthy, members, false)
-	if err != nil {
-		return 0, fmt.Errorf("maxUnhealthy of the NodeRemediation: %w", err)
-	}
-	return max(limit, 1), nil
 }
 
 // Node is the state of one node of the NodePool, or of one that has left it and has a record.
@@ -99,11 +90,5 @@ const sameTime = time.Minute
 // lostWith returns the number of Nodes that have become unresponsive at nearly the same time as one of them, which is
 // included.
 func (c Cluster) lostWith(since time.Time) int {
-	count := 0
-	for _, other := range c.Unresponsive {
-		if other.Sub(since).Abs() <= sameTime {
-			count++
-		}
-	}
-	return count
+	return lists.Count(c.Unresponsive, func(other time.Time) bool { return other.Sub(since).Abs() <= sameTime })
 }

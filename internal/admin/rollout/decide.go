@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 // Node is the state of one node of the pool.
@@ -230,11 +232,5 @@ func reasonToWait(pool Pool, nodes []Node, now time.Time) string {
 
 // Unavailable returns the number of nodes that are unavailable or can become so.
 func Unavailable(nodes []Node) int {
-	count := 0
-	for _, node := range nodes {
-		if !node.IsAvailable || node.IsUpgrading || node.Slot != nil {
-			count++
-		}
-	}
-	return count
+	return lists.Count(nodes, func(node Node) bool { return !node.IsAvailable || node.IsUpgrading || node.Slot != nil })
 }

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
 )
 
 // Pool describes the configuration of a NodePool that its nodes must get, and the limits of the rollout.
@@ -25,20 +27,11 @@ type Pool struct {
 	SlotTimeout    time.Duration // after which a slot has failed; 0: never, a person releases it
 }
 
-// maxUnavailable returns the number of nodes that may be unavailable at a time, at least one: a percentage is rounded
-// down, as for the Machines of an InPlace NodePool.
+// maxUnavailable returns the number of nodes that may be unavailable at a time.
 func (p Pool) maxUnavailable(nodes []Node) (int, error) {
-	members := len(nodes)
-	for _, node := range nodes {
-		if node.HasLeft {
-			members--
-		}
-	}
-	limit, err := intstr.GetScaledValueFromIntOrPercent(&p.MaxUnavailable, members, false)
-	if err != nil {
-		return 0, fmt.Errorf("maxUnavailable of the NodePool: %w", err)
-	}
-	return max(limit, 1), nil
+	members := lists.Count(nodes, func(node Node) bool { return !node.HasLeft })
+	limit, err := v1alpha1.ScaleLimit(p.MaxUnavailable, members)
+	return limit, wrap.Errorf(err, "maxUnavailable of the NodePool")
 }
 
 // needsUpgrade reports whether a node has another configuration than the pool, and its upgrade has not failed.

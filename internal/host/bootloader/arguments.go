@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 // A kernel command line is a list of words, in which keys repeat and order matters. The functions in this file keep
@@ -100,7 +102,7 @@ func linked(arguments []string, first int) (members []int, keys []string) {
 			of := linkedKeys(argument)
 			if slices.ContainsFunc(of, func(key string) bool { return slices.Contains(keys, key) }) {
 				members = append(members, i)
-				keys = appendMissing(keys, of)
+				keys = lists.AppendMissing(keys, of...)
 			}
 		}
 	}
@@ -113,16 +115,7 @@ func linkedKeys(argument string) []string {
 	if slices.ContainsFunc(keys, isHugePages) {
 		keys = append(keys, hugePageKeys...)
 	}
-	return appendMissing(nil, keys)
-}
-
-func appendMissing(list, more []string) []string {
-	for _, word := range more {
-		if !slices.Contains(list, word) {
-			list = append(list, word)
-		}
-	}
-	return list
+	return lists.AppendMissing(nil, keys...)
 }
 
 // areSet reports whether words contain the wanted ones, which have these keys.
@@ -183,14 +176,14 @@ func hasSingleValue(key string) bool {
 // difference returns the keys of which from and to have different words. The boot loader replaces all words of a key.
 func difference(from, to []string) []string {
 	var keys []string
-	for _, k := range appendMissing(nil, KeysOf(slices.Concat(from, to))) {
+	for _, k := range lists.AppendMissing(nil, KeysOf(slices.Concat(from, to))...) {
 		isOther := func(word string) bool { return Key(word) != k }
 		if !slices.Equal(without(from, isOther), without(to, isOther)) {
 			keys = append(keys, k)
 		}
 	}
 	if slices.ContainsFunc(keys, isHugePages) {
-		keys = appendMissing(keys, hugePageKeys)
+		keys = lists.AppendMissing(keys, hugePageKeys...)
 	}
 	return keys
 }
@@ -198,22 +191,10 @@ func difference(from, to []string) []string {
 // plain returns the word without quotation marks.
 func plain(word string) string { return strings.ReplaceAll(word, `"`, "") }
 
-func plainWords(words []string) []string {
-	all := make([]string, 0, len(words))
-	for _, word := range words {
-		all = append(all, plain(word))
-	}
-	return all
-}
+func plainWords(words []string) []string { return lists.Map(words, plain) }
 
 // KeysOf returns the keys of words: the text before an equals sign.
-func KeysOf(words []string) []string {
-	keys := make([]string, 0, len(words))
-	for _, word := range words {
-		keys = append(keys, Key(word))
-	}
-	return keys
-}
+func KeysOf(words []string) []string { return lists.Map(words, Key) }
 
 // Key returns the key of a word.
 func Key(word string) string {

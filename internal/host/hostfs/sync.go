@@ -3,6 +3,8 @@
 package hostfs
 
 import (
+	"errors"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
@@ -43,4 +45,15 @@ func (t *Tree) SyncFileSystem(p string) error {
 	}
 	defer dir.Close()
 	return wrap.Errorf(unix.Syncfs(int(dir.Fd())), "syncing the file system of %s", p)
+}
+
+// SyncFileSystems is SyncFileSystem for several directories, of which some need not exist.
+func (t *Tree) SyncFileSystems(dirs ...string) error {
+	var errs []error
+	for _, dir := range dirs {
+		if err := t.SyncFileSystem(dir); !IsNotExist(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 )
 
 // legacyPrefix distinguishes the tables of the legacy iptables from those of nftables.
@@ -42,7 +44,7 @@ func (r *Ruleset) parseIPTables(family, program, saved string) {
 			}
 			r.chains = append(r.chains, c)
 		case strings.HasPrefix(line, "-A "):
-			arguments := SplitArguments(line)
+			arguments := systemd.SplitWords(line)
 			if c := r.chain(family, table, arguments[1]); c != nil {
 				c.rules = append(c.rules, rule{
 					number: len(c.rules) + 1, program: program, arguments: arguments[2:],
@@ -184,36 +186,4 @@ func portSet(list string) statement {
 		elements = append(elements, statement{"range": []any{number(first, 0), number(last, 65535)}})
 	}
 	return statement{"set": elements}
-}
-
-// SplitArguments splits a line of iptables-save into arguments. Those with blanks are
-// in double quotes, with a backslash before quotes and backslashes.
-func SplitArguments(line string) []string {
-	var args []string
-	var arg strings.Builder
-	quoted, escaped, begun := false, false, false
-	for _, r := range line {
-		switch {
-		case escaped:
-			arg.WriteRune(r)
-			escaped = false
-		case r == '\\':
-			escaped = true
-		case r == '"':
-			quoted, begun = !quoted, true
-		case r == ' ' && !quoted:
-			if begun {
-				args = append(args, arg.String())
-			}
-			arg.Reset()
-			begun = false
-		default:
-			arg.WriteRune(r)
-			begun = true
-		}
-	}
-	if begun {
-		args = append(args, arg.String())
-	}
-	return args
 }

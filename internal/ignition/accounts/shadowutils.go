@@ -164,10 +164,8 @@ func (d *shadowUtils) run(ctx context.Context, stdin []byte, name string, args .
 // endTurn makes durable what the command wrote, which does not sync all of it, and
 // removes the lock.
 func (d *shadowUtils) endTurn(lock *os.File) error {
-	for _, dir := range []string{"/etc", "/home"} {
-		if err := d.tree.SyncFileSystem(dir); err != nil && !hostfs.IsNotExist(err) {
-			return errors.Join(err, lock.Close())
-		}
+	if err := d.tree.SyncFileSystems("/etc", "/home"); err != nil {
+		return errors.Join(err, lock.Close())
 	}
 	return errors.Join(d.tree.Remove(turnFile), lock.Close())
 }

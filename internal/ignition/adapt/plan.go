@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
@@ -105,13 +106,7 @@ func (p *Plan) addReport(subject, rule, reason string) {
 
 // countNotes returns the number of notes with an action.
 func (p *Plan) countNotes(action Action) int {
-	n := 0
-	for _, note := range p.Notes {
-		if note.Action == action {
-			n++
-		}
-	}
-	return n
+	return lists.Count(p.Notes, func(note Note) bool { return note.Action == action })
 }
 
 // Summary returns the plan on one line.
