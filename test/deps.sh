@@ -49,6 +49,9 @@ needs=(
   # running it
   "qemu-system-x86_64 qemu-system-x86"
   "qemu-img qemu-utils"
+  "qemu-storage-daemon qemu-system-common"
+  "fusermount3 fuse3"
+  "mkfs.xfs xfsprogs"
   "mkfs.vfat dosfstools"
   "mcopy mtools"
   "ssh openssh-client"

@@ -74,8 +74,9 @@ func (l *Ledger) completedUnfinished(ctx context.Context, pending []PlannedChang
 	return entries, nil
 }
 
-// setAll makes the changes in order, each run of path changes at once.
+// setAll makes the changes in order, each run of path changes at once. They are durable when it returns.
 func (l *Ledger) setAll(ctx context.Context, pending []PlannedChange) error {
+	hasResources := slices.ContainsFunc(pending, func(p PlannedChange) bool { return !p.Kind.isPath() })
 	for len(pending) > 0 {
 		paths := 0
 		for paths < len(pending) && pending[paths].Kind.isPath() {
@@ -97,6 +98,9 @@ func (l *Ledger) setAll(ctx context.Context, pending []PlannedChange) error {
 			return err
 		}
 		pending = pending[1:]
+	}
+	if hasResources {
+		return l.drivers.syncResources()
 	}
 	return nil
 }

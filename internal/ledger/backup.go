@@ -41,7 +41,9 @@ func (l *Ledger) backUpEdits(ctx context.Context, pending []PlannedChange) error
 		byPath[path.Clean(item.Target)] = append(byPath[path.Clean(item.Target)], item)
 	}
 	for _, p := range pending {
-		isKnown := func(item Item) bool { return item.hasKnownContent(p.Now) || l.drivers.isMaintained(item, p.Now) }
+		isKnown := func(item Item) bool {
+			return item.hasKnownContent(p.Now) || l.drivers.isMaintained(item, p.Now) || l.isLinked(ctx, item)
+		}
 		if !managed[p.Key()] || !p.losesContent() || slices.ContainsFunc(byPath[path.Clean(p.Target)], isKnown) {
 			continue
 		}
@@ -62,12 +64,18 @@ func (p PlannedChange) losesContent() bool {
 }
 
 // hasKnownContent reports whether the content is the original, or was written by this or an earlier run.
-// A hard link has the content of its target.
 func (i Item) hasKnownContent(now State) bool {
-	known := append([]State{i.Before, i.Desired}, i.earlierDesired...)
-	return slices.ContainsFunc(known, func(s State) bool {
-		return s.Digest == now.Digest || (i.Kind == HardLink && s.Link != "")
-	})
+	known := append(i.possibleResults(), i.Before)
+	return slices.ContainsFunc(known, func(s State) bool { return s.Digest == now.Digest })
+}
+
+// isLinked reports whether a hard link still leads to its target, which remains or is backed up itself.
+func (l *Ledger) isLinked(ctx context.Context, item Item) bool {
+	if item.Kind != HardLink {
+		return false
+	}
+	now, err := l.drivers.currentState(ctx, item.Change)
+	return err == nil && item.Matches(now)
 }
 
 // backUp writes the file beside target and returns the path of the copy, or "" if the directory

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"context"
 	"path"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // PlannedChange is a change that has not been made yet, and the current state of its object.
@@ -16,7 +18,8 @@ type PlannedChange struct {
 
 // Diff returns the changes that are still to be made, including missing parent directories, in the
 // order in which Apply makes them. It changes nothing. If an earlier change in the list
-// removes the path or a parent of it, the current state of the path is empty.
+// removes the path or a parent of it, the current state of the path is empty. If an earlier change
+// replaces the target of a hard link, the link must be made again.
 func (l *Ledger) Diff(ctx context.Context, changes []Change) ([]PlannedChange, error) {
 	changes, err := l.drivers.Paths.withParents(changes)
 	if err != nil {
@@ -32,7 +35,7 @@ func (l *Ledger) Diff(ctx context.Context, changes []Change) ([]PlannedChange, e
 		}
 	}
 	var pending []PlannedChange
-	removed := pathSet{}
+	removed, replaced := pathSet{}, pathSet{}
 	for _, change := range changes {
 		if item, found := unfinished[change.Key()]; found {
 			change.Desired = withOriginalAttributes(change, item.Before)
@@ -43,22 +46,33 @@ func (l *Ledger) Diff(ctx context.Context, changes []Change) ([]PlannedChange, e
 				return nil, err
 			}
 		}
-		if change.Matches(now) || (change.Kind == Sysctl && l.isAccepted(change, now)) {
+		relink := change.Kind == HardLink && change.Desired.Present && replaced[path.Clean(change.Desired.Link)]
+		if (change.Matches(now) && !relink) || (change.Kind == Sysctl && l.isAccepted(change, now)) {
 			continue
 		}
 		item, found := files[change.Key()]
 		if found && item.Desired.Digest == change.Desired.Digest && l.drivers.isMaintained(item, now) {
 			continue
 		}
-		pending = append(pending, PlannedChange{Change: change, Now: now})
+		p := PlannedChange{Change: change, Now: now}
+		pending = append(pending, p)
 		if change.Kind.isPath() && !change.Desired.Present {
 			removed[path.Clean(change.Target)] = true
+		}
+		if p.replacesFile() || change.Kind == Symlink || change.Kind == HardLink {
+			replaced[path.Clean(change.Target)] = true
 		}
 	}
 	return pending, nil
 }
 
-// pathSet is a set of clean paths that the preceding changes of a list remove.
+// replacesFile reports whether the change writes a new file. Other changes of files keep the file and set its
+// attributes, or remove it.
+func (p PlannedChange) replacesFile() bool {
+	return p.Kind == File && p.Desired.Present && (p.Desired.Digest != "" || p.Now.Type != hostfs.Regular)
+}
+
+// pathSet is a set of clean paths that the preceding changes of a list remove or replace.
 type pathSet map[string]bool
 
 // covers reports whether the path or a parent of it is in the set.

@@ -101,6 +101,15 @@ func (d Drivers) skipSyncs() bool {
 	return d.Paths != nil && d.Paths.Tree != nil && d.Paths.Tree.SkipsSyncs()
 }
 
+// syncResources makes durable what the drivers of objects that are not paths have written, most of all by systemctl,
+// semanage and grubby, which do not sync their files. A boot entry could otherwise be empty after a power failure.
+func (d Drivers) syncResources() error {
+	if d.Paths == nil {
+		return nil
+	}
+	return d.Paths.Tree.SyncFileSystems("/etc", "/var/lib", "/boot")
+}
+
 // checkData fails if another version of the agent has written Data of an item: Restore could not use all of it.
 func (d Drivers) checkData(items []Item) error {
 	for _, item := range items {

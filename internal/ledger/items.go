@@ -4,6 +4,7 @@ package ledger
 
 import (
 	"cmp"
+	"path"
 	"slices"
 )
 
@@ -17,6 +18,7 @@ type Item struct {
 
 	external       bool    // changed externally; Desired is undefined until Done
 	earlierDesired []State // desired states of earlier runs
+	targetStates   []State // of a hard link: the states of its target before and after each run
 }
 
 // Items returns the changed objects that are not restored yet, in the order of the first
@@ -68,7 +70,33 @@ func itemsOf(records []record) []Item {
 			items = append(items, *item)
 		}
 	}
+	addTargetStates(items)
 	return items
+}
+
+// possibleResults returns the states of the object that this or an earlier run can have left.
+func (i Item) possibleResults() []State {
+	return slices.Concat([]State{i.Desired}, i.earlierDesired, i.targetStates)
+}
+
+// addTargetStates sets targetStates of each hard link. A run that was interrupted between the replacement of the target
+// and the new link leaves the earlier file at the path of the link.
+func addTargetStates(items []Item) {
+	for i := range items {
+		link := &items[i]
+		if link.Kind != HardLink || !link.Desired.Present {
+			continue
+		}
+		for _, target := range items {
+			if (target.Kind != File && target.Kind != Symlink) || path.Clean(target.Target) != path.Clean(link.Desired.Link) {
+				continue
+			}
+			for _, state := range append([]State{target.Before, target.Desired}, target.earlierDesired...) {
+				state.Type = cmp.Or(state.Type, target.Kind.FileType())
+				link.targetStates = append(link.targetStates, state)
+			}
+		}
+	}
 }
 
 // carryOver returns the later desired state with unset fields filled from the earlier

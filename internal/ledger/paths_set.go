@@ -78,7 +78,7 @@ func (d *Paths) setOne(batch *hostfs.Batch, p PlannedChange, label []byte) error
 	if len(label) == 0 {
 		attr.Label = p.Now.Xattrs[hostfs.SELinuxXattr]
 	}
-	if p.Kind == File && p.Desired.Present && (p.Desired.Digest != "" || p.Now.Type != hostfs.Regular) {
+	if p.replacesFile() {
 		return batch.Stage(p.Target, p.Desired.Content, attr)
 	}
 	if err := batch.Touch(p.Target); err != nil {

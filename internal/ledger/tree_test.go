@@ -21,6 +21,13 @@ import (
 func buildTree(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
+	buildTreeIn(t, root)
+	return root
+}
+
+// buildTreeIn creates the files of buildTree in a directory.
+func buildTreeIn(t *testing.T, root string) {
+	t.Helper()
 	for _, dir := range []string{"etc", "opt/tree/b/deep", "opt/emptied/old", "srv/real/sub", "var/kept"} {
 		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755)) //nolint:gosec // as on a host
 	}
@@ -42,7 +49,6 @@ func buildTree(t *testing.T) string {
 	must(t, os.Lchown(filepath.Join(root, "opt/tree/b/deep"), 9, 9))
 	must(t, unix.Chmod(filepath.Join(root, "etc/attributes"), 0o4755))
 	must(t, unix.Chmod(filepath.Join(root, "opt/tree/b"), 0o2750))
-	return root
 }
 
 // treeChanges returns changes as Ignition's rules produce them. They replace and remove
@@ -94,7 +100,8 @@ func snapshot(t *testing.T, root string) []string {
 	must(t, err)
 	defer tree.Close()
 	var lines []string
-	first := map[uint64]string{}
+	type fileID struct{ device, inode uint64 }
+	first := map[fileID]string{}
 	must(t, tree.Walk("/", func(p string, info hostfs.Info) error {
 		line := fmt.Sprintf("%s %s %04o %d:%d %q", p, info.Type, info.Mode, info.UID, info.GID, info.Link)
 		if info.Type == hostfs.Regular {
@@ -103,10 +110,11 @@ func snapshot(t *testing.T, root string) []string {
 				return err
 			}
 			line += fmt.Sprintf(" %q", content)
-			if other := first[info.Inode]; other != "" {
+			id := fileID{device: info.Device, inode: info.Inode}
+			if other := first[id]; other != "" {
 				line += " is " + other
 			} else {
-				first[info.Inode] = p
+				first[id] = p
 			}
 		}
 		for name, value := range info.Xattrs {

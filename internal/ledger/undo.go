@@ -89,6 +89,8 @@ type undoRun struct {
 	failed  []string      // targets that could not be restored
 	batch   *restoreBatch // of paths; nil if nothing is staged
 	staged  []Item        // restored by batch, but not durable yet
+
+	unsynced []Item // restored, but not durable yet; no paths
 }
 
 // restoreItem restores one item; at is its index in the list of items.
@@ -173,11 +175,34 @@ func (u *undoRun) restoreError(item Item, err error) error {
 }
 
 // recordRestored records a restored item. The record is not synced, because restoring twice
-// changes nothing.
+// changes nothing. That of an object that is not a path waits until the object is durable.
 func (u *undoRun) recordRestored(item Item) error {
 	u.outcome.Restored = append(u.outcome.Restored, item)
 	u.l.events.Changed(string(item.Kind), item.Target)
+	if !item.Kind.isPath() {
+		u.unsynced = append(u.unsynced, item)
+		return nil
+	}
+	return u.recordUndone(item)
+}
+
+func (u *undoRun) recordUndone(item Item) error {
 	return u.l.append(record{Type: undone, Key: item.Key()}, false)
+}
+
+// syncRestored makes the restored objects that are not paths durable, and then records them.
+func (u *undoRun) syncRestored() {
+	if len(u.unsynced) == 0 {
+		return
+	}
+	err := u.l.drivers.syncResources()
+	u.errs = append(u.errs, err)
+	for _, item := range u.unsynced {
+		if err == nil {
+			u.errs = append(u.errs, u.recordUndone(item))
+		}
+	}
+	u.unsynced = nil
 }
 
 func (u *undoRun) recordKept(ctx context.Context, item Item, now State) error {
@@ -186,11 +211,12 @@ func (u *undoRun) recordKept(ctx context.Context, item Item, now State) error {
 		return err
 	}
 	u.outcome.Kept = append(u.outcome.Kept, Difference{Item: item, Now: now, Backup: backup})
-	return u.l.append(record{Type: undone, Key: item.Key()}, false)
+	return u.recordUndone(item)
 }
 
 // flush makes the current batch durable, and then records its items as restored.
 func (u *undoRun) flush() {
+	u.syncRestored()
 	if u.batch == nil {
 		return
 	}

@@ -46,7 +46,7 @@ func (i Item) decide(now State) undoAction {
 // isResultOfApply reports whether the current state is the result of a desired state of this or an
 // earlier run.
 func (i Item) isResultOfApply(now State) bool {
-	for _, desired := range append([]State{i.Desired}, i.earlierDesired...) {
+	for _, desired := range i.possibleResults() {
 		i.Desired = desired
 		if desired.Present && ((i.Matches(now) && i.hasDesiredContent(now)) || i.isLeftByInterruptedRun(now)) {
 			return true
@@ -84,7 +84,7 @@ func (i Item) hasDesiredContent(now State) bool {
 		}
 		return now.Digest == want
 	case Symlink, HardLink:
-		return now.Link == i.Desired.Link && now.Value == i.Desired.Value
+		return now.Link == i.Desired.Link && now.Value == i.Desired.Value && emptyOrEqual(i.Desired.Digest, now.Digest)
 	}
 	return true
 }

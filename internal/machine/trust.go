@@ -9,17 +9,25 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// UpdateTrustStore updates the trust store from the CAs on this host if
-// update-ca-trust is installed.
+// UpdateTrustStore updates the trust store from the CAs on this host, durably, if
+// update-ca-trust is installed, which syncs nothing.
 func UpdateTrustStore(ctx context.Context) error {
 	if !command.Exists("update-ca-trust") {
 		return nil
 	}
-	_, err := command.Run(ctx, "update-ca-trust")
-	return err
+	if _, err := command.Run(ctx, "update-ca-trust"); err != nil {
+		return err
+	}
+	tree, err := hostfs.OpenTree("/")
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	return tree.SyncFileSystem("/etc")
 }
 
 // UpdateTrustStoreIfNeeded updates the trust store if the files contain a CA for it.
