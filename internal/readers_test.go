@@ -32,8 +32,8 @@ var readers = map[string]string{
 		"hostinfo.HasDevice hostinfo.HasFileSystem hostinfo.HasModule hostinfo.HasSysctl hostinfo.IsClockSynchronized " +
 		"hostinfo.IsModuleLoaded hostinfo.ParseEnv hostinfo.Sockets hostnet.BestDefaultRoute " +
 		"hostnet.DefaultRoutes hostnet.KnownPathMTU hostnet.Link hostnet.LinkAddresses hostnet.Links " +
-		"hostnet.TableRoutes kinds.EffectOf " +
-		"kinds.GroupOf kinds.GroupOther kinds.Of ledger.Change ledger.Directory ledger.File ledger.FileChange " +
+		"hostnet.TableRoutes kinds.EffectOf kinds.GroupOf kinds.GroupOther kinds.GroupUsers kinds.Of " +
+		"ledger.Change ledger.Directory ledger.File ledger.FileChange " +
 		"ledger.Item ledger.Kind ledger.PlannedChange ledger.State ledger.Symlink ledger.Sysctl ledger.Unit " +
 		"machine.Addresses machine.PluginDirs machine.Reader migrate.Endpoint migrate.Kind " +
 		"networkmanager.ParseKeyfile networkmanager.Reader othercluster.Find othercluster.Leftover " +

@@ -136,22 +136,26 @@ func recordAdoption(ctx context.Context, j *Flow, adoption plan.Adoption) error 
 	if err := machine.RecordAdoptedDirs(ctx, l, j.Host.Tree); err != nil {
 		return err
 	}
-	for _, step := range []string{steps.Files, steps.System} {
-		if err := l.RecordMade(step, adoption.Made[step]); err != nil {
-			return err
+	record := func(names ...string) error {
+		for _, step := range names {
+			if err := l.RecordMade(step, adoption.Made[step]); err != nil {
+				return err
+			}
+			if err := l.RecordPresent(ctx, step, adoption.Present[step]); err != nil {
+				return err
+			}
 		}
+		return nil
+	}
+	if err := record(steps.Files, steps.System); err != nil {
+		return err
 	}
 	// A leave recognizes what the network plugin has created. A host without a cluster has none of it.
 	plugin := ledger.PlannedChange{Change: networkplugin.NewChange(), Now: ledger.State{Present: true}}
 	if err := l.RecordSnapshots(steps.Network, []ledger.PlannedChange{plugin}); err != nil {
 		return err
 	}
-	for _, step := range []string{steps.Runtime, steps.Kubelet} {
-		if err := l.RecordMade(step, adoption.Made[step]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return record(steps.Runtime, steps.Kubelet)
 }
 
 // finishAdoption writes the state of a finished join.

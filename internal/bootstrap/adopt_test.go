@@ -59,11 +59,13 @@ func newAdoption(t *testing.T) (*Flow, plan.Adoption, string) {
 	flowtest.NoError(t, err)
 	j.Loaded.Payload = payload
 	made := ledger.FileChange("/etc/kubernetes/kubelet.conf", "payload", "payload")
+	kept := ledger.FileChange("/etc/site.conf", "payload", "of the site")
 	mode := uint32(0o755)
-	made.Desired.Mode = &mode
+	made.Desired.Mode, kept.Desired.Mode = &mode, &mode
 	return j, plan.Adoption{
-		Made: map[string][]ledger.PlannedChange{"files": {{Change: made}}},
-		Kept: []joinstate.KeptObject{{Kind: ledger.File, Target: "/etc/site.conf", Reason: "unknown"}},
+		Made:    map[string][]ledger.PlannedChange{"files": {{Change: made}}},
+		Kept:    []joinstate.KeptObject{{Kind: ledger.File, Target: kept.Target, Reason: "unknown"}},
+		Present: map[string][]ledger.Change{"files": {kept}},
 	}, root
 }
 
@@ -87,8 +89,12 @@ func TestAdoptionIsRecordedAsAJoin(t *testing.T) {
 		state.LastStep != "schedulable" || !slices.Equal(state.Completed, stepNames()) {
 		t.Errorf("state %+v", state)
 	}
-	if drift, err := j.Host.Ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
-		t.Errorf("drift %v, %v", drift, err)
+	for _, content := range []string{"edited", "of the site"} {
+		flowtest.WriteTree(t, root, map[string]string{"etc/site.conf": content})
+		drift, err := j.Host.Ledger.Drift(t.Context())
+		if err != nil || (len(drift) > 0) != (content == "edited") {
+			t.Errorf("drift with a kept file %q: %v, %v", content, drift, err)
+		}
 	}
 	// The ledger is not void if the state is lost.
 	if adopting, err := joinstate.IsAdopting(j.Run.Dir, joinstate.State{}); err != nil || adopting {

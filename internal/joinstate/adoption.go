@@ -3,6 +3,8 @@
 package joinstate
 
 import (
+	"slices"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -20,7 +22,16 @@ type AdoptionRecord struct {
 	Finished bool `json:"finished,omitempty"`
 }
 
-// KeptObject is an object of the payload whose state before the join is not known. The ledger does not contain it.
+// Keeps reports whether a leave keeps the object of an item as it is: the state before the join is not known, and the
+// agent has not changed the object since the adoption. It returns false for a nil record.
+func (a *AdoptionRecord) Keeps(item ledger.Item) bool {
+	return a != nil && item.Matches(item.Before) && slices.ContainsFunc(a.Kept, func(kept KeptObject) bool {
+		return kept.Kind == item.Kind && kept.Target == item.Target
+	})
+}
+
+// KeptObject is an object of the payload whose state before the join is not known. The ledger has the state at the
+// adoption as the one before.
 type KeptObject struct {
 	Kind    ledger.Kind `json:"kind" doc:"kind of the object, such as file, link, unit or sysctl"`
 	Target  string      `json:"target" doc:"path or name of the object"`

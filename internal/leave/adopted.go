@@ -19,12 +19,6 @@ import (
 // KeptItem is an object that a leave keeps. Its step is empty if the agent did not join the host.
 type KeptItem = ledger.PublishedDifference
 
-// isAdopted reports whether the agent has not joined this host itself.
-func isAdopted(dir string) (bool, error) {
-	record, err := joinstate.LoadAdoption(dir)
-	return record != nil, err
-}
-
 // checkNotForeign fails if kubelet runs although nothing is recorded: the agent must not stop a node of others.
 func checkNotForeign(state joinstate.State, items []ledger.Item, unit systemd.UnitState) error {
 	isRunning := unit.Load == "loaded" && unit.Active != "inactive" && unit.Active != "failed"
@@ -45,17 +39,13 @@ func discardAdoption(m *machine.Machine, dir string, log report.Log) error {
 }
 
 // adoptedKept returns the objects of an adopted host that a leave keeps.
-func adoptedKept(dir string) ([]ledger.PublishedDifference, error) {
-	record, err := joinstate.LoadAdoption(dir)
-	if err != nil || record == nil {
-		return nil, err
-	}
+func adoptedKept(record *joinstate.AdoptionRecord) []ledger.PublishedDifference {
 	return lists.Map(record.Kept, func(kept joinstate.KeptObject) ledger.PublishedDifference {
 		return ledger.PublishedDifference{
 			Kind: kept.Kind, Target: kept.Target, Reason: kept.Reason, Remedy: kept.Remedy(),
 			Now: ledger.State{Present: true},
 		}
-	}), nil
+	})
 }
 
 // clusterFiles returns the files of the cluster on an adopted host, without those that the leave keeps, or that an undo
@@ -75,10 +65,7 @@ func (f *Flow) clusterFiles(ctx context.Context, kept []ledger.PublishedDifferen
 // those of the payload, and lists what is kept.
 func removeClusterFiles(document *Document) func(context.Context, *Flow, report.Log) (steps.Outcome, error) {
 	return func(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) {
-		kept, err := adoptedKept(f.Dir)
-		if err != nil {
-			return steps.Outcome{}, err
-		}
+		kept := adoptedKept(f.Adoption)
 		found, err := f.clusterFiles(ctx, slices.Concat(document.Kept, kept))
 		if err != nil {
 			return steps.Outcome{}, withResumeHint(ctx, err)

@@ -3,16 +3,23 @@
 package leave
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest/machinetest"
 )
@@ -25,11 +32,10 @@ func TestLeaveOfAdoptedHost(t *testing.T) {
 		"etc/kubernetes/kubeconfig": "secret", "etc/kubernetes/kubelet.conf": "edited", "etc/site.conf": "x",
 		"etc/kubernetes/cni/net.d/10-ovn-kubernetes.conf": "{}",
 	})
-	f := &Flow{Machine: machinetest.Open(t, root), Dir: t.TempDir()}
-	flowtest.NoError(t, joinstate.AdoptionRecord{Kept: []joinstate.KeptObject{
+	f := &Flow{Machine: machinetest.Open(t, root), Adoption: &joinstate.AdoptionRecord{Kept: []joinstate.KeptObject{
 		{Kind: ledger.File, Target: "/etc/site.conf", Reason: "unknown", Package: "site"},
 		{Kind: "bridge", Target: "br-ex", Reason: "network"},
-	}}.Save(f.Dir))
+	}}}
 	document := Document{}
 	// An interrupted leave has kept the file, which was edited.
 	edited := ledger.FileChange("/etc/kubernetes/kubelet.conf", "payload", "payload")
@@ -62,6 +68,75 @@ func TestLeaveOfAdoptedHost(t *testing.T) {
 			t.Errorf("%s: %t, %v", name, exists, err)
 		}
 	}
+}
+
+// A leave keeps objects without a known earlier state as they are. Those that the agent has changed since get the state
+// that they had at the adoption. The preview lists all of them as kept.
+func TestLeaveKeepsAdoptedObjects(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	record := joinstate.AdoptionRecord{Finished: true}
+	contents := map[string]string{"unchanged": "adopted", "edited": "mine", "upgraded": "adopted", "repaired": "adopted"}
+	var present []ledger.Change
+	content := map[string]string{}
+	for name := range contents {
+		file := filepath.Join(root, name)
+		content[file] = contents[name]
+		flowtest.WriteTree(t, root, map[string]string{name: "adopted"})
+		record.Kept = append(record.Kept, joinstate.KeptObject{Kind: ledger.File, Target: file, Reason: "unknown"})
+		present = append(present, fileOf(file, "adopted"))
+	}
+	flowtest.NoError(t, record.Save(dir))
+	m := openHost(t, dir)
+	flowtest.NoError(t, m.Ledger.RecordPresent(t.Context(), "files", present))
+	flowtest.WriteTree(t, root, map[string]string{"edited": "mine", "repaired": "mine"})
+	_, err := m.Ledger.Apply(t.Context(), "files", []ledger.Change{
+		fileOf(filepath.Join(root, "upgraded"), "next"), fileOf(filepath.Join(root, "repaired"), "adopted"),
+	})
+	flowtest.NoError(t, err)
+	flowtest.NoError(t, m.Ledger.Close())
+
+	preview, err := Preview(t.Context(), Options{Options: request.Options{StateDir: dir}})
+	flowtest.NoError(t, err)
+	upgraded := Change{Kind: ledger.File, Target: filepath.Join(root, "upgraded"), Step: "files", Action: Restore}
+	if diff := cmp.Diff([]Change{upgraded}, preview.Changes); diff != "" || len(preview.Kept) != len(record.Kept) {
+		t.Errorf("preview: kept %+v, changes (-want +got):\n%s", preview.Kept, diff)
+	}
+	if len(preview.Drift) != 1 || preview.Drift[0].Target != filepath.Join(root, "edited") {
+		t.Errorf("preview: drift %+v", preview.Drift)
+	}
+
+	f := &Flow{Machine: openHost(t, dir), Dir: dir, Adoption: &record}
+	document := Document{}
+	_, err = undoStep(&document)(t.Context(), f, report.Log{})
+	flowtest.NoError(t, err)
+	if document.Restored != 1 || len(document.Kept) > 0 || len(f.Machine.Ledger.Items()) > 0 {
+		t.Errorf("undo: %+v, in the ledger: %v", document, f.Machine.Ledger.Items())
+	}
+	for file, want := range content {
+		if got, err := os.ReadFile(file); err != nil || string(got) != want {
+			t.Errorf("%s has the content %q, %v; want %q", file, got, err, want)
+		}
+	}
+}
+
+// fileOf returns the change of a file of the test's user.
+func fileOf(path, content string) ledger.Change {
+	change := ledger.FileChange(path, "payload", content)
+	change.Desired.Mode, change.Desired.UID, change.Desired.GID = nil, nil, nil
+	return change
+}
+
+// openHost opens this host with a ledger in dir.
+func openHost(t *testing.T, dir string) *machine.Machine {
+	t.Helper()
+	tree, err := hostfs.OpenTree("/")
+	flowtest.NoError(t, err)
+	t.Cleanup(func() { _ = tree.Close() })
+	m := &machine.Machine{Tree: tree, Bridge: &migrate.Driver{Tree: tree}, Plugin: &networkplugin.Driver{}}
+	m.Ledger, err = ledger.Open(dir, m.Drivers())
+	flowtest.NoError(t, err)
+	t.Cleanup(func() { _ = m.Ledger.Close() })
+	return m
 }
 
 // The leave of an adoption that has not finished changes nothing but the records.

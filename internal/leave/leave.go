@@ -41,9 +41,10 @@ type Document struct {
 type Flow struct {
 	Machine     *machine.Machine
 	State       joinstate.State
-	Dir         string   // of the agent's records
-	Purge       bool     // remove what the undo keeps because others may use it
-	PackageHost dnf.Host // where packages are removed: this host, except in tests
+	Dir         string                    // of the agent's records
+	Adoption    *joinstate.AdoptionRecord // nil if the agent has joined the host itself
+	Purge       bool                      // remove what the undo keeps because others may use it
+	PackageHost dnf.Host                  // where packages are removed: this host, except in tests
 	Sink        report.Sink
 }
 
@@ -106,7 +107,7 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	if adopting {
 		return document, discardAdoption(m, options.StateDir, log)
 	}
-	adopted, err := isAdopted(options.StateDir)
+	adoption, err := joinstate.LoadAdoption(options.StateDir)
 	if err != nil {
 		return document, err
 	}
@@ -129,7 +130,9 @@ func Run(ctx context.Context, options Options) (Document, error) {
 			return document, err
 		}
 	}
-	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Sink: options.Sink, Purge: options.Purge}
+	f := &Flow{
+		Machine: m, State: state, Dir: options.StateDir, Adoption: adoption, Sink: options.Sink, Purge: options.Purge,
+	}
 	m.Bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
 	m.SharedContents.Purge = options.Purge
 	document.NodeName = state.NodeName
@@ -137,7 +140,7 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	if err != nil {
 		return document, err
 	}
-	if err := f.Run(ctx, leaveSteps(&document, options, adopted), options.AutoJoin); err != nil {
+	if err := f.Run(ctx, leaveSteps(&document, options, adoption != nil), options.AutoJoin); err != nil {
 		return document, err
 	}
 	// The removal of the user data may have started the service again.

@@ -92,7 +92,11 @@ func Preview(ctx context.Context, options Options) (PreviewDocument, error) {
 		document.NotRestored = []string{"the join with --adopt has not finished: a leave only removes its records"}
 		return document, nil
 	}
-	items := m.Ledger.Items()
+	adoption, err := joinstate.LoadAdoption(options.StateDir)
+	if err != nil {
+		return document, err
+	}
+	items := slices.DeleteFunc(m.Ledger.Items(), adoption.Keeps)
 	document.NodeName, document.NodePool = state.NodeName, state.NodePool
 	document.Drift = ledger.Publish(drift)
 	for _, item := range slices.Backward(items) {
@@ -108,20 +112,14 @@ func Preview(ctx context.Context, options Options) (PreviewDocument, error) {
 	if len(items) == 0 {
 		return document, nil
 	}
-	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Purge: options.Purge}
-	if document.Kept, err = adoptedKept(options.StateDir); err != nil {
-		return document, err
-	}
-	adopted, err := isAdopted(options.StateDir)
-	if err != nil {
-		return document, err
-	}
-	if adopted {
+	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Adoption: adoption, Purge: options.Purge}
+	if adoption != nil {
+		document.Kept = adoptedKept(adoption)
 		if document.Leftovers, err = f.clusterFiles(ctx, document.Kept); err != nil {
 			return document, err
 		}
 	}
-	document.Steps = lists.Map(leaveSteps(&Document{}, options, adopted),
+	document.Steps = lists.Map(leaveSteps(&Document{}, options, adoption != nil),
 		func(step steps.Step[*Flow]) string { return step.Description })
 	if state.NodeName != "" && state.LastStep != "" {
 		if options.DeleteNode == nil {

@@ -27,6 +27,11 @@ func undoStep(document *Document) func(context.Context, *Flow, report.Log) (step
 		if f.Machine.Plugin.ServiceAddresses, err = ignition.ClusterDNS(f.Machine.Tree); err != nil {
 			log.Note(err.Error()) // the leave does not depend on cluster DNS
 		}
+		if f.Adoption != nil { // what it keeps has no earlier state, also if another process has changed it since
+			if err := f.Machine.Ledger.Rewind(0, f.Adoption.Keeps); err != nil {
+				return steps.Outcome{}, err
+			}
+		}
 		found, err := f.findAddedPaths(f.Machine.Ledger.Items())
 		if err != nil {
 			return steps.Outcome{}, err

@@ -2,10 +2,13 @@
 
 package ledger
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // RecordMade records changes that another program has made, with the states of the objects before them in Now. It
-// changes no object. The objects must not have existed, or must have no content, because none is saved.
+// changes no object. The state of a file that existed must have its content.
 func (l *Ledger) RecordMade(step string, made []PlannedChange) error {
 	if len(made) == 0 {
 		return nil
@@ -15,6 +18,23 @@ func (l *Ledger) RecordMade(step string, made []PlannedChange) error {
 		return err
 	}
 	return l.append(record{Type: done, Intent: recorded}, true)
+}
+
+// RecordPresent records objects that have their desired state, and of which no earlier state is known. Their present
+// state counts as the one before. It changes no object.
+func (l *Ledger) RecordPresent(ctx context.Context, step string, changes []Change) error {
+	present := make([]PlannedChange, 0, len(changes))
+	for _, change := range changes {
+		now, err := l.drivers.currentState(ctx, change)
+		if err != nil {
+			return err
+		}
+		if change.Desired.Active == "" {
+			now.Active = "" // units start and stop: a revert must do neither
+		}
+		present = append(present, PlannedChange{Change: change, Now: now})
+	}
+	return l.RecordMade(step, present)
 }
 
 // RecordSnapshots records states in Now of objects that other components change, as TrackExternal does with the

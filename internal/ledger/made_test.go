@@ -3,6 +3,7 @@
 package ledger
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,6 +56,93 @@ func TestRecordMade(t *testing.T) {
 	if diff := cmp.Diff(before, snapshot(t, root)); diff != "" {
 		t.Errorf("undone (-want +got):\n%s", diff)
 	}
+}
+
+// An object whose earlier state is not known is like a change of the ledger: its drift is found, and repairs and later
+// payloads change it. A revert leads to its recorded state.
+func TestRecordPresent(t *testing.T) {
+	const target = "/etc/made/a"
+	next := Change{Kind: File, Target: target, Desired: ownedByTest(FileState([]byte("next payload\n"), 0o600))}
+	for name, test := range map[string]struct {
+		edit     string  // content that the administrator writes, "" for none
+		apply    *Change // by a repair or an upgrade, nil for none
+		drift    bool    // before apply
+		applied  string  // content after apply
+		reverted string  // content after an undo
+		backup   bool    // of the edited content
+	}{
+		"unchanged": {applied: "payload\n", reverted: "payload\n"},
+		"edited":    {edit: "mine\n", drift: true, applied: "mine\n", reverted: "mine\n"},
+		"repaired": {
+			edit: "mine\n", apply: &madeChanges(t, t.TempDir())[0].Change, drift: true, applied: "payload\n",
+			reverted: "payload\n", backup: true,
+		},
+		"upgraded": {apply: &next, applied: "next payload\n", reverted: "payload\n"},
+		"edited and upgraded": {
+			edit: "mine\n", apply: &next, drift: true, applied: "next payload\n", reverted: "payload\n", backup: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			made := madeChanges(t, root)
+			l := open(t, t.TempDir(), root)
+			must(t, l.RecordPresent(t.Context(), "files", []Change{made[0].Change}))
+			file := filepath.Join(root, target)
+			if test.edit != "" {
+				must(t, os.WriteFile(file, []byte(test.edit), 0o600))
+			}
+			if drift, err := l.Drift(t.Context()); err != nil || (len(drift) > 0) != test.drift {
+				t.Errorf("drift: %v, %v", drift, err)
+			}
+			if test.apply != nil {
+				made, err := l.Apply(t.Context(), "files", []Change{*test.apply})
+				must(t, err)
+				if drift, err := l.Drift(t.Context()); err != nil || len(drift) > 0 || len(made) != 1 {
+					t.Errorf("drift after %d changes: %v, %v", len(made), drift, err)
+				}
+			}
+			check := func(when, want string) {
+				t.Helper()
+				if content, err := os.ReadFile(file); err != nil || string(content) != want {
+					t.Errorf("%s: content %q, %v; want %q", when, content, err, want)
+				}
+			}
+			check("applied", test.applied)
+			if backup, err := os.ReadFile(file + backupSuffix); (string(backup) == test.edit && err == nil) != test.backup {
+				t.Errorf("copy of the edited file: %q, %v", backup, err)
+			}
+			_, err := l.Undo(t.Context())
+			must(t, err)
+			check("undone", test.reverted)
+		})
+	}
+}
+
+// A unit of which a payload only sets the enablement can start and stop. A revert changes neither.
+func TestRecordPresentUnit(t *testing.T) {
+	l := open(t, t.TempDir(), t.TempDir())
+	unit := &fakeUnits{now: State{Present: true, Enabled: "enabled", Active: "inactive"}}
+	l.drivers.Resources = map[Kind]Driver{Unit: unit}
+	enabled := Change{Kind: Unit, Target: "a.service", Desired: State{Present: true, Enabled: "enabled"}}
+	must(t, l.RecordPresent(t.Context(), "system", []Change{enabled}))
+	unit.now.Active = "active"
+	_, err := l.Undo(t.Context())
+	must(t, err)
+	if unit.restored.Active != "" || unit.restored.Enabled != "enabled" {
+		t.Errorf("restored %+v", unit.restored)
+	}
+}
+
+// fakeUnits is a driver of a unit that records the state to which it is restored.
+type fakeUnits struct{ now, restored State }
+
+func (u *fakeUnits) Get(context.Context, Change) (State, error) { return u.now, nil }
+
+func (u *fakeUnits) Set(context.Context, Change, State) error { return nil }
+
+func (u *fakeUnits) Restore(_ context.Context, _ Change, before State) error {
+	u.restored = before
+	return nil
 }
 
 // A run that records is interrupted at any byte. Its records are void afterwards, or it is repeated.

@@ -14,8 +14,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/othercluster"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -37,6 +39,9 @@ type Adoption struct {
 	Made map[string][]ledger.PlannedChange
 	// Kept are the objects that have their desired state, and whose state before is not known.
 	Kept []joinstate.KeptObject
+	// Present are the changes of kept objects, by the step of a join. Of br-ex, plugins and accounts there is none: the
+	// agent would treat recorded accounts as created by it.
+	Present map[string][]ledger.Change
 	// Differences are the changes that a join would make.
 	Differences []ledger.PlannedChange
 }
@@ -66,7 +71,9 @@ func (s *Session) CompareAdoption(ctx context.Context, p *Plan) (Adoption, error
 	if c.owners, err = c.findOwners(ctx, p.Requested(people), othercluster.PackageOwners()); err != nil {
 		return Adoption{}, err
 	}
-	c.result = Adoption{Made: map[string][]ledger.PlannedChange{}, Differences: differences}
+	c.result = Adoption{
+		Made: map[string][]ledger.PlannedChange{}, Present: map[string][]ledger.Change{}, Differences: differences,
+	}
 	runtime, err := s.runtimeUnit(ctx)
 	if err != nil {
 		return Adoption{}, err
@@ -147,9 +154,12 @@ func (c *adoptionComparison) add(step string, changes []ledger.Change) error {
 		if isOfNetwork(change) {
 			kept.Reason, kept.Package = keptNetwork, ""
 		}
-		isNew := !slices.ContainsFunc(c.result.Kept, func(k joinstate.KeptObject) bool { return k == kept })
-		if isNew && (kept.Package == "" || change.Kind != ledger.Directory) {
-			c.result.Kept = append(c.result.Kept, kept)
+		if kept.Package != "" && change.Kind == ledger.Directory {
+			continue
+		}
+		c.result.Kept = lists.AppendMissing(c.result.Kept, kept)
+		if kinds.GroupOf(change) != kinds.GroupUsers {
+			c.result.Present[step] = append(c.result.Present[step], change)
 		}
 	}
 	return nil

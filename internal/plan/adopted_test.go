@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
@@ -39,6 +40,7 @@ func TestAdoptionComparison(t *testing.T) {
 		unit("openvswitch.service", "enabled"), unit("kubelet.service", "enabled"), unit("crio.service", "enabled"),
 		unit("crio.service", "enabled"),
 		{Kind: ledger.Sysctl, Target: "vm.overcommit_memory", Desired: ledger.State{Present: true, Value: "1"}},
+		{Kind: accounts.User, Target: "core", Desired: ledger.State{Present: true}},
 	}
 	for name, ofIgnition := range map[string]bool{"package mode": false, "RHEL CoreOS": true} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +53,7 @@ func TestAdoptionComparison(t *testing.T) {
 			c := adoptionComparison{
 				files: tree, ofIgnition: ofIgnition, made: map[string]bool{}, differs: map[string]bool{"file:/etc/differs": true},
 				owners: map[string]string{"/etc/containers/registries.conf": "containers-common", "/etc/kubernetes": "kubelet"},
-				result: Adoption{Made: map[string][]ledger.PlannedChange{}},
+				result: Adoption{Made: map[string][]ledger.PlannedChange{}, Present: map[string][]ledger.Change{}},
 			}
 			flowtest.NoError(t, c.add("files", changes))
 			var made []string
@@ -74,6 +76,17 @@ func TestAdoptionComparison(t *testing.T) {
 				{Kind: ledger.Unit, Target: "ovs-configuration.service", Reason: keptNetwork},
 				{Kind: ledger.Unit, Target: "openvswitch.service", Reason: keptNetwork},
 				{Kind: ledger.Sysctl, Target: "vm.overcommit_memory", Reason: keptUnknown},
+				{Kind: accounts.User, Target: "core", Reason: keptUnknown},
+			}
+			present := map[string]bool{}
+			for _, change := range c.result.Present["files"] {
+				present[change.Key()] = true
+			}
+			for _, kept := range c.result.Kept {
+				key := ledger.Change{Kind: kept.Kind, Target: kept.Target}.Key()
+				if present[key] == (kept.Kind == accounts.User) {
+					t.Errorf("%s is recorded: %t", key, present[key])
+				}
 			}
 			if ofIgnition {
 				if made != nil || len(c.result.Kept) != len(wantKept)+len(wantMade) {
