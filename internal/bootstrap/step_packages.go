@@ -23,12 +23,16 @@ func ensurePackages(ctx context.Context, j *Flow, log report.Log) (steps.Outcome
 	if j.Session.RunsPayloadImage() {
 		return ensureImage(ctx, j.HostImage(), log)
 	}
+	packages := j.Packages()
+	repaired, err := packages.RepairInterrupted(ctx, log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
 	decision, err := j.Software.Decision(ctx, j.Plan, j.Validation)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	logPackageFindings(decision, log)
-	packages := j.Packages()
 	unpacked, err := packages.Unpack(ctx, log, decision.Unpack)
 	if err != nil {
 		return steps.Outcome{}, err
@@ -42,6 +46,7 @@ func ensurePackages(ctx context.Context, j *Flow, log report.Log) (steps.Outcome
 			return steps.Outcome{}, err
 		}
 	}
+	specs = append(specs, repaired...)
 	if unpacked != "" || len(specs) > 0 {
 		if decision, err = j.afterInstall(ctx, log, len(specs) > 0); err != nil {
 			return steps.Outcome{}, err

@@ -43,6 +43,23 @@ func (p Packages) Install(ctx context.Context, log report.Log, specs []string) e
 	return done()
 }
 
+// RepairInterrupted installs packages again that an interrupted run of dnf has left damaged. It returns their names.
+// Each run verifies them: the ledger never has the transaction as done, because its number is not known.
+func (p Packages) RepairInterrupted(ctx context.Context, log report.Log) ([]string, error) {
+	var repaired []string
+	for _, item := range p.Host.Ledger.Items() {
+		if item.Kind != software.TransactionKind || item.Done {
+			continue
+		}
+		names, err := software.RepairInterrupted(ctx, p.DNF, log, item)
+		if err != nil {
+			return nil, err
+		}
+		repaired = append(repaired, names...)
+	}
+	return repaired, nil
+}
+
 // KeepVersions records the versions of packages that an upgrade replaces in the previous generation, so
 // that a rollback installs exactly them. The OS image of the previous payload can have others.
 func (p Packages) KeepVersions(replaced []software.Choice) error {

@@ -101,6 +101,12 @@ func TestDecide(t *testing.T) {
 			f.Installed, f.Subscription = without(f.Installed, "cri-o"), NoSubscription
 			f.Repositories[0].Enabled = false
 		}, []string{"problem: no enabled repository provides"}, []string{"dnf config-manager --set-enabled " + rhocp9}},
+		"mirror is disabled, dnf5": {func(f *Facts) {
+			f.Installed, f.Subscription, f.DNF5 = without(f.Installed, "cri-o"), NoSubscription, true
+			f.Repositories[0].Enabled = false
+		}, []string{"problem: no enabled repository provides"}, []string{
+			"dnf config-manager setopt " + rhocp9 + ".enabled=1",
+		}},
 		"packages for RHEL 8 alone": {func(f *Facts) {
 			f.Installed = without(f.Installed, "cri-o")
 			f.Repositories = []dnf.Repository{{ID: "site-ocp", Enabled: true}}
@@ -118,6 +124,12 @@ func TestDecide(t *testing.T) {
 			f.Subscription = NoSubscription
 			f.Repositories = append(f.Repositories, dnf.Repository{ID: "rhel-8-for-x86_64-appstream-rpms", Enabled: true})
 		}, []string{"problem: is for RHEL"}, []string{"dnf config-manager --set-disabled rhel-8-for-x86_64-appstream-rpms"}},
+		"base repository of RHEL 8, dnf5": {func(f *Facts) {
+			f.Subscription, f.DNF5 = NoSubscription, true
+			f.Repositories = append(f.Repositories, dnf.Repository{ID: "rhel-8-for-x86_64-appstream-rpms", Enabled: true})
+		}, []string{"problem: is for RHEL"}, []string{
+			"dnf config-manager setopt rhel-8-for-x86_64-appstream-rpms.enabled=0",
+		}},
 		"it does not count while it is disabled": {func(f *Facts) {
 			f.Repositories = append(f.Repositories, dnf.Repository{ID: "rhocp-4.18-for-rhel-8-x86_64-rpms"})
 		}, nil, nil},

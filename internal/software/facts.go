@@ -35,6 +35,7 @@ type Facts struct {
 	Hidden       []dnf.Package // the same, including packages hidden by module streams
 	Queried      bool          // the repositories were queried
 	QueryError   string        // error of a failed query
+	DNF5         bool          // dnf is dnf5, whose plugin config-manager has other arguments
 	Programs     []string      // programs of the table that exist on the host
 	Subscription Subscription
 	Install      bool            // missing packages will be installed

@@ -216,7 +216,9 @@ func (d *decision) enableRemedy(name string, group []Choice) string {
 	switch {
 	case enabled:
 		return fmt.Sprintf("dnf clean expire-cache\n# %s is enabled but does not provide it; list its packages:\n"+
-			"dnf --disablerepo='*' --enablerepo=%s list available", id, id)
+			"dnf --disablerepo='*' --enablerepo=%s list --available", id, id)
+	case d.facts.Subscription == NoSubscription && known && d.facts.DNF5:
+		return fmt.Sprintf("dnf config-manager setopt %s.enabled=1\n%s", id, again)
 	case d.facts.Subscription == NoSubscription && known:
 		return fmt.Sprintf("dnf config-manager --set-enabled %s\n%s", id, again)
 	case d.facts.Subscription == NoSubscription:

@@ -28,6 +28,7 @@ func Gather(ctx context.Context, on dnf.Host, f Facts) (Facts, error) {
 	if !f.Managed {
 		return f, nil
 	}
+	f.DNF5 = dnf.IsDNF5()
 	if f.Installed, err = on.Installed(ctx); err != nil {
 		return f, classifyError(err, nil)
 	}

@@ -5,9 +5,12 @@ package software
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -19,6 +22,26 @@ const historyComment = "hcp-node-agent join"
 func Install(ctx context.Context, on dnf.Host, log report.Log, specs ...string) error {
 	logResolution(log, specs)
 	return classifyError(on.Install(ctx, historyComment, logPhases(log), specs...), specs)
+}
+
+// RepairInterrupted installs packages again that an interrupted transaction of the item has left damaged. After a power
+// failure, rpm can list packages as installed whose files are empty or missing. It returns the names of the packages.
+func RepairInterrupted(ctx context.Context, on dnf.Host, log report.Log, item ledger.Item) ([]string, error) {
+	transactions, err := on.Transactions(ctx, item.Before.Value)
+	if err != nil {
+		return nil, err
+	}
+	var written []dnf.Package
+	for _, transaction := range transactions {
+		written = slices.Concat(written, transaction.Installed, transaction.Replacing)
+	}
+	damaged, err := on.Damaged(ctx, written...)
+	if err != nil || len(damaged) == 0 {
+		return nil, err
+	}
+	names := lists.Map(damaged, dnf.Package.String)
+	logResolution(log, names)
+	return names, classifyError(on.Reinstall(ctx, historyComment, logPhases(log), damaged...), nil)
 }
 
 // Download downloads packages with dnf, and tests their installation, without installing them. It reports
@@ -45,13 +68,14 @@ func logPhases(log report.Log) func(line string) {
 func phase(line string) string {
 	line = strings.TrimSpace(line)
 	switch {
-	case strings.HasPrefix(line, "Downloading Packages"):
+	case strings.HasPrefix(line, "Downloading Packages"),
+		strings.HasPrefix(line, "Total size of inbound packages") && !strings.HasSuffix(line, "download 0 B."):
 		return "waiting for dnf to download the packages"
 	case line == "Running transaction test":
 		return "waiting for dnf to test the transaction"
 	case line == "Running transaction":
 		return "waiting for dnf to install the packages"
-	case strings.HasPrefix(line, "Waiting for process with pid"):
+	case strings.HasPrefix(line, "Waiting for process with pid"), strings.HasPrefix(line, "Waiting for a lock on"):
 		return "waiting for another dnf process to exit (" + line + ")"
 	}
 	return ""

@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// LockKind is the ledger's kind for locks of dnf's plugin versionlock. The target is the name of a
-// package.
+// LockKind is the ledger's kind for locks of dnf's plugin versionlock, or of dnf5. The target is the name
+// of a package.
 const LockKind ledger.Kind = "version lock"
 
 // LockChanges returns the changes that keep dnf update from moving kubelet, CRI-O, cri-tools and Open
@@ -28,10 +28,17 @@ func LockChanges(ctx context.Context, on dnf.Host) ([]ledger.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lockChanges(table, installed), nil
+	entry := lockEntry
+	if dnf.IsDNF5() {
+		entry = lockEntry5
+	}
+	return lockChanges(table, installed, entry), nil
 }
 
-func lockChanges(table Table, installed []dnf.Package) []ledger.Change {
+// lockEntry returns the line that locks the version of a package.
+func lockEntry(p dnf.Package) string { return fmt.Sprintf("%s-%s-%s.*", p.Name, p.Version, p.Release) }
+
+func lockChanges(table Table, installed []dnf.Package, entryOf func(dnf.Package) string) []ledger.Change {
 	var changes []ledger.Change
 	for _, p := range installed {
 		isLocked := slices.ContainsFunc(table.Packages, func(need Package) bool {
@@ -40,7 +47,7 @@ func lockChanges(table Table, installed []dnf.Package) []ledger.Change {
 		if !isLocked {
 			continue
 		}
-		entry := fmt.Sprintf("%s-%s-%s.*", p.Name, p.Version, p.Release)
+		entry := entryOf(p)
 		changes = append(changes, ledger.Change{
 			Kind:    LockKind,
 			Target:  p.Name,
@@ -62,15 +69,18 @@ type Locks struct {
 // Get returns the entries of the package as Names, and joined as Value. After the plugin was removed,
 // no join can set a lock, and the desired state is no drift.
 func (l *Locks) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
-	file, lines, err := l.read()
+	file, content, err := l.read()
 	if err != nil || file == "" {
 		return c.Desired, err
 	}
 	var entries []string
-	for _, line := range lines {
-		if isLockOf(line, c.Target) {
-			entries = append(entries, strings.TrimSpace(line))
-		}
+	if file == dnf.LockFile5 {
+		entries, err = locksOf5(content, c.Target)
+	} else {
+		entries = locksOf(content, c.Target)
+	}
+	if err != nil {
+		return ledger.State{}, err
 	}
 	return ledger.State{Present: len(entries) > 0, Value: strings.Join(entries, " "), Names: entries}, nil
 }
@@ -85,19 +95,20 @@ func (l *Locks) Restore(_ context.Context, c ledger.Change, before ledger.State)
 	return l.replace(c.Target, before.Names)
 }
 
-// replace replaces the entries of a package and keeps all other lines. Without the plugin there is
-// nothing to do.
+// replace replaces the entries of a package and keeps all others. Without the plugin there is nothing
+// to do.
 func (l *Locks) replace(name string, entries []string) error {
-	file, lines, err := l.read()
+	file, content, err := l.read()
 	if err != nil || file == "" {
 		return err
 	}
-	lines = slices.DeleteFunc(lines, func(line string) bool { return isLockOf(line, name) })
-	for _, entry := range entries {
-		if n := len(lines); n > 0 && !strings.HasSuffix(lines[n-1], "\n") {
-			lines[n-1] += "\n"
-		}
-		lines = append(lines, entry+"\n")
+	if file != dnf.LockFile5 {
+		content = replaceLocks(content, name, entries)
+	} else if content, err = replaceLocks5(content, name, entries); err == nil && content == "" {
+		return l.Tree.Remove(file)
+	}
+	if err != nil {
+		return err
 	}
 	info, err := l.Tree.Lstat(file)
 	if err != nil {
@@ -107,19 +118,43 @@ func (l *Locks) replace(name string, entries []string) error {
 	if info.Type == hostfs.Regular {
 		attr = info.Attr()
 	}
-	return l.Tree.ReplaceFile(file, []byte(strings.Join(lines, "")), attr)
+	return l.Tree.ReplaceFile(file, []byte(content), attr)
 }
 
-// read returns the path of the list and its lines. The path is "" if the plugin is not installed.
-func (l *Locks) read() (file string, lines []string, err error) {
+// read returns the path of the list and its content. The path is "" if the plugin is not installed.
+func (l *Locks) read() (file, content string, err error) {
 	if file, err = l.Host.VersionLockFile(); err != nil || file == "" {
-		return "", nil, err
+		return "", "", err
 	}
-	content, _, err := l.Tree.ReadFile(file)
+	read, _, err := l.Tree.ReadFile(file)
 	if err != nil && !hostfs.IsNotExist(err) {
-		return "", nil, err
+		return "", "", err
 	}
-	return file, slices.Collect(strings.Lines(string(content))), nil
+	return file, string(read), nil
+}
+
+// locksOf returns the entries of a package in the list of the plugin.
+func locksOf(content, name string) []string {
+	var entries []string
+	for line := range strings.Lines(content) {
+		if isLockOf(line, name) {
+			entries = append(entries, strings.TrimSpace(line))
+		}
+	}
+	return entries
+}
+
+// replaceLocks returns the list of the plugin with other entries of a package.
+func replaceLocks(content, name string, entries []string) string {
+	lines := slices.DeleteFunc(slices.Collect(strings.Lines(content)),
+		func(line string) bool { return isLockOf(line, name) })
+	for _, entry := range entries {
+		if n := len(lines); n > 0 && !strings.HasSuffix(lines[n-1], "\n") {
+			lines[n-1] += "\n"
+		}
+		lines = append(lines, entry+"\n")
+	}
+	return strings.Join(lines, "")
 }
 
 // isLockOf reports whether a line of the list locks a package: NAME, or NAME-[EPOCH:]VERSION and so on.

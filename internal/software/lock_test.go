@@ -75,7 +75,7 @@ func TestLocksAreSetAndRestored(t *testing.T) {
 					t.Errorf("%v (-want +got):\n%s", err, diff)
 				}
 			}
-			changes := lockChanges(readTable(t), installedNode())
+			changes := lockChanges(readTable(t), installedNode(), lockEntry)
 			for range 2 { // the second changes nothing
 				if _, err := l.Apply(t.Context(), "system", changes); err != nil {
 					t.Fatal(err)

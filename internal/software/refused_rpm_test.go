@@ -5,6 +5,7 @@
 package software
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
@@ -24,19 +26,28 @@ import (
 // regardless of the repository's configuration.
 func TestRealSignatures(t *testing.T) {
 	for name, test := range map[string]struct {
-		sign    bool
-		lines   []string
-		code    report.Code
-		message string
+		sign     bool
+		lines    []string
+		code     report.Code
+		message  string // of dnf 4
+		message5 string // of dnf5, if it is another one
 	}{
-		"not signed":                 {false, []string{"gpgcheck=1", "gpgkey=KEY"}, report.Refused, "is not signed"},
-		"neither signed nor checked": {false, []string{"gpgcheck=0", "gpgkey=KEY"}, report.Refused, "is not signed"},
-		"signed with an unknown key": {true, []string{"gpgcheck=0", "gpgkey=KEY"}, report.Refused, "GPG check FAILED"},
+		"not signed":                 {false, []string{"gpgcheck=1", "gpgkey=KEY"}, report.Refused, "is not signed", ""},
+		"neither signed nor checked": {false, []string{"gpgcheck=0", "gpgkey=KEY"}, report.Refused, "is not signed", ""},
+		"signed with an unknown key": {
+			true, []string{"gpgcheck=0", "gpgkey=KEY"}, report.Refused, "GPG check FAILED", "wrong key?",
+		},
 		"signed and no key is configured": {
-			true, []string{"gpgcheck=0"}, report.Refused, "you do not have any GPG public keys installed",
+			true,
+			[]string{"gpgcheck=0"},
+			report.Refused, "you do not have any GPG public keys installed",
+			"does not have any OpenPGP keys configured",
 		},
 		"signed and the key does not exist": {
-			true, []string{"gpgcheck=1", "gpgkey=file:///nowhere/key"}, report.Failed, "Couldn't open file /nowhere/key",
+			true,
+			[]string{"gpgcheck=1", "gpgkey=file:///nowhere/key"},
+			report.Failed, "Couldn't open file /nowhere/key",
+			"No such file or directory [/nowhere/key]",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +65,11 @@ func TestRealSignatures(t *testing.T) {
 			b.AddRepository("site", lines...)
 			err := Install(t.Context(), b.Root, report.Log{}, "cri-o-1.31.*")
 			t.Logf("%v\n%s", err, report.RemedyOf(err))
-			if err == nil || report.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.message) ||
+			want := test.message
+			if dnf.IsDNF5() {
+				want = cmp.Or(test.message5, want)
+			}
+			if err == nil || report.CodeOf(err) != test.code || !strings.Contains(err.Error(), want) ||
 				(test.code == report.Refused) != strings.Contains(
 					err.Error(), "a signature could not be verified; nothing was installed: ",
 				) {
@@ -73,7 +88,11 @@ func TestRealMissingPackage(t *testing.T) {
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+b.GenerateKey("known"))
 	err := Install(t.Context(), b.Root, report.Log{}, "cri-o-1.31.*")
 	t.Log(err)
-	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "Unable to find a match: cri-o-1.31.*") {
+	want := "Unable to find a match: cri-o-1.31.*"
+	if dnf.IsDNF5() {
+		want = "No match for argument: cri-o-1.31.*"
+	}
+	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
 }
@@ -90,13 +109,17 @@ func TestRealUnreachableRepository(t *testing.T) {
 	b.ConfigureRepository(
 		"site", "enabled=1", "gpgkey=file://"+b.GenerateKey("known"), "baseurl=http://mirror:hunter2@"+address+"/ocp",
 	)
+	want := "Failed to download metadata for repo 'site'"
+	if dnf.IsDNF5() {
+		want = `for repository "site": Usable URL not found`
+	}
 	_, err = Gather(t.Context(), b.Root, rhel9())
 	t.Logf("%v\n%s", err, report.RemedyOf(err))
 	if report.CodeOf(err) != report.Failed || err == nil || !strings.Contains(
 		err.Error(), "a repository is unreachable",
 	) ||
 		!strings.Contains(
-			err.Error(), "Failed to download metadata for repo 'site'",
+			err.Error(), want,
 		) || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("%v", err)
 	}
@@ -151,7 +174,8 @@ func TestRealTransactionIsCompleted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	err := b.Root.Install(ctx, "test", func(line string) {
 		t.Log(line)
-		if strings.Contains(line, "Installing") && strings.HasSuffix(line, "1/3 ") {
+		// dnf 4 prints the first line, and dnf5 the second one.
+		if strings.Contains(line, "Installing") && (strings.HasSuffix(line, "1/3 ") || strings.HasPrefix(line, "[3/5]")) {
 			cancel()
 		}
 	}, "cri-o", "conmon", "crun")

@@ -46,7 +46,10 @@ func (d *decision) checkRepositories() {
 }
 
 func (d *decision) disableRemedy(id string) report.Remedy {
-	if d.facts.Subscription == NoSubscription {
+	switch {
+	case d.facts.Subscription == NoSubscription && d.facts.DNF5:
+		return report.Remedyf("dnf config-manager setopt %s.enabled=0", id)
+	case d.facts.Subscription == NoSubscription:
 		return report.Remedyf("dnf config-manager --set-disabled %s", id)
 	}
 	return report.Remedyf("subscription-manager repos --disable=%s", id)

@@ -74,7 +74,8 @@ func BuildPackages(env *rpms.Environment, source string, versions map[string]str
 				"%install\nfor f in "+list+"; do install -D "+source+"$f %{buildroot}$f; done\n%files\n"+strings.Join(files, "\n")+
 				"\n")
 		env.Run("rpmbuild", "-bb", "--quiet", "--define", "_topdir "+filepath.Join(env.Dir, "build"), "--define",
-			"_rpmdir "+filepath.Join(env.Dir, repository), "--define", "_build_id_links none", spec)
+			"_rpmdir "+filepath.Join(env.Dir, repository), "--define", "_build_id_links none", "--define",
+			"_binary_payload w1.gzdio", spec)
 	}
 }
 

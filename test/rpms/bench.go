@@ -24,9 +24,13 @@ type Environment struct {
 	t *testing.T
 }
 
-// New creates an empty test environment. The test fails if rpm's or dnf's commands are missing.
+// New creates an empty test environment. The test fails if rpm's or dnf's commands are missing. The commands
+// in the directory HCP_TEST_DNF, which test/rpm/dnf5.sh creates, replace those of the host: dnf5 and rpm 6.
 func New(t *testing.T) *Environment {
 	t.Helper()
+	if commands := os.Getenv("HCP_TEST_DNF"); commands != "" {
+		t.Setenv("PATH", commands+":"+os.Getenv("PATH"))
+	}
 	for _, program := range []string{"rpm", "dnf", "rpmbuild", "rpmsign", "createrepo_c", "modifyrepo_c", "gpg"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Fatalf("%s is not installed (make deps installs it): the real dnf cannot be tried", program)

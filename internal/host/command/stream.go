@@ -26,14 +26,18 @@ type Streaming struct {
 	Args   []string
 	Env    []string          // NAME=value, added to this process's environment; may contain secrets, unlike arguments
 	OnLine func(line string) // called for each line of standard output when it arrives; may be nil
+	// OnErrorLine is called for each line of standard error when it arrives; may be nil.
+	OnErrorLine func(line string)
+	// LastInterrupt is a line of standard error after which the command is not interrupted; "" for none.
+	LastInterrupt string
 }
 
 // outputInterval is the interval at which new output is read.
 const outputInterval = 100 * time.Millisecond
 
 // Run runs the command until it exits and returns its standard output and
-// standard error. When ctx ends, Run interrupts the command like Ctrl-C and
-// waits for it; it never kills it. The command has its own process group, so
+// standard error. When ctx ends, Run interrupts the command like Ctrl-C, except
+// after LastInterrupt, and waits for it; it never kills it. The command has its own process group, so
 // that a Ctrl-C at the terminal reaches it only once.
 //
 // The output goes to memory and not to pipes: a pipe would break if this
@@ -53,12 +57,17 @@ func (s Streaming) Run(ctx context.Context) (stdout, stderr string, err error) {
 	command := exec.CommandContext(ctx, s.Name, s.Args...)
 	command.Env = slices.Concat(childEnvironment(os.Environ()), s.Env)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.Cancel = func() error {
+		if s.LastInterrupt != "" && strings.Contains(readContent(complaints), s.LastInterrupt+"\n") {
+			return nil
+		}
+		return command.Process.Signal(os.Interrupt)
+	}
 	command.Stdout, command.Stderr = out, complaints
 	defer trace.Start(ctx, trace.Command, strings.Join(command.Args, " "))()
 	ended := make(chan error, 1)
 	go func() { ended <- command.Run() }()
-	listener := &lineReader{onLine: s.OnLine}
+	listener, errorListener := &lineReader{onLine: s.OnLine}, &lineReader{onLine: s.OnErrorLine}
 	ticker := time.NewTicker(outputInterval)
 	defer ticker.Stop()
 	for running := true; running; {
@@ -68,8 +77,10 @@ func (s Streaming) Run(ctx context.Context) (stdout, stderr string, err error) {
 		case <-ticker.C:
 		}
 		listener.readNew(out)
+		errorListener.readNew(complaints)
 	}
 	listener.flush()
+	errorListener.flush()
 	errorOutput := readContent(complaints)
 	return readContent(out), errorOutput, runError(ctx, append([]string{s.Name}, s.Args...), err, errorOutput)
 }

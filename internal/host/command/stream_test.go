@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 func TestLongCommandReportsLines(t *testing.T) {
@@ -50,6 +51,40 @@ func TestLongCommandIsInterruptedAndAwaited(t *testing.T) {
 	}
 	if content, err := os.ReadFile(file); err != nil || string(content) != "done\n" {
 		t.Errorf("it was not let finish: %q, %v", content, err)
+	}
+}
+
+// dnf5 exits at once after an interrupt, whatever its transaction has done. The command waits for a line in a pipe,
+// which it gets only if it is not interrupted.
+func TestLongCommandIsNotInterruptedAfterALine(t *testing.T) {
+	for name, test := range map[string]struct {
+		last string
+		line string
+		want string
+	}{
+		"after the line":  {last: "Running transaction", line: "continue\n", want: "done\n"},
+		"before the line": {last: "Complete!"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "pipe")
+			if err := unix.Mkfifo(path, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			pipe, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pipe.Close()
+			ctx, cancel := context.WithCancel(t.Context())
+			context.AfterFunc(ctx, func() { _, _ = pipe.WriteString(test.line) })
+			out, _, err := Streaming{
+				Name: "sh", Args: []string{"-c", "echo Running transaction >&2; read -r _ <$0; echo done", path},
+				OnErrorLine: func(string) { cancel() }, LastInterrupt: test.last,
+			}.Run(ctx)
+			if !errors.Is(err, context.Canceled) || out != test.want {
+				t.Errorf("output %q, %v", out, err)
+			}
+		})
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package dnf queries and installs packages with rpm and dnf. It supports dnf
-// 4, which RHEL 8, 9 and 10 have. It makes no decisions.
+// 4, which RHEL 8, 9 and 10 have, and dnf5. It makes no decisions.
 package dnf
 
 import (
@@ -21,6 +21,8 @@ type Host struct {
 	Proxy     []string // http_proxy=URL and the like, for dnf only; may contain secrets
 	Cache     string   // path of dnf's cache, not below Root; "": the one in dnf's configuration
 	CacheOnly bool     // metadata and packages are read from the cache, whatever their age, and never downloaded
+
+	ignoresLocks bool // the locks of dnf5 do not apply
 }
 
 // IsAvailable reports whether this host has rpm and dnf.
@@ -54,9 +56,10 @@ type Repository struct {
 const (
 	// The last field is the time of installation in seconds, with ten digits.
 	rpmFields = `%{NAME}|%{VERSION}|%{RELEASE}|%{ARCH}|%{INSTALLTIME}\n`
-	dnfFields = `%{name}|%{version}|%{release}|%{arch}|%{repoid}`
+	// dnf 4 adds a newline, which leads to empty lines.
+	dnfFields = `%{name}|%{version}|%{release}|%{arch}|%{repoid}\n`
 	// An installed package has no repository.
-	installedFields = `%{name}|%{version}|%{release}|%{arch}|`
+	installedFields = `%{name}|%{version}|%{release}|%{arch}|\n`
 )
 
 // Installed returns the installed packages, or those whose names match a pattern such as kernel*-core. The
@@ -110,7 +113,7 @@ func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
 	return list, nil
 }
 
-// run runs dnf without prompts, and quietly if line is nil. The locks of versionlock do not apply,
+// run runs dnf without prompts, and quietly if line is nil. The locks of dnf 4 do not apply,
 // because the agent installs the locked versions. The error begins with the text in doing, and contains dnf's
 // own messages.
 func (h Host) run(ctx context.Context, doing string, line func(string), args ...string) (string, error) {
@@ -118,7 +121,7 @@ func (h Host) run(ctx context.Context, doing string, line func(string), args ...
 	if err != nil {
 		return "", wrap.Errorf(err, "%s", doing)
 	}
-	if locks != "" { // otherwise dnf warns that there is no such plugin
+	if locks != "" && !IsDNF5() { // otherwise dnf warns that there is no such plugin
 		args = append([]string{"--disableplugin=" + versionLockPlugin}, args...)
 	}
 	out, stderr, err := h.runWithLocks(ctx, line, args...)
@@ -134,7 +137,7 @@ func (h Host) runWithLocks(ctx context.Context, line func(string), args ...strin
 		args = append([]string{"--cacheonly"}, args...)
 	}
 	if h.Cache != "" {
-		args = append([]string{"--setopt=cachedir=" + h.Cache}, args...)
+		args = append([]string{"--setopt=" + cacheOption() + "=" + h.Cache}, args...)
 	}
 	if h.Root != "" {
 		args = append([]string{"--installroot", h.Root}, args...)
@@ -144,7 +147,16 @@ func (h Host) runWithLocks(ctx context.Context, line func(string), args ...strin
 	}
 	// Otherwise Python buffers its output.
 	env := append([]string{"PYTHONUNBUFFERED=1"}, h.Proxy...)
-	return command.Streaming{Name: "dnf", Args: args, Env: env, OnLine: line}.Run(ctx)
+	streaming := command.Streaming{Name: "dnf", Args: args, Env: env, OnLine: line, OnErrorLine: line}
+	if IsDNF5() {
+		// dnf5 exits at once after a signal, also between two packages of a transaction. This line precedes
+		// the verification of the packages.
+		streaming.LastInterrupt = "Running transaction"
+	}
+	if h.ignoresLocks {
+		streaming.Name, streaming.Args = h.withoutLocks(args)
+	}
+	return streaming.Run(ctx)
 }
 
 // packages parses lines of fields; it ignores other lines, which plugins print.

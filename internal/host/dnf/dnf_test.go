@@ -62,6 +62,7 @@ Packages Altered:
 	wantTransaction := Transaction{
 		ID: "12", Comment: "hcp-node-agent join",
 		Installed: []Package{{"NetworkManager-ovs", "1.48.10", "2.el9", "x86_64", ""}},
+		Replacing: []Package{{"glibc", "2.34", "100.el9", "x86_64", ""}},
 		Removed:   []Package{{"runc", "1.1.12", "1.el9", "x86_64", ""}},
 	}
 	if diff := cmp.Diff(wantTransaction, parseTransaction("12", info)); diff != "" {

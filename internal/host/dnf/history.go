@@ -13,6 +13,7 @@ type Transaction struct {
 	ID        string
 	Comment   string
 	Installed []Package // new packages, without those that replaced another version
+	Replacing []Package // packages that replaced another version, or were installed again
 	Removed   []Package
 }
 
@@ -39,18 +40,38 @@ func (h Host) Transactions(ctx context.Context, after string) ([]Transaction, er
 		if number, err := strconv.Atoi(id); err != nil || number <= first {
 			continue
 		}
-		out, err := h.run(ctx, "reading transaction "+id+" of dnf", nil, "--cacheonly", "history", "info", id)
+		transaction, err := h.transaction(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		list = append([]Transaction{parseTransaction(id, out)}, list...)
+		list = append([]Transaction{transaction}, list...)
 	}
 	return list, nil
 }
 
+// transaction returns the transaction with a number.
+func (h Host) transaction(ctx context.Context, id string) (Transaction, error) {
+	args := []string{"--cacheonly", "history", "info", id}
+	if IsDNF5() {
+		args = append(args, "--json")
+	}
+	out, err := h.run(ctx, "reading transaction "+id+" of dnf", nil, args...)
+	if err == nil && IsDNF5() {
+		return parseTransaction5(id, out)
+	}
+	return parseTransaction(id, out), err
+}
+
 // transactionIDs returns the numbers of dnf's transactions, newest first.
 func (h Host) transactionIDs(ctx context.Context) ([]string, error) {
-	out, err := h.run(ctx, "reading the history of dnf", nil, "--cacheonly", "history", "list")
+	args := []string{"--cacheonly", "history", "list"}
+	if IsDNF5() {
+		args = append(args, "--json")
+	}
+	out, err := h.run(ctx, "reading the history of dnf", nil, args...)
+	if err == nil && IsDNF5() {
+		return parseHistory5(out)
+	}
 	return parseHistory(out), err
 }
 
@@ -66,6 +87,22 @@ func parseHistory(out string) []string {
 	return ids
 }
 
+// add adds a package by what the transaction has done with it.
+func (t *Transaction) add(action, nevra string) {
+	p, ok := parseNEVRA(nevra)
+	if !ok {
+		return
+	}
+	switch action {
+	case "Install":
+		t.Installed = append(t.Installed, p)
+	case "Upgrade", "Downgrade", "Reinstall":
+		t.Replacing = append(t.Replacing, p)
+	case "Removed", "Remove": // of dnf 4 and dnf5
+		t.Removed = append(t.Removed, p)
+	}
+}
+
 // parseTransaction parses the output of dnf history info: "Comment : TEXT", and for each package
 // a line such as "Install NAME-EPOCH:VERSION-RELEASE.ARCH @REPOSITORY".
 func parseTransaction(id, out string) Transaction {
@@ -78,13 +115,7 @@ func parseTransaction(id, out string) Transaction {
 		if len(words) != 3 || !strings.HasPrefix(words[2], "@") {
 			continue
 		}
-		switch p, ok := parseNEVRA(words[1]); {
-		case !ok:
-		case words[0] == "Install":
-			t.Installed = append(t.Installed, p)
-		case words[0] == "Removed":
-			t.Removed = append(t.Removed, p)
-		}
+		t.add(words[0], words[1])
 	}
 	return t
 }

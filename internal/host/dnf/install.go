@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,9 +19,11 @@ import (
 // stored in dnf's history. Install calls logLine for each line that dnf prints.
 // When ctx ends, dnf is interrupted; it finishes a running transaction.
 //
-// The error contains dnf's own messages (see Error).
+// The packages are durable when Install returns, also after an error. The error contains dnf's own messages (see
+// Error).
 func (h Host) Install(ctx context.Context, comment string, logLine func(line string), specs ...string) error {
-	return h.install(ctx, logLine, append([]string{"--comment", comment, "install"}, specs...))
+	err := h.install(ctx, logLine, append([]string{"--comment", comment, "install"}, specs...))
+	return errors.Join(err, h.sync())
 }
 
 // Download downloads packages with their dependencies into the cache, from which Install with CacheOnly
@@ -40,16 +43,15 @@ func (h Host) install(ctx context.Context, logLine func(line string), operation 
 	if logLine == nil {
 		logLine = func(string) {}
 	}
+	h.ignoresLocks = IsDNF5()
 	_, err := h.run(ctx, "installing packages", logLine, append(args, operation...)...)
 	return err
 }
 
-// defaultCache is the path of dnf's cache in its default configuration.
-const defaultCache = "/var/cache/dnf"
-
 // CopyCache copies dnf's own cache to Cache, so that its metadata are not downloaded again.
 func (h Host) CopyCache(ctx context.Context) error {
-	_, err := command.Run(ctx, "cp", "--archive", "--reflink=auto", "--no-target-directory", h.Root+defaultCache, h.Cache)
+	_, err := command.Run(ctx, "cp", "--archive", "--reflink=auto", "--no-target-directory",
+		h.Root+defaultCache(), h.Cache)
 	return err
 }
 
@@ -74,7 +76,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) IsSignatureError() bool {
 	return hasAny(e.Messages,
 		"GPG check FAILED", "is not signed", "GPG Keys are configured as", "GPG key retrieval failed",
-		"checking of packages via GPG keys", "Public key for", "retrieve GPG key")
+		"checking of packages via GPG keys", "Public key for", "retrieve GPG key", "OpenPGP check for package")
 }
 
 // IsRepositoryUnreachable reports whether a repository did not respond.
@@ -106,14 +108,18 @@ func explain(err error, stderr, stdout string) error {
 // maxLines is the maximum number of dnf's lines in an error.
 const maxLines = 12
 
-// lastLines returns the last non-empty lines. dnf can end its output with the
-// complete configuration of a repository, including passwords, which lastLines
-// removes.
+// progress5 matches the lines about progress that dnf5 prints to standard error.
+var progress5 = regexp.MustCompile(`^(Updating and loading repositories:|Repositories loaded\.|` +
+	`Total size of inbound .*|After this operation, .*|Running transaction|-+|.* [0-9?]+% \|.*\|.*|` +
+	`>>> Already downloaded)$`)
+
+// lastLines returns the last lines that are neither empty nor about progress. dnf can end its output with
+// the complete configuration of a repository, including passwords, which lastLines removes.
 func lastLines(text string) string {
 	text, _, _ = strings.Cut(text, "\nProblem repository:")
 	var lines []string
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" {
+		if line = strings.TrimSpace(line); line != "" && !progress5.MatchString(line) {
 			lines = append(lines, line)
 		}
 	}

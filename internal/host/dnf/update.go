@@ -4,6 +4,8 @@ package dnf
 
 import (
 	"context"
+	"errors"
+	"regexp"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
@@ -31,14 +33,15 @@ func (h Host) DownloadUpdates(ctx context.Context, logLine func(line string), ex
 // Update runs dnf update with the packages that DownloadUpdates has downloaded, without the network. If
 // the cache lacks some, because dnf-makecache.timer has downloaded newer metadata since, dnf downloads
 // them. comment is stored in dnf's history. When ctx ends, dnf is interrupted; it finishes a running
-// transaction.
+// transaction. The packages are durable when Update returns.
 func (h Host) Update(ctx context.Context, comment string, logLine func(line string), exclude ...string) error {
 	args := []string{"--assumeyes", "--comment", comment}
 	out, stderr, err := h.update(ctx, logLine, exclude, append(args, "--cacheonly")...)
-	if err != nil && ctx.Err() == nil && hasAny(stderr, "packages have invalid cache", "Cache-only enabled but no cache") {
+	if err != nil && ctx.Err() == nil && hasAny(stderr, "packages have invalid cache", "Cache-only enabled but no cache",
+		"cacheonly option is activated") {
 		out, stderr, err = h.update(ctx, logLine, exclude, args...)
 	}
-	return wrap.Errorf(explain(err, stderr, out), "updating packages")
+	return errors.Join(wrap.Errorf(explain(err, stderr, out), "updating packages"), h.sync())
 }
 
 func (h Host) update(
@@ -47,18 +50,21 @@ func (h Host) update(
 	for _, name := range exclude {
 		args = append(args, "--exclude="+name)
 	}
-	return h.runWithLocks(ctx, logLine, append(args, "update")...)
+	return h.runWithLocks(ctx, logLine, append([]string{"update"}, args...)...)
 }
+
+// updatesHeader matches the first line of the table of a transaction. That of dnf5 begins without a space.
+var updatesHeader = regexp.MustCompile(`(?m)^ ?Package +Arch`)
 
 // parseUpdates parses dnf's table of a transaction: sections such as "Upgrading:", and below each a row
 // " NAME ARCH [EPOCH:]VERSION-RELEASE REPOSITORY SIZE" per package. A row that is too long continues on
 // lines with more spaces before the text. Packages that are removed or skipped are not in the result.
 func parseUpdates(out string) []Package {
-	_, table, found := strings.Cut(out, "\n Package ")
-	if !found {
+	header := updatesHeader.FindStringIndex(out)
+	if header == nil {
 		return nil
 	}
-	table, _, _ = strings.Cut(table, "\nTransaction Summary")
+	table, _, _ := strings.Cut(out[header[1]:], "\nTransaction Summary")
 	var list []Package
 	var row []string
 	isInstalled := false

@@ -12,8 +12,11 @@ import (
 const versionLockPlugin = "versionlock"
 
 // VersionLockFile returns the path of the list of dnf's plugin versionlock, or "" if the plugin is not
-// installed or disabled.
+// installed or disabled. dnf5 needs no plugin.
 func (h Host) VersionLockFile() (string, error) {
+	if IsDNF5() {
+		return LockFile5, nil
+	}
 	content, err := os.ReadFile(filepath.Join("/", h.Root, "etc/dnf/plugins", versionLockPlugin+".conf"))
 	if os.IsNotExist(err) {
 		return "", nil
