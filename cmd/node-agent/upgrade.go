@@ -56,6 +56,9 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 		if *stage && !flags.Changed("timeout") {
 			options.Config.Timeout = 0
 		}
+		if !flags.Changed("drain-timeout") {
+			*drainTimeout = 0 // a resumed drain keeps its timeout
+		}
 		changed, err := upgrade.Upgrade(ctx, upgrade.Options{
 			Options:      options,
 			HasInput:     flags.Changed("user-data") || flags.Changed("endpoint"),

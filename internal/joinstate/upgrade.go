@@ -5,6 +5,7 @@ package joinstate
 import (
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
@@ -50,9 +51,11 @@ type Upgrade struct {
 	// the generation is the installed one, and does not become the previous one
 	SameGeneration bool            `json:"sameGeneration,omitempty"`
 	Effects        effects.Effects `json:"effects,omitempty"`
-	Drain          bool            `json:"drain,omitempty"`  // the node is drained if an effect requires it
-	Drained        time.Time       `json:"drained,omitzero"` // start of the drain; zero until the node is drained
-	Step           string          `json:"step,omitempty"`   // the last completed step
+	Drain          bool            `json:"drain,omitempty"`        // the node is drained if an effect requires it
+	DrainBegan     time.Time       `json:"drainBegan,omitzero"`    // start of the drain, also if it was interrupted
+	DrainTimeout   config.Duration `json:"drainTimeout,omitempty"` // from DrainBegan on; 0 for the default
+	Drained        time.Time       `json:"drained,omitzero"`       // start of the drain; zero until the node is drained
+	Step           string          `json:"step,omitempty"`         // the last completed step
 }
 
 // Requires reports whether a change of the upgrade takes effect by the action on the unit. Of no upgrade, it

@@ -80,7 +80,7 @@ func drain(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error) 
 	}
 	client, err := f.node(log)
 	if err == nil {
-		err = client.Drain(ctx, node.ForMaintenance, time.Duration(f.record.DrainTimeout))
+		err = client.Drain(ctx, node.ForMaintenance, time.Duration(f.record.DrainTimeout), f.record.Started)
 	}
 	if err != nil {
 		return steps.Outcome{}, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/servicelog"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -24,7 +25,7 @@ const maxClockSkew = 2 * time.Minute
 // diagnose returns the problems of the Node, the most direct cause first. The
 // list is empty if the Node is Ready and schedulable.
 func diagnose(f facts) []report.Finding {
-	ready := f.node != nil && kube.IsReady(f.node) && f.isCurrentBoot()
+	ready := f.node != nil && kube.IsReady(f.node) && f.isCurrentBoot() && !f.isStale
 	var reasons []report.Finding
 	if f.node != nil {
 		reasons = unschedulableFindings(f.node, f.requestedTaints)
@@ -32,7 +33,7 @@ func diagnose(f facts) []report.Finding {
 	if ready && len(reasons) == 0 {
 		return nil
 	}
-	all := slices.Concat(unitFindings(f.hostState.units), runtimeFinding(f.hostState), clockFinding(f))
+	all := slices.Concat(lists.Map(f.hostState.units, unitFinding), runtimeFinding(f.hostState), clockFinding(f))
 	severity := report.SeverityWarning
 	var namedPod *pods.Problem
 	problems := pods.Problems(f.pods, f.evidence())
@@ -109,7 +110,7 @@ func (f facts) readinessFindings(problems []*pods.Problem) (all []report.Finding
 		finding.Message = fmt.Sprintf("the cluster still has the Node of another boot (%s, this boot is %s): "+
 			"kubelet has not reported its status yet, or another machine uses the same name",
 			f.node.Status.NodeInfo.BootID, f.bootID) + cause
-	case ready == nil, !f.isCurrentBoot():
+	case ready == nil, !f.isCurrentBoot(), f.isStale:
 		finding.Message, finding.Temporary = "kubelet has not reported its status yet"+cause, cause == ""
 	case ready.Status == corev1.ConditionUnknown:
 		finding.Message = fmt.Sprintf("kubelet has not reported its status since %s (%s)",

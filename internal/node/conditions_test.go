@@ -18,6 +18,8 @@ import (
 func TestDiagnose(t *testing.T) {
 	oldBoot := nodeWith("True", "KubeletReady", "")
 	oldBoot.Status.NodeInfo.BootID = "before"
+	upgraded := nodeWith("True", "KubeletReady", "")
+	upgraded.Spec.Unschedulable, upgraded.Annotations = true, map[string]string{string(ForUpgrade): "2026-01-02T03:04:05Z"}
 	tainted := nodeWith("True", "KubeletReady", "")
 	tainted.Spec.Taints = []corev1.Taint{
 		{Key: "team", Effect: "NoSchedule"},
@@ -137,6 +139,11 @@ func TestDiagnose(t *testing.T) {
 				"makestep # or: timedatectl set-ntp true",
 			"problem kubelet has not reported its status since 2026-01-02T03:04:05Z (NodeStatusUnknown) | journalctl -u " +
 				"kubelet -b",
+		}},
+		"Ready by the report of the kubelet before an upgrade": {facts{node: upgraded, isStale: true}, []string{
+			"problem kubelet has not reported its status yet | journalctl -u kubelet -b",
+			"problem taint node.kubernetes.io/unschedulable:NoSchedule: hcp-node-agent upgrade cordoned the Node, and " +
+				"uncordons it at its end | hcp-node-agent status",
 		}},
 		"earlier boot": {facts{node: oldBoot}, []string{
 			"problem the cluster still has the Node of another boot (before, this boot is this): kubelet has not reported its " +

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,6 +45,15 @@ func cordonedFor(node *corev1.Node) CordonReason {
 		}
 	}
 	return ""
+}
+
+// explain returns which command of the agent has cordoned the Node for the reason, and what uncordons it.
+func (r CordonReason) explain() string {
+	command := "hcp-node-agent " + strings.TrimPrefix(string(r), "hcp-node-agent.io/cordoned-by-")
+	if r == ForLeave {
+		return command + " cordoned the Node; the next join uncordons it"
+	}
+	return command + " cordoned the Node, and uncordons it at its end"
 }
 
 // Cordon marks this node's Node unschedulable, which the node's own credential

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,10 +29,20 @@ const DefaultDrainTimeout = 15 * time.Minute
 // ErrPodsWouldBeLost is the cause for which a node is not drained.
 var ErrPodsWouldBeLost = errors.New("these pods would be lost, because no controller recreates them on another node")
 
-// Drain cordons this node's Node for the reason and evicts its pods. The timeout is that of both;
+// minResumedDrain is the minimum time of a resumed drain. After a boot, kubelet must start before it ends pods.
+const minResumedDrain = 2 * time.Minute
+
+// drainTimeLeft returns how long a drain may take that began at a time, maybe before a restart of the agent. A time in
+// the future is that of a wrong clock and is ignored.
+func drainTimeLeft(timeout time.Duration, began, now time.Time) time.Duration {
+	timeout = cmp.Or(timeout, DefaultDrainTimeout)
+	return max(timeout-max(now.Sub(began), 0), min(timeout, minResumedDrain))
+}
+
+// Drain cordons this node's Node for the reason and evicts its pods. The timeout is that of both, from began on;
 // DefaultDrainTimeout if it is 0.
-func (n *Node) Drain(ctx context.Context, reason CordonReason, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(timeout, DefaultDrainTimeout))
+func (n *Node) Drain(ctx context.Context, reason CordonReason, timeout time.Duration, began time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, drainTimeLeft(timeout, began, time.Now()))
 	defer cancel()
 	if err := n.Cordon(ctx, reason); err != nil {
 		return err
@@ -172,9 +183,5 @@ func (n *Node) listPods(ctx context.Context) ([]*corev1.Pod, error) {
 }
 
 func qualifiedPodNames(pods []*corev1.Pod) []string {
-	names := make([]string, 0, len(pods))
-	for _, pod := range pods {
-		names = append(names, pod.Namespace+"/"+pod.Name)
-	}
-	return names
+	return lists.Map(pods, func(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name })
 }

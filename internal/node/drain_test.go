@@ -4,11 +4,33 @@ package node
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// A drain that an interruption of the agent has divided takes no longer than its timeout.
+func TestDrainTimeLeft(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	for name, test := range map[string]struct {
+		timeout, ago, want time.Duration
+	}{
+		"new":                         {timeout: time.Hour, want: time.Hour},
+		"default":                     {want: DefaultDrainTimeout},
+		"resumed":                     {timeout: time.Hour, ago: 40 * time.Minute, want: 20 * time.Minute},
+		"resumed with the default":    {ago: 10 * time.Minute, want: 5 * time.Minute},
+		"nearly over":                 {timeout: time.Hour, ago: 59 * time.Minute, want: minResumedDrain},
+		"over, the host was off":      {ago: 8 * time.Hour, want: minResumedDrain},
+		"short timeout":               {timeout: 10 * time.Second, ago: time.Minute, want: 10 * time.Second},
+		"the clock was in the future": {timeout: time.Hour, ago: -24 * time.Hour, want: time.Hour},
+	} {
+		if got := drainTimeLeft(test.timeout, now.Add(-test.ago), now); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
 
 func TestPodsToEvict(t *testing.T) {
 	yes := true

@@ -29,6 +29,7 @@ type facts struct {
 	bootID      string       // boot ID of this host; "" if unknown
 	node        *corev1.Node // nil if it does not exist
 	deleted     bool         // node is nil but existed before
+	isStale     bool         // node is Ready by the report of an earlier kubelet process
 	hostState   hostFacts
 	clockOffset time.Duration // local clock minus the API server's clock
 	pods        []*corev1.Pod // pods of this node

@@ -76,8 +76,8 @@ func probeHealth(ctx context.Context, client *http.Client, url string) error {
 
 // healthFinding returns why kubelet is not healthy.
 func healthFinding(unhealthy error, m hostFacts) report.Finding {
-	if units := unitFindings(m.units); len(units) > 0 {
-		return units[0]
+	if len(m.units) > 0 {
+		return unitFinding(m.units[0])
 	}
 	f := report.Finding{
 		Severity: report.SeverityProblem, Remedy: "journalctl -b -u kubelet",

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/servicelog"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -87,7 +88,7 @@ func (n *Node) Findings(ctx context.Context) ([]report.Finding, error) {
 	case err != nil:
 		problem := n.Conn.Explain(ctx, err)
 		m := n.Host.gatherFacts(ctx)
-		return append(slices.Concat(unitFindings(m.units), runtimeFinding(m)), report.Finding{
+		return append(slices.Concat(lists.Map(m.units, unitFinding), runtimeFinding(m)), report.Finding{
 			Severity:   report.SeverityProblem,
 			Message:    "getting Node " + n.Name + ": " + problem.Message,
 			Remedy:     problem.Remedy,
@@ -128,7 +129,8 @@ func (n *Node) WaitReady(ctx context.Context) error {
 	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval,
 		func(found map[string]*corev1.Node) (bool, error) {
 			node := found[n.Name]
-			if node != nil && kube.IsReady(node) && n.isCurrentBoot(node) && n.isReported(node) {
+			isReady := node != nil && kube.IsReady(node) && n.isCurrentBoot(node)
+			if isReady && n.isReported(node) {
 				return true, nil
 			}
 			if search.isDue() {
@@ -137,7 +139,7 @@ func (n *Node) WaitReady(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return false, ctx.Err()
 			}
-			known.node = node
+			known.node, known.isStale = node, isReady
 			awaited, prefix := "Node "+n.Name+" to become Ready", "Node "+n.Name+" is not Ready"
 			if node == nil {
 				awaited, prefix = "kubelet to register Node "+n.Name, "kubelet has not registered Node "+n.Name

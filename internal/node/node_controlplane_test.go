@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -93,7 +94,7 @@ func TestControlPlaneWaitReadyAndSchedulable(t *testing.T) {
 	}
 }
 
-func TestControlPlaneReadyRequiresCurrentBoot(t *testing.T) {
+func TestControlPlaneReadyRequiresCurrentReport(t *testing.T) {
 	node, recorded := joinedNode(t, "old-boot")
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
@@ -101,6 +102,10 @@ func TestControlPlaneReadyRequiresCurrentBoot(t *testing.T) {
 	if err := node.WaitReady(recorded.DeadlineAt(t, "another boot")); err == nil ||
 		!strings.Contains(err.Error(), "another boot (this-boot, this boot is a-later-boot)") {
 		t.Errorf("WaitReady() = %v for a Node that an earlier boot left Ready", err)
+	}
+	node.BootID, node.ReportedSince = "this-boot", time.Now().Add(time.Hour)
+	if err := node.WaitReady(recorded.DeadlineAt(t, "Ready: kubelet has not reported its status yet")); err == nil {
+		t.Error("WaitReady() = nil for a Node that an earlier kubelet process left Ready")
 	}
 }
 

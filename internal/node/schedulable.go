@@ -133,6 +133,11 @@ func explainTaint(node *corev1.Node, taint corev1.Taint) report.Finding {
 	if taint.TimeAdded != nil {
 		f.Message += " since " + report.Timestamp(taint.TimeAdded.Time)
 	}
+	if reason := cordonedFor(node); reason != "" && f.Reason == report.NodeCordoned {
+		f.Message += ": " + reason.explain()
+		f.Remedy, f.Subject, f.Temporary = "hcp-node-agent status", "", true
+		return f
+	}
 	fill := strings.NewReplacer("NODE", node.Name, "KEY", taint.Key)
 	for _, known := range knownTaints() {
 		if !known.matches(taint.Key) {

@@ -11,15 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// unitFindings returns the findings for inactive units, required units first.
-func unitFindings(units []unitFacts) []report.Finding {
-	var all []report.Finding
-	for _, unit := range units {
-		all = append(all, unitFinding(unit))
-	}
-	return all
-}
-
+// unitFinding returns the finding for an inactive unit.
 func unitFinding(unit unitFacts) report.Finding {
 	f := report.Finding{
 		Severity: report.SeverityProblem,

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
@@ -35,13 +36,26 @@ func drainNode(ctx context.Context, r *run, log report.Log) (steps.Outcome, erro
 	case !u.Drain:
 		return steps.Unchanged("the node is not drained")
 	}
-	began := time.Now().UTC()
-	if err := client.Drain(ctx, node.ForUpgrade, r.options.DrainTimeout); err != nil {
+	if err := r.beginDrain(time.Now().UTC()); err != nil {
+		return steps.Outcome{}, err
+	}
+	if err := client.Drain(ctx, node.ForUpgrade, time.Duration(u.DrainTimeout), u.DrainBegan); err != nil {
 		return steps.Outcome{}, withNoDrain(err)
 	}
-	u.Drained = began
+	u.Drained = u.DrainBegan
 	return steps.Outcome{Summary: "the node is cordoned and drained", Changed: true},
 		joinstate.Write(r.node.Run.Dir, *r.state())
+}
+
+// beginDrain records durably when the drain begins, and its timeout. A resumed drain keeps both, unless this run was
+// given a timeout.
+func (r *run) beginDrain(now time.Time) error {
+	u := r.state().Upgrade
+	if !u.DrainBegan.IsZero() && r.options.DrainTimeout == 0 {
+		return nil
+	}
+	u.DrainBegan, u.DrainTimeout = now, config.Duration(r.options.DrainTimeout)
+	return joinstate.Write(r.node.Run.Dir, *r.state())
 }
 
 // checkDrain fails if the upgrade requires a drain that would lose pods. It returns the node and the effects of the

@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/provision"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -28,7 +29,7 @@ type Options struct {
 	RetryImage   bool          // boot an image that has failed before
 	AllowMajor   bool          // boot an image with another major version of RHEL
 	NoDrain      bool          // do not drain the node, whatever the changes require
-	DrainTimeout time.Duration // maximum time to evict the pods; 0 for DefaultDrainTimeout
+	DrainTimeout time.Duration // maximum time to evict the pods; 0 for DefaultDrainTimeout, or that of the resumed run
 }
 
 // applyTimeout is the maximum time from the end of the drain until the Node is schedulable. An upgrade that
@@ -242,11 +243,6 @@ func (r *run) describeDowntime(ctx context.Context, u joinstate.Upgrade) string 
 	if err != nil || len(r.running) == 0 || u.Started.Before(r.began) {
 		return ""
 	}
-	kept := 0
-	for _, id := range r.running {
-		if slices.Contains(now, id) {
-			kept++
-		}
-	}
+	kept := lists.Count(r.running, func(id string) bool { return slices.Contains(now, id) })
 	return fmt.Sprintf("%d of %d containers kept running", kept, len(r.running))
 }

@@ -181,6 +181,38 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	}
 }
 
+// The begin of a drain and its timeout, which the NodePool of a commanded upgrade can set, survive a restart.
+func TestResumedDrainKeepsItsTimeout(t *testing.T) {
+	began := time.Unix(1_000_000, 0).UTC()
+	for name, test := range map[string]struct {
+		resumed time.Duration // timeout of the resumed run
+		want    joinstate.Upgrade
+	}{
+		"by the service": {want: joinstate.Upgrade{DrainBegan: began, DrainTimeout: config.Duration(time.Hour)}},
+		"with --drain-timeout": {
+			resumed: time.Minute,
+			want:    joinstate.Upgrade{DrainBegan: began.Add(time.Hour), DrainTimeout: config.Duration(time.Minute)},
+		},
+	} {
+		dir := t.TempDir()
+		state := joinedState()
+		state.Upgrade = &joinstate.Upgrade{}
+		begin := func(timeout time.Duration, now time.Time) *joinstate.Upgrade {
+			r := &run{
+				node: bootstrap.NewFlow(plan.Run{Dir: dir, State: state}, nil), options: Options{DrainTimeout: timeout},
+			}
+			flowtest.NoError(t, r.beginDrain(now))
+			read, err := joinstate.Read(dir)
+			flowtest.NoError(t, err)
+			return read.Upgrade
+		}
+		state.Upgrade = begin(time.Hour, began)
+		if diff := cmp.Diff(&test.want, begin(test.resumed, began.Add(time.Hour))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestRollbackWithoutUpgradeIsRefused(t *testing.T) {
 	if err := startRollback(t.TempDir(), joinedState(), "requested"); report.CodeOf(err) != report.Refused {
 		t.Errorf("%v", err)

@@ -88,7 +88,7 @@ func (f *fleet) upgrade(ctx context.Context, n *node, permission service.Permiss
 
 // replace drains the node, and replaces its configuration unless that fails.
 func (f *fleet) replace(ctx context.Context, n *node) error {
-	if err := n.agent.Drain(ctx, agentnode.ForUpgrade, 0); err != nil {
+	if err := n.agent.Drain(ctx, agentnode.ForUpgrade, 0, time.Now()); err != nil {
 		return err
 	}
 	if err := n.kubelet.setReady(ctx, corev1.ConditionFalse); err != nil {
