@@ -27,6 +27,8 @@ type Options struct {
 	Dir string
 	// Name is the name of the hosted cluster. Default: "demo".
 	Name string
+	// Stack are the address families: ipv4, ipv6 or dual-ipv6. Default: ipv4.
+	Stack string
 }
 
 // ControlPlane is a running control plane.
@@ -55,6 +57,9 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	args := []string{"--dir", options.Dir, "--bin", options.Bin, "--until-stdin-closes"}
 	if options.Name != "" {
 		args = append(args, "--name", options.Name)
+	}
+	if options.Stack != "" {
+		args = append(args, "--stack", options.Stack)
 	}
 	c := &ControlPlane{errors: &bytes.Buffer{}}
 	c.command = exec.Command(filepath.Join(options.Bin, "controlplane"), args...)

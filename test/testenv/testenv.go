@@ -27,6 +27,8 @@ type Options struct {
 	Log        io.Writer // receives the output of the builds
 	Snapshot   bool      // load the machine from its snapshot, within seconds
 	Class      vm.Class  // of a machine that boots from an OSTree deployment; "" for package mode
+	Bin        string    // of the control plane, as in bed.Options
+	Stack      string    // address families of the cluster, see bed.Options
 
 	// CPUs and MemoryMiB are the size of the machine. The defaults are those of vm.Config.
 	CPUs, MemoryMiB int
@@ -67,7 +69,9 @@ func Open(ctx context.Context, options Options) (*Environment, error) {
 
 func (s *Environment) open(ctx context.Context, options Options) error {
 	var err error
-	s.ControlPlane, err = bed.Start(ctx, bed.Options{Dir: filepath.Join(options.Dir, "control-plane")})
+	s.ControlPlane, err = bed.Start(ctx, bed.Options{
+		Bin: options.Bin, Dir: filepath.Join(options.Dir, "control-plane"), Stack: options.Stack,
+	})
 	if err != nil {
 		return err
 	}

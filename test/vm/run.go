@@ -41,7 +41,7 @@ func (c *Channel) Output(ctx context.Context, command string) (string, error) {
 // Put writes a file in the machine atomically and creates its directory if necessary. The file is
 // not flushed to disk: a power cut can lose it.
 func (c *Channel) Put(ctx context.Context, path string, content io.Reader, mode fs.FileMode) error {
-	p := shellQuote(path)
+	p := Quote(path)
 	command := fmt.Sprintf("set -e; mkdir -p \"$(dirname %s)\"; cat >%s.put; chmod %04o %s.put; mv %s.put %s",
 		p, p, mode.Perm(), p, p, p)
 	var errs bytes.Buffer
@@ -57,7 +57,7 @@ func (c *Channel) Put(ctx context.Context, path string, content io.Reader, mode 
 
 // Get returns the content of a file in the machine.
 func (c *Channel) Get(ctx context.Context, path string) ([]byte, error) {
-	result, err := c.Run(ctx, "cat "+shellQuote(path))
+	result, err := c.Run(ctx, "cat "+Quote(path))
 	if err == nil && result.ExitCode != 0 {
 		err = fmt.Errorf("exit code %d: %s", result.ExitCode, result.Stderr)
 	}
@@ -67,5 +67,5 @@ func (c *Channel) Get(ctx context.Context, path string) ([]byte, error) {
 	return []byte(result.Stdout), nil
 }
 
-// shellQuote quotes s as one word for a POSIX shell.
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// Quote quotes s as one word for a POSIX shell.
+func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

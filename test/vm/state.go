@@ -19,7 +19,7 @@ func (m *Machine) save(ctx context.Context, path string) error {
 		nil); err != nil {
 		return err
 	}
-	if err := m.qmp.execute(ctx, "migrate", map[string]any{"uri": "exec:cat >" + shellQuote(path)}, nil); err != nil {
+	if err := m.qmp.execute(ctx, "migrate", map[string]any{"uri": "exec:cat >" + Quote(path)}, nil); err != nil {
 		return err
 	}
 	return m.awaitMigration(ctx)
@@ -27,7 +27,7 @@ func (m *Machine) save(ctx context.Context, path string) error {
 
 // load loads a saved state into a QEMU process that waits for it.
 func (m *Machine) load(ctx context.Context, path string) error {
-	if err := m.qmp.execute(ctx, "migrate-incoming", map[string]any{"uri": "exec:cat " + shellQuote(path)},
+	if err := m.qmp.execute(ctx, "migrate-incoming", map[string]any{"uri": "exec:cat " + Quote(path)},
 		nil); err != nil {
 		return err
 	}

@@ -192,16 +192,8 @@ func (c *changingCluster) testCAsRenewed(ctx context.Context, t *testing.T) {
 // testEndpointChanged moves the API server to another name. An upgrade changes the URL for kubelet and for
 // the proxy of the pods, without a drain.
 func (c *changingCluster) testEndpointChanged(ctx context.Context, t *testing.T) {
-	before := apiEndpoint(t).Hostname()
-	after := strings.Replace(before, "api.", "api-int.", 1)
-	c.editKubeconfig(t, func(cluster *clientcmdapi.Cluster) {
-		cluster.Server = strings.Replace(cluster.Server, before, after, 1)
-	})
-	for _, path := range []string{
-		"/etc/kubernetes/apiserver-proxy-config/haproxy.cfg", "/etc/kubernetes/apiserver-url.env",
-	} {
-		c.payload.SetFile(path, strings.ReplaceAll(fileContent(t, c.payload, path), before, after))
-	}
+	before, after := apiEndpoint(t).Hostname(), internalName(t)
+	c.moveAPIServer(t, before, after)
 	serve(ctx, t, c.payload)
 	proxy := mustOutput(ctx, t, "pgrep -x haproxy")
 	checkContains(t, runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath).Stdout,
@@ -211,6 +203,25 @@ func (c *changingCluster) testEndpointChanged(ctx context.Context, t *testing.T)
 	await(ctx, t, "pgrep -x haproxy | grep -vx "+proxy)
 	awaitReadyNode(ctx, t)
 	awaitLog(ctx, t, "the agent has changed this host; repeating all checks")
+}
+
+// internalName returns another name of the API server.
+func internalName(t *testing.T) string {
+	t.Helper()
+	return strings.Replace(apiEndpoint(t).Hostname(), "api.", "api-int.", 1)
+}
+
+// moveAPIServer changes the name of the API server in the payload.
+func (c *changingCluster) moveAPIServer(t *testing.T, before, after string) {
+	t.Helper()
+	c.editKubeconfig(t, func(cluster *clientcmdapi.Cluster) {
+		cluster.Server = strings.Replace(cluster.Server, before, after, 1)
+	})
+	for _, path := range []string{
+		"/etc/kubernetes/apiserver-proxy-config/haproxy.cfg", "/etc/kubernetes/apiserver-url.env",
+	} {
+		c.payload.SetFile(path, strings.ReplaceAll(fileContent(t, c.payload, path), before, after))
+	}
 }
 
 // testOtherNodePool joins with the user data of another NodePool, which is refused.

@@ -19,6 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
@@ -52,6 +53,7 @@ func TestEventsInTheLifeOfANode(t *testing.T) {
 		{"new CA published", cluster.testCAPublished},
 		{"CAs renewed", cluster.testCAsRenewed},
 		{"API endpoint changed", cluster.testEndpointChanged},
+		{"API server moved", cluster.testAPIServerMoved},
 		{"moved to another NodePool", testOtherNodePool},
 		{"client certificate expired while off", cluster.testExpiredWhileOff},
 	}
@@ -103,13 +105,13 @@ func awaitLog(ctx context.Context, t *testing.T, text string) {
 
 // logged returns a command that succeeds if the service has logged a text.
 func logged(text string) string {
-	return "journalctl -b -u hcp-node-agent STEP=monitor -o cat | grep -qF '" + text + "'"
+	return "journalctl -b -u hcp-node-agent STEP=monitor -o cat | grep -qF " + vm.Quote(text)
 }
 
 // awaitResolved waits until the service has reported that a finding with a text is resolved.
 func awaitResolved(ctx context.Context, t *testing.T, text string) {
 	t.Helper()
-	await(ctx, t, "journalctl -b -u hcp-node-agent STEP=monitor -o cat | grep 'resolved: ' | grep -qF '"+text+"'")
+	await(ctx, t, "journalctl -b -u hcp-node-agent STEP=monitor -o cat | grep 'resolved: ' | grep -qF "+vm.Quote(text))
 }
 
 func testNodeDeleted(ctx context.Context, t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/kubelets"
 )
 
 // environment is the environment that all tests use in sequence.
@@ -48,9 +49,14 @@ func runTests(m *testing.M) (int, error) {
 		return 1, err
 	}
 	began := time.Now()
-	class := vm.Class(os.Getenv("HOST_CLASS"))
+	class, bin := vm.Class(os.Getenv("HOST_CLASS")), ""
+	if os.Getenv("CONTROL_PLANE") == "newest" {
+		if bin, err = kubelets.BuildControlPlane(ctx, repository); err != nil {
+			return 1, err
+		}
+	}
 	environment, err = testenv.Open(ctx, testenv.Options{
-		Repository: repository, Dir: logs, Log: os.Stderr, Snapshot: true, Class: class,
+		Repository: repository, Dir: logs, Log: os.Stderr, Snapshot: true, Class: class, Bin: bin,
 	})
 	if err != nil {
 		return 1, err

@@ -73,7 +73,7 @@ func checkGatewayIsBridge(ctx context.Context, t *testing.T) {
 	want.InterfaceID = "br-ex_" + testenv.NodeName
 	want.MAC = mustOutput(ctx, t, "cat /sys/class/net/br-ex/address")
 	want.IP = mustOutput(ctx, t, `ip -4 -o address show br-ex | awk '!/169\.254\./ { print $4 }'`)
-	want.NextHop = ovn.HostAddress
+	want.NextHop = networkPlugin.HostAddress()
 	if got != want {
 		t.Errorf("the node's gateway is %+v, want %+v", got, want)
 	}
@@ -114,14 +114,14 @@ func checkTraffic(ctx context.Context, t *testing.T) {
 		want string
 	}{
 		{"pod to pod", pod("http://" + server.Status.PodIP + ":8080"), hello},
-		{"pod to service", pod("http://" + ovn.ServiceIP), hello},
+		{"pod to service", pod("http://" + networkPlugin.Service), hello},
 		{"pod to API", pod("https://172.31.0.1/version"), environment.ControlPlane.KubernetesVersion},
 		{
 			"pod to outside by name, as the node", pod("http://registry." + domain() + ":" + outsidePort),
 			"from " + address + "\n",
 		},
 		{"host to pod", machine("http://" + server.Status.PodIP + ":8080"), hello},
-		{"host to service", machine("http://" + ovn.ServiceIP), hello},
+		{"host to service", machine("http://" + networkPlugin.Service), hello},
 		{
 			"outside to NodePort",
 			func(context.Context) (string, error) { return getOutside("http://" + address + ":" + ovn.NodePort) }, hello,
@@ -166,7 +166,7 @@ func serveOutside(t *testing.T) (stop func()) {
 	t.Helper()
 	var listener net.Listener
 	must(t, netns.Do(environment.ControlPlane.Netns, func() (err error) {
-		listener, err = net.Listen("tcp", net.JoinHostPort(ovn.HostAddress, outsidePort))
+		listener, err = net.Listen("tcp", net.JoinHostPort(networkPlugin.HostAddress(), outsidePort))
 		return err
 	}))
 	server := &http.Server{

@@ -31,6 +31,7 @@ const (
 	webNodePort = "30081"
 	webReplicas = 2 // in testdata/web.yaml
 	kubeletPath = "/usr/bin/kubelet"
+	crioPath    = "/usr/bin/crio"
 )
 
 // release is software of the node.
@@ -53,14 +54,20 @@ func moveSoftware(ctx context.Context, t *testing.T) (first, next release) {
 		packages = nodeimage.PreviousRelease
 		previous, err := exec.CommandContext(ctx, "../../image/previous.sh").Output()
 		must(t, err)
-		content, err := os.ReadFile(strings.TrimSpace(string(previous)))
-		must(t, err)
-		must(t, os.WriteFile(filepath.Join(source, kubeletPath), content, 0o755)) //nolint:gosec // a program
-		setCRIOVersion(t, filepath.Join(source, "/usr/bin/crio"), packages["cri-o"])
+		replaceKubelet(t, source, strings.TrimSpace(string(previous)))
+		setCRIOVersion(t, filepath.Join(source, crioPath), packages["cri-o"])
 	}
 	first = newRelease(ctx, t, source, packages)
 	t.Logf("releases with kubelet %s and %s", first.kubelet, next.kubelet)
 	return first, next
+}
+
+// replaceKubelet replaces the kubelet in source.
+func replaceKubelet(t *testing.T, source, by string) {
+	t.Helper()
+	content, err := os.ReadFile(by)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(source, kubeletPath), content, 0o755)) //nolint:gosec // a program
 }
 
 // setCRIOVersion replaces the version in the program of CRI-O by that of a package, which has the same length.

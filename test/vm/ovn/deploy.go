@@ -8,6 +8,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,12 +35,8 @@ var config string
 //go:embed ovnkube-lib.sh
 var script string
 
-// Addresses of the workloads, and of the control plane as the machine sees it.
-const (
-	HostAddress = "192.0.2.1"
-	ServiceIP   = "172.31.0.80"
-	NodePort    = "30080"
-)
+// NodePort is the port of the Service of the workload server.
+const NodePort = "30080"
 
 // Namespace is the namespace of OVN-Kubernetes' pods.
 const Namespace = "openshift-ovn-kubernetes"
@@ -48,6 +45,10 @@ const Namespace = "openshift-ovn-kubernetes"
 type Cluster struct {
 	*testenv.Environment
 
+	// Service is the address of the Service of the workload server.
+	Service string
+
+	networks   networks
 	repository string
 	logs       string // directory
 	built      string // directory
@@ -65,7 +66,9 @@ func Deploy(ctx context.Context, environment *testenv.Environment, repository, l
 	}
 	c := &Cluster{
 		Environment: environment, repository: repository, logs: logs, kubectl: filepath.Join(bin, "kubectl"),
+		networks: networksOf(environment.ControlPlane.Stack),
 	}
+	c.Service = c.networks.Service
 	if c.built, err = c.build(ctx); err != nil {
 		return nil, err
 	}
@@ -148,6 +151,10 @@ func (c *Cluster) manifests() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("parsing the manifests: %w", err)
 	}
+	conf, err := c.networks.fill(config)
+	if err != nil {
+		return "", err
+	}
 	var out strings.Builder
 	err = parsed.Execute(&out, map[string]any{
 		"CRDs": []crd{
@@ -159,13 +166,13 @@ func (c *Cluster) manifests() (string, error) {
 		},
 		"Containers":    []string{"nbdb", "sbdb", "northd", "ovn-controller", "ovnkube-controller"},
 		"Workloads":     []string{"server", "client"},
-		"Config":        config,
+		"Config":        conf,
+		"Networks":      c.networks,
 		"Script":        script,
-		"Host":          HostAddress,
+		"Host":          c.HostAddress(),
 		"APIServer":     c.ControlPlane.NodeSideServer,
 		"EnterImage":    c.ControlPlane.EnterImage,
 		"WorkloadImage": c.ControlPlane.WorkloadImage,
-		"ServiceIP":     ServiceIP,
 		"NodePort":      NodePort,
 	})
 	return out.String(), err
@@ -179,14 +186,17 @@ func (c *Cluster) startManager(bin string) error {
 		return fmt.Errorf("reading the administrator's kubeconfig: %w", err)
 	}
 	for _, server := range kubeconfig.Clusters {
-		server.Server = "https://" + HostAddress + ":6443"
+		server.Server = "https://" + net.JoinHostPort(c.HostAddress(), "6443")
 	}
 	path := filepath.Join(filepath.Dir(c.ControlPlane.Kubeconfig), "cluster-manager.kubeconfig")
 	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
 		return fmt.Errorf("writing the cluster manager's kubeconfig: %w", err)
 	}
 	file := filepath.Join(c.logs, "cluster-manager.conf")
-	content := strings.ReplaceAll(config, "/var/log/ovn/", c.logs+"/")
+	content, err := c.networks.fill(strings.ReplaceAll(config, "/var/log/ovn/", c.logs+"/"))
+	if err != nil {
+		return err
+	}
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		return fmt.Errorf("writing the cluster manager's configuration: %w", err)
 	}

@@ -55,7 +55,9 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	first, err := testenv.Open(ctx, testenv.Options{Repository: repository, Dir: logs, Log: os.Stderr, Snapshot: true})
+	first, err := testenv.Open(ctx, testenv.Options{
+		Repository: repository, Dir: logs, Log: os.Stderr, Snapshot: true, Stack: os.Getenv("FAMILIES"),
+	})
 	if err != nil {
 		return 1, err
 	}

@@ -7,6 +7,7 @@ package pair
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
-	"github.com/hcp-node-agent/hcp-node-agent/test/vm/ovn"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
@@ -166,9 +166,12 @@ func checkTraffic(ctx context.Context, t *testing.T, nodes ...string) {
 	for _, from := range nodes {
 		client := awaitPod(ctx, t, "client", from).Name
 		for _, to := range nodes {
-			awaitResponse(ctx, t, from+" to "+to, client, "http://"+servers[to].Status.PodIP+":8080", servers[to].Name)
+			for _, address := range servers[to].Status.PodIPs { // one per family
+				awaitResponse(ctx, t, from+" to "+to, client, "http://"+net.JoinHostPort(address.IP, "8080"), servers[to].Name)
+			}
 			// The Service selects one of its servers for each request.
-			awaitResponse(ctx, t, from+" to the Service, "+to, client, "http://"+ovn.ServiceIP, servers[to].Name)
+			awaitResponse(ctx, t, from+" to the Service, "+to, client, "http://"+net.JoinHostPort(network.Service, "80"),
+				servers[to].Name)
 		}
 	}
 }
@@ -208,7 +211,7 @@ func checkPolicy(ctx context.Context, t *testing.T) {
 	remove := func() { must(t, policies.Delete(ctx, "server", metav1.DeleteOptions{})) }
 	client := awaitPod(ctx, t, "client", firstNode).Name
 	server := awaitPod(ctx, t, "server", secondNode)
-	url := "http://" + server.Status.PodIP + ":8080"
+	url := "http://" + net.JoinHostPort(server.Status.PodIP, "8080")
 	apply("nobody")
 	waittest.Until(t, "waiting until the NetworkPolicy refuses "+client, func() (any, bool) {
 		got, err := get(ctx, client, url)
@@ -226,7 +229,7 @@ func checkPolicy(ctx context.Context, t *testing.T) {
 func startClient(ctx context.Context, t *testing.T, node string) (stop func()) {
 	t.Helper()
 	client := awaitPod(ctx, t, "client", node).Name
-	url := "http://" + awaitPod(ctx, t, "server", node).Status.PodIP + ":8080"
+	url := "http://" + net.JoinHostPort(awaitPod(ctx, t, "server", node).Status.PodIP, "8080")
 	stopped, ended := make(chan struct{}), make(chan error, 1)
 	sent := 0
 	go func() {

@@ -34,6 +34,7 @@ func run(args []string) error {
 	flags.StringVar(&options.Dir, "dir", "", "directory for logs and state")
 	flags.StringVar(&options.Bin, "bin", "", "directory with the binaries, as printed by build.sh")
 	flags.StringVar(&options.Name, "name", "demo", "name of the hosted cluster")
+	flags.StringVar(&options.Stack, "stack", "ipv4", "address families: ipv4, ipv6, or dual-ipv6")
 	parent := flags.Int("parent-pid", 0, "stop when this process ends")
 	stdin := flags.Bool("until-stdin-closes", false, "stop when standard input ends")
 	if err := flags.Parse(args); err != nil {

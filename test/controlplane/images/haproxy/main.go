@@ -64,15 +64,25 @@ func configuration(path string) (bind, server string, err error) {
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		switch words := strings.Fields(lines.Text()); {
 		case len(words) == 2 && words[0] == "bind":
-			bind = words[1]
+			bind = withBrackets(words[1])
 		case len(words) >= 3 && words[0] == "server":
-			server = words[2]
+			server = withBrackets(words[2])
 		}
 	}
 	if bind == "" || server == "" {
 		return "", "", fmt.Errorf("%s has no bind or no server line", path)
 	}
 	return bind, server, nil
+}
+
+// withBrackets returns an address whose port follows its last colon, as HAProxy reads it, with the brackets that Go
+// requires around an IPv6 address.
+func withBrackets(address string) string {
+	at := strings.LastIndexByte(address, ':')
+	if at < 0 || strings.HasPrefix(address, "[") {
+		return address
+	}
+	return net.JoinHostPort(address[:at], address[at+1:])
 }
 
 func serveConnection(near net.Conn, server string) {

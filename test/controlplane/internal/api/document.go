@@ -30,6 +30,8 @@ type Document struct {
 	// HostAddress is the bridge's address with its prefix length. DHCP, DNS and all servers of
 	// the control plane listen on it.
 	HostAddress string `json:"hostAddress"`
+	// Stack are the address families of the cluster: ipv4, ipv6, or dual-ipv6, which is IPv6 first.
+	Stack string `json:"stack"`
 
 	// NodeSideServer is the URL of the API server for nodes.
 	NodeSideServer string `json:"nodeSideServer"`

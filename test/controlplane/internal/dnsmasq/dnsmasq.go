@@ -5,7 +5,7 @@ package dnsmasq
 
 import (
 	"fmt"
-	"net"
+	"net/netip"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,16 +13,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/process"
 )
 
-// Config describes the one network, whose prefix length is 24.
+// Config describes the one link.
 type Config struct {
-	Dir     string // directory for dnsmasq's state
-	Bridge  string
-	Address net.IP // the address of the bridge, which is the gateway and the DNS server
-	Domain  string
-	Names   []string // host names in Domain, all with Address
+	Dir       string // directory for dnsmasq's state
+	Bridge    string
+	Addresses []netip.Prefix // of the bridge, which is the gateway and the DNS server: one per family
+	Domain    string
+	Names     []string // host names in Domain, all with Addresses
 }
 
-// Start starts dnsmasq, which leases the addresses .100 to .199 of the bridge's network.
+// Start starts dnsmasq, which leases the addresses .100 to .199 of an IPv4 network, ::100 to ::199 of an IPv6 network,
+// and sends router advertisements.
 func Start(group *process.Group, c Config) error {
 	path, err := exec.LookPath("dnsmasq")
 	if err != nil {
@@ -34,7 +35,6 @@ func Start(group *process.Group, c Config) error {
 }
 
 func (c Config) flags() []string {
-	network := c.Address.String()[:strings.LastIndexByte(c.Address.String(), '.')+1]
 	flags := []string{
 		"--no-daemon",
 		"--conf-file=/dev/null", // ignore the host's configuration
@@ -47,14 +47,28 @@ func (c Config) flags() []string {
 		"--dhcp-authoritative",
 		"--no-ping", // there is no other DHCP server here, and a ping costs 3 s a lease
 		"--dhcp-leasefile=" + filepath.Join(c.Dir, "dnsmasq.leases"),
-		"--dhcp-range=" + network + "100," + network + "199,255.255.255.0,24h",
-		"--dhcp-option=option:router," + c.Address.String(),
-		"--dhcp-option=option:dns-server," + c.Address.String(),
-		"--dhcp-option=option:domain-search," + c.Domain,
 		"--log-dhcp", "--log-queries", "--log-facility=-",
 	}
+	var addresses []string
+	for _, prefix := range c.Addresses {
+		address := prefix.Addr().String()
+		addresses = append(addresses, address)
+		network := strings.TrimSuffix(address, "1")
+		if prefix.Addr().Is4() {
+			flags = append(flags,
+				"--dhcp-range="+network+"100,"+network+"199,255.255.255.0,24h",
+				"--dhcp-option=option:router,"+address,
+				"--dhcp-option=option:dns-server,"+address,
+				"--dhcp-option=option:domain-search,"+c.Domain)
+			continue
+		}
+		flags = append(flags, "--enable-ra",
+			"--dhcp-range="+network+"100,"+network+"199,64,24h",
+			"--dhcp-option=option6:dns-server,["+address+"]",
+			"--dhcp-option=option6:domain-search,"+c.Domain)
+	}
 	for _, name := range c.Names {
-		flags = append(flags, "--host-record="+name+"."+c.Domain+","+c.Address.String())
+		flags = append(flags, "--host-record="+name+"."+c.Domain+","+strings.Join(addresses, ","))
 	}
 	return flags
 }

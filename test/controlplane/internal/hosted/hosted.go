@@ -16,26 +16,25 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/forward"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/netns"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/process"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/stack"
 )
 
-// The network of the machines is TEST-NET-1 (RFC 5737), which is not routed anywhere.
-const (
-	bridge        = "br0"
-	address       = "192.0.2.1"
-	bridgeAddress = address + "/24"
-)
+// bridge is the bridge of the machines.
+const bridge = "br0"
 
 // Options configure the control plane.
 type Options struct {
-	Dir  string // directory for logs and state
-	Bin  string // directory that build.sh prints
-	Name string // name of the hosted cluster; NAME.example.com is its domain
+	Dir   string // directory for logs and state
+	Bin   string // directory that build.sh prints
+	Name  string // name of the hosted cluster; NAME.example.com is its domain
+	Stack string // address families, see stack.Parse
 }
 
 // ControlPlane is a running control plane.
 type ControlPlane struct {
 	document api.Document
 	options  Options
+	stack    stack.Stack
 	started  time.Time
 	dirs     directories
 	network  *netns.Namespace
@@ -46,10 +45,14 @@ type ControlPlane struct {
 
 // Start starts every component and returns when all are ready. On error only the logs remain.
 func Start(ctx context.Context, options Options) (*ControlPlane, error) {
-	c := &ControlPlane{options: options, started: time.Now(), failed: make(chan error, 8)}
+	families, err := stack.Parse(options.Stack)
+	if err != nil {
+		return nil, err
+	}
+	c := &ControlPlane{options: options, stack: families, started: time.Now(), failed: make(chan error, 8)}
 	c.document = api.Document{
 		Name: options.Name, PID: os.Getpid(),
-		Bridge: bridge, HostAddress: bridgeAddress, StartSeconds: map[string]float64{},
+		Bridge: bridge, HostAddress: families.Bridge[0].String(), Stack: families.Name, StartSeconds: map[string]float64{},
 	}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Stop())
@@ -97,7 +100,7 @@ func (c *ControlPlane) prepare() error {
 	}
 	c.onStop(c.network.Close)
 	c.document.Netns = c.network.Path()
-	if err := c.network.AddBridge(bridge, bridgeAddress); err != nil {
+	if err := c.network.AddBridge(bridge, c.stack.Bridge); err != nil {
 		return err
 	}
 	c.group = process.NewGroup(c.dirs.logs, c.network.Start)
@@ -109,7 +112,7 @@ func (c *ControlPlane) prepare() error {
 // forward forwards a port of the host's loopback interface to a port in the namespace.
 func (c *ControlPlane) forward(port string) (string, error) {
 	f, err := forward.Loopback(func(ctx context.Context) (net.Conn, error) {
-		return c.network.Dial(ctx, net.JoinHostPort(address, port))
+		return c.network.Dial(ctx, net.JoinHostPort(c.stack.Address().String(), port))
 	})
 	if err != nil {
 		return "", err
@@ -120,7 +123,7 @@ func (c *ControlPlane) forward(port string) (string, error) {
 
 // serve runs a server on a port in the namespace until Stop.
 func (c *ControlPlane) serve(port string, serve func(net.Listener) error, stop func() error) error {
-	listener, err := c.network.Listen(net.JoinHostPort(address, port))
+	listener, err := c.network.Listen(":" + port)
 	if err != nil {
 		return fmt.Errorf("listening inside the namespace: %w", err)
 	}

@@ -93,17 +93,17 @@ func (c *ControlPlane) payloadInputs(cluster *kube.Cluster, images images) (payl
 		return payload.Inputs{}, fmt.Errorf("reading the bootstrap kubeconfig: %w", err)
 	}
 	return payload.Inputs{
-		APIName:            c.host("api"),
-		InternalAPIAddress: kube.InternalAPIAddress,
-		Registry:           c.document.Registry,
-		ReleaseRepository:  c.document.Registry + "/" + releaseRepository,
-		PauseImage:         images.pause,
-		OSImage:            images.os,
-		APIProxyImage:      images.apiProxy,
-		PullSecret:         images.pullSecret,
-		KubeletCA:          kubeletCA,
-		BootstrapConfig:    bootstrap,
-		SSHKey:             coreKey,
+		APIName:           c.host("api"),
+		Stack:             c.stack,
+		Registry:          c.document.Registry,
+		ReleaseRepository: c.document.Registry + "/" + releaseRepository,
+		PauseImage:        images.pause,
+		OSImage:           images.os,
+		APIProxyImage:     images.apiProxy,
+		PullSecret:        images.pullSecret,
+		KubeletCA:         kubeletCA,
+		BootstrapConfig:   bootstrap,
+		SSHKey:            coreKey,
 	}, nil
 }
 

@@ -30,7 +30,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 		return err
 	}
 	err := dnsmasq.Start(c.group, dnsmasq.Config{
-		Dir: c.dirs.run, Bridge: bridge, Address: net.ParseIP(address),
+		Dir: c.dirs.run, Bridge: bridge, Addresses: c.stack.Bridge,
 		Domain: c.domain(), Names: []string{"api", "api-int", "ignition", "registry"},
 	})
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *ControlPlane) startCluster(ctx context.Context) (*kube.Cluster, error) 
 	cluster, err := kube.Start(ctx, kube.Config{
 		Bin:     c.options.Bin,
 		Dir:     dir,
-		Address: net.ParseIP(address),
+		Stack:   c.stack,
 		APIName: c.host("api"), InternalName: c.host("api-int"),
 		Group:   c.group,
 		Forward: func() (string, error) { return c.forward("6443") },

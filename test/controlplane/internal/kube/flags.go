@@ -2,6 +2,8 @@
 
 package kube
 
+import "strings"
+
 // The servers' ports on the loopback interface of the network namespace, which no other process
 // uses.
 const (
@@ -29,9 +31,9 @@ func (c Config) etcdFlags() []string {
 func (c Config) apiserverFlags() []string {
 	return []string{
 		"--etcd-servers=" + etcdURL,
-		"--bind-address=0.0.0.0",
+		"--bind-address=::",
 		"--secure-port=6443",
-		"--advertise-address=" + c.Address.String(),
+		"--advertise-address=" + c.Stack.Address().String(),
 		// On a hosted cluster the Service "kubernetes" refers to the proxy on each node, not to
 		// the API server's own address.
 		"--endpoint-reconciler-type=none",
@@ -51,7 +53,7 @@ func (c Config) apiserverFlags() []string {
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-signing-key-file=" + c.file("sa.key"),
 		"--service-account-key-file=" + c.file("sa.pub"),
-		"--service-cluster-ip-range=" + serviceNetwork,
+		"--service-cluster-ip-range=" + strings.Join(c.Stack.Services, ","),
 		"--authorization-mode=Node,RBAC",
 		"--enable-admission-plugins=NodeRestriction",
 		"--allow-privileged=true",

@@ -5,6 +5,7 @@ package kube
 import (
 	"fmt"
 	"net"
+	"net/netip"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -56,8 +57,8 @@ func (ids identities) write(c Config) error {
 			"kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
 		},
 		Addresses: []net.IP{
-			net.IPv4(127, 0, 0, 1), c.Address,
-			net.ParseIP(InternalAPIAddress), net.IPv4(172, 31, 0, 1),
+			net.IPv4(127, 0, 0, 1), c.Stack.Address().AsSlice(), c.Stack.InternalAPI.AsSlice(),
+			netip.MustParsePrefix(c.Stack.Services[0]).Addr().Next().AsSlice(),
 		},
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/process"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/stack"
 )
 
 // Names of the bootstrap identity in a HyperShift hosted cluster.
@@ -22,21 +23,15 @@ const (
 	approverUser       = "bed:kubelet-csr-approver"
 )
 
-// InternalAPIAddress is the address on every node's loopback interface on which the node's own
-// API proxy listens. It is HyperShift's default.
-const InternalAPIAddress = "172.20.0.1"
-
 // publishedCAs is the file with the CAs in the ConfigMaps kube-root-ca.crt.
 const publishedCAs = "published-cas.crt"
 
-const serviceNetwork = "172.31.0.0/16"
-
 // Config configures the control plane.
 type Config struct {
-	Bin     string // directory with the binaries
-	Dir     string // directory for state, which must be empty
-	Address net.IP // address of the API server for nodes
-	APIName string // the API's DNS name
+	Bin     string      // directory with the binaries
+	Dir     string      // directory for state, which must be empty
+	Stack   stack.Stack // with the address of the API server for nodes
+	APIName string      // the API's DNS name
 	// InternalName is the API's DNS name inside a standalone cluster's network.
 	InternalName string
 	Group        *process.Group // runs the processes

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/machineconfigserver"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/payload"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/stack"
 )
 
 const host = "api-int.demo.example.com"
@@ -24,6 +25,7 @@ const host = "api-int.demo.example.com"
 func startServer(t *testing.T) (*http.Client, *strings.Builder) {
 	t.Helper()
 	worker, err := payload.BuildWorker(payload.Inputs{
+		Stack:           stack.IPv4(),
 		APIName:         host,
 		Registry:        "registry.example.com:5000",
 		BootstrapConfig: []byte("kind: Config\n"),

@@ -91,7 +91,7 @@ func (n *Namespace) Start(cmd *exec.Cmd) error {
 func (n *Namespace) Listen(address string) (net.Listener, error) {
 	var listener net.Listener
 	err := n.Do(func() (err error) {
-		listener, err = net.Listen("tcp4", address)
+		listener, err = net.Listen("tcp", address)
 		return err
 	})
 	return listener, err
@@ -101,7 +101,7 @@ func (n *Namespace) Listen(address string) (net.Listener, error) {
 func (n *Namespace) Dial(ctx context.Context, address string) (net.Conn, error) {
 	var conn net.Conn
 	err := n.Do(func() (err error) {
-		conn, err = new(net.Dialer).DialContext(ctx, "tcp4", address)
+		conn, err = new(net.Dialer).DialContext(ctx, "tcp", address)
 		return err
 	})
 	return conn, err

@@ -9,21 +9,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/stack"
 )
 
 // Inputs are the cluster-specific values of the payload.
 type Inputs struct {
-	APIName            string // DNS name of the API
-	InternalAPIAddress string // address on which the node's own API proxy listens
-	Registry           string // host:port, plain HTTP
-	ReleaseRepository  string // repository of the release's images
-	PauseImage         string // by digest
-	OSImage            string // by digest
-	APIProxyImage      string // by digest
-	PullSecret         string // .dockerconfigjson
-	KubeletCA          []byte // PEM, the client CAs
-	BootstrapConfig    []byte // the bootstrap kubeconfig
-	SSHKey             string // for user core
+	APIName           string // DNS name of the API
+	Stack             stack.Stack
+	Registry          string // host:port, plain HTTP
+	ReleaseRepository string // repository of the release's images
+	PauseImage        string // by digest
+	OSImage           string // by digest
+	APIProxyImage     string // by digest
+	PullSecret        string // .dockerconfigjson
+	KubeletCA         []byte // PEM, the client CAs
+	BootstrapConfig   []byte // the bootstrap kubeconfig
+	SSHKey            string // for user core
 }
 
 // Payload is the rendered payload and its hash.

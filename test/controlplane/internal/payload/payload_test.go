@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/payload"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/stack"
 )
 
 func build(t *testing.T) payload.Payload {
@@ -24,16 +25,16 @@ func build(t *testing.T) payload.Payload {
 
 func inputs() payload.Inputs {
 	return payload.Inputs{
-		APIName:            "api.demo.example.com",
-		InternalAPIAddress: "172.20.0.1",
-		Registry:           "registry.demo.example.com:5000",
-		ReleaseRepository:  "registry.demo.example.com:5000/release",
-		PauseImage:         "registry.demo.example.com:5000/release@sha256:aa",
-		APIProxyImage:      "registry.demo.example.com:5000/release@sha256:bb",
-		PullSecret:         `{"auths":{"registry.demo.example.com:5000":{"auth":"c2VjcmV0"}}}`,
-		KubeletCA:          []byte("-----BEGIN CERTIFICATE-----\n"),
-		BootstrapConfig:    []byte("kind: Config\n"),
-		SSHKey:             "ssh-ed25519 AAAA core@example.com",
+		APIName:           "api.demo.example.com",
+		Stack:             stack.IPv4(),
+		Registry:          "registry.demo.example.com:5000",
+		ReleaseRepository: "registry.demo.example.com:5000/release",
+		PauseImage:        "registry.demo.example.com:5000/release@sha256:aa",
+		APIProxyImage:     "registry.demo.example.com:5000/release@sha256:bb",
+		PullSecret:        `{"auths":{"registry.demo.example.com:5000":{"auth":"c2VjcmV0"}}}`,
+		KubeletCA:         []byte("-----BEGIN CERTIFICATE-----\n"),
+		BootstrapConfig:   []byte("kind: Config\n"),
+		SSHKey:            "ssh-ed25519 AAAA core@example.com",
 	}
 }
 

@@ -1,4 +1,4 @@
 #!/usr/bin/env bash
 set -x
-ip addr delete {{.InternalAPIAddress}}/32 dev lo
-ip route del {{.InternalAPIAddress}}/32 dev lo scope link src {{.InternalAPIAddress}}
+ip addr delete {{.Stack.InternalAPI}}/32 dev lo
+ip route del {{.Stack.InternalAPI}}/32 dev lo scope link src {{.Stack.InternalAPI}}
