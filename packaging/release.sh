@@ -5,6 +5,7 @@
 #
 #   hcp-node-agent_VERSION_linux_ARCHITECTURE.tar.gz  the binary and the licenses
 #   hcp-node-admin_VERSION_OS_ARCHITECTURE.tar.gz     also the manifests of the controller
+#   hcp-node-acceptance_VERSION_linux_ARCHITECTURE.tar.gz  the test of a host (docs/acceptance.md)
 #   ....cdx.json                                      the SBOM of each binary (CycloneDX)
 #   hcp-node-admin_VERSION_chart.tar.gz               the Helm chart of the controller
 #   hcp-node-admin_VERSION_bundle.tar.gz              the OLM bundle of the controller in the hosted cluster
@@ -43,13 +44,14 @@ sbom() {
 		jq --arg date "$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)" '.metadata.timestamp = $date' >"$2"
 }
 
-for target in agent_linux_amd64 agent_linux_arm64 admin_linux_amd64 admin_linux_arm64 admin_darwin_amd64 admin_darwin_arm64; do
+for target in agent_linux_amd64 agent_linux_arm64 admin_linux_amd64 admin_linux_arm64 admin_darwin_amd64 admin_darwin_arm64 \
+	acceptance_linux_amd64 acceptance_linux_arm64; do
 	IFS=_ read -r program os architecture <<<"$target"
 	name=hcp-node-${program}_${VERSION}_${os}_$architecture
 	packaging/stage.sh "$program" "$os" "$architecture" "$work/hcp-node-$target"
 	sbom "$work/hcp-node-$target/hcp-node-$program" "$out/$name.cdx.json"
 	cp -r "$work/hcp-node-$target" "$work/$name"
-	[ "$program" = agent ] || cp -r deploy "$work/$name/"
+	[ "$program" != admin ] || cp -r deploy "$work/$name/"
 	packaging/pack.sh "$out/$name.tar.gz" "$work" "$name"
 done
 (cd packaging/generate && go run . "$work/generated" "$VERSION")

@@ -34,7 +34,7 @@ diff -u "$out/SHA256SUMS.unsigned" "$work/again/SHA256SUMS.unsigned" || die 'the
 sorted() { printf '%s\n' "$@" | LC_ALL=C sort; }
 # sums FILE: the names in a list of checksums, as sorted.
 sums() { awk '{ print $2 }' "$1" | LC_ALL=C sort; }
-unsigned=(hcp-node-agent_"${version}"_linux_{amd64,arm64}.{cdx.json,tar.gz}
+unsigned=(hcp-node-{acceptance,agent}_"${version}"_linux_{amd64,arm64}.{cdx.json,tar.gz}
 	hcp-node-admin_"${version}"_{darwin,linux}_{amd64,arm64}.{cdx.json,tar.gz} hcp-node-admin_"${version}"_{bundle.tar.gz,chart.tar.gz,image.tar})
 tarball=hcp-node-agent_${version}_repository.tar.gz
 packages=(hcp-node-{admin,agent}-"${version/-/\~}"-1.{aarch64,x86_64}.rpm hcp-node-agent-"${version/-/\~}"-1.src.rpm

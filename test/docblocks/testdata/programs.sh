@@ -214,6 +214,7 @@ skopeo() {
 
 # Not in Debian, or without a host of their own.
 ansible-playbook() { not_run 'TestAnsiblePlaybook checks the playbook'; }
+hcp-node-acceptance() { not_run 'TestAcceptance runs it'; }
 kubectl() { not_run 'it installs a plugin with krew'; }
 ausearch() { not_run 'it reads the audit log of a host'; }
 coreos-installer() {
