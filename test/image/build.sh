@@ -38,7 +38,7 @@ make_sshkey
 # By contents where building is reproducible, so that a changed go.sum that does
 # not change the kubelet does not change the machine.
 image_key=$(key "$here/overlay" "$here/rootfs.sh" "$here/image.sh" "$here/initramfs.sh" "$here/lib/init" \
-  "$here/vmlinux.sh" "$tree_key" "$nm_key" "$crio_key" "$(sha256sum <"$kubelet/kubelet")" "$sshkey.pub")
+  "$here/vmlinux.sh" "$here/ostree/vmlinux.sh" "$tree_key" "$nm_key" "$crio_key" "$(sha256sum <"$kubelet/kubelet")" "$sshkey.pub")
 image=$(part image "$image_key" "$here/image.sh" "$tree" "$networkmanager" "$crio" "$kubelet" "$sshkey")
 
 remove_unused

@@ -17,6 +17,7 @@ install -m755 "$here/lib/init" "$work/init"
 count=100
 add() {
   local line file
+  grep -q "/$1\.ko\$" "$modules/modules.builtin" && return
   line=$(grep -m1 -E "/$1\.ko:" "$modules/modules.dep") || die "the kernel has no module $1"
   # shellcheck disable=SC2086 # a list of file names without spaces
   for file in $(printf '%s\n' ${line#*:} | tac) "${line%%:*}"; do

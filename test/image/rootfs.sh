@@ -5,6 +5,7 @@
 # installed and nothing configured.
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
+. "$here/lib/mirrors.sh"
 root=${1:?} tree=${2:?} networkmanager=${3:?} crio=${4:?} kubelet=${5:?} pubkey=${6:?}
 
 cp -a "$tree/root" "$root"
@@ -32,19 +33,26 @@ CONF
 units=$root/usr/lib/systemd/system
 ctl() { chroot "$root" systemctl --quiet "$@"; }
 ctl disable openvswitch-switch.service ovs-record-hostname.service getty@tty1.service \
-  e2scrub_reap.service e2scrub_all.timer apt-daily.timer apt-daily-upgrade.timer \
-  dpkg-db-backup.timer fstrim.timer uuidd.socket grub-common.service firewalld.service
+  apt-daily.timer apt-daily-upgrade.timer \
+  dpkg-db-backup.timer fstrim.timer uuidd.socket grub-common.service
+# Later suites do not have these; see tree.sh for firewalld.
+[ "$suite" != bookworm ] || ctl disable e2scrub_reap.service e2scrub_all.timer firewalld.service
 ctl enable NetworkManager.service NetworkManager-wait-online.service ssh.service control-channel.service
 # selinux-autorelabel-mark: it would have the first boot with SELinux label all.
 ctl mask selinux-autorelabel-mark.service serial-getty@ttyS0.service systemd-binfmt.service systemd-update-utmp.service \
   systemd-update-utmp-runlevel.service systemd-pstore.service
+
+# --- Debian 13 and later: a generator that requires a vsock; dnf5 as the link that RHEL installs
+install -d "$root/etc/systemd/system-generators"
+ln -s /dev/null "$root/etc/systemd/system-generators/systemd-ssh-generator"
+[ ! -e "$root/usr/bin/dnf5" ] || ln -s dnf5 "$root/usr/bin/dnf"
 
 # --- Open vSwitch under the name that RHEL has and the payload enables; the
 # unit is otherwise the same there. Installed and not enabled.
 sed '/^Also=/d' "$units/openvswitch-switch.service" >"$units/openvswitch.service"
 sed -i 's/^PartOf=openvswitch-switch\.service/PartOf=openvswitch.service/' \
   "$units/ovsdb-server.service" "$units/ovs-vswitchd.service"
-rm "$units/openvswitch-switch.service" "$units/ovs-record-hostname.service"
+rm -f "$units/openvswitch-switch.service" "$units/ovs-record-hostname.service" "$root/etc/init.d/openvswitch-switch"
 
 # --- cloud-init: there, and only for the tests that take this file away; its
 # hook would run at each of NetworkManager's events
@@ -53,7 +61,8 @@ touch "$root/etc/cloud/cloud-init.disabled"
 printf 'datasource_list: [NoCloud, None]\nsystem_info: {distro: rhel, network: {renderers: [network-manager]}}\n' >"$root/etc/cloud/cloud.cfg.d/90-machine.cfg"
 
 # --- SELinux: booleans that RHEL's container-selinux adds to the policy
-printf '(boolean container_manage_cgroup false)\n(boolean container_use_cephfs false)\n' >"$root/root/booleans.cil"
+printf '(boolean container_use_cephfs false)\n' >"$root/root/booleans.cil"
+[ "$suite" != bookworm ] || echo '(boolean container_manage_cgroup false)' >>"$root/root/booleans.cil" # later policies have it
 chroot "$root" semodule --noreload --store=default --install=/root/booleans.cil
 rm "$root/root/booleans.cil"
 
@@ -75,4 +84,5 @@ install -d "$root/var/log/journal"
 modules=$(echo "$root"/lib/modules/*)
 rm -rf "$modules"/kernel/{sound,drivers/{gpu,media,staging,infiniband,isdn,iio,hid,mmc,bluetooth,usb,scsi,ata}} \
   "$modules"/kernel/drivers/net/{wireless,ethernet,usb} "$root"/boot/{initrd,System.map}* "$root/etc/apt/sources.list"
+find "$modules" -name '*.ko.xz' -print0 | xargs -0 -r xz -d # of Debian 13; initramfs.sh reads unpacked modules
 chroot "$root" depmod "$(basename "$modules")"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tree.sh OUT: the guest's Debian 12 tree with the packages of packages.txt, as
+# tree.sh OUT: the guest's Debian tree with the packages of packages.txt, as
 # Debian configures them. Everything of our own is added by rootfs.sh, so that
 # a change there does not cost this download.
 set -euo pipefail
@@ -11,7 +11,11 @@ out=${1:?usage: tree.sh OUT}
 options=()
 while read -r option; do options+=(--aptopt="$option"); done < <(apt_options)
 mapfile -t sources < <(sources_list deb)
+# After Debian 12, systemd-dev contains what networkmanager.sh needs of systemd, and cloud-init
+# conflicts with firewalld. sid has dnf5.
 include=$(sed 's/#.*//' "$here/packages.txt" | xargs | tr ' ' ,)
+[ "$suite" = bookworm ] || include=${include/,firewalld,/,systemd-dev,}
+[ "$suite" != sid ] || include=${include/,dnf,/,dnf5,}
 
 # No initramfs-tools hook: the guest boots from initramfs.sh's, a tenth of Debian's.
 # force-unsafe-io: the tree is worthless until it is complete anyway.

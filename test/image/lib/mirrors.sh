@@ -2,15 +2,16 @@
 # Where the guest's packages come from: the host's own apt sources, in either
 # format, as apt itself reads them. No mirror is named in this repository.
 
-# The machine that boots from OSTree sets suite before it sources this.
-suite=${suite:-bookworm}
+# HCP_BED_SUITE selects the suite of the machine in package mode: bookworm (Debian 12), trixie
+# (Debian 13) or sid. A script that needs a certain suite sets the variable before it sources this.
+suite=${suite:-${HCP_BED_SUITE:-bookworm}}
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 # mirror_lines: one "URI RELEASE" for each source of the suite's main component. The
 # host's sources are those of Debian 12; the same mirrors have the other suite. On a
 # host of another release or distribution set HCP_BED_DEBIAN_SOURCES to such lines
-# of Debian 12.
-mirror_lines() { bookworm_lines | sed "s/ bookworm/ $suite/"; }
+# of Debian 12. sid has neither updates nor security updates.
+mirror_lines() { bookworm_lines | sed "s/ bookworm/ $suite/" | { grep -v ' sid-' || true; }; }
 
 bookworm_lines() {
   if [ -n "${HCP_BED_DEBIAN_SOURCES:-}" ]; then
