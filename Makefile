@@ -31,7 +31,7 @@ export HCP_BED_CACHE
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build both binaries: bin/hcp-node-agent and bin/hcp-node-admin
@@ -87,10 +87,17 @@ test-unit:
 	$(RUN_TESTS) --jsonfile $(RESULTS)/unit.json -- $(TEST_FLAGS) \
 		$(filter-out $(CONCURRENT:%/=$(MODULE)/%),$(shell go list ./...))
 test-real:
-	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- $(TEST_FLAGS) -tags '$(REAL_TAGS)' -count=1 -p 2 -run '^($(REAL_TESTS))$$' $(addprefix ./,$(sort $(dir $(REAL_FILES))))
+	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- $(TEST_FLAGS) -tags '$(REAL_TAGS)' -count=1 -p 4 -run '^($(REAL_TESTS))$$' $(addprefix ./,$(sort $(dir $(REAL_FILES))))
 	cd test/controlplane && $(RUN_TESTS) --jsonfile $(RESULTS)/controlplane.json -- $(TEST_FLAGS) ./...
 	cd packaging/generate && $(RUN_TESTS) --jsonfile $(RESULTS)/generate.json -- $(TEST_FLAGS) -tags controlplane ./...
 	cd test/hypershift/generate && $(RUN_TESTS) --jsonfile $(RESULTS)/hypershift.json -- $(TEST_FLAGS) ./...
+
+# The tests with the real dnf 4, with dnf5 and rpm 6 of the newest suite of Debian instead.
+RPM_FILES = $(shell git grep -l '^//go:build rpm$$' -- '*_test.go')
+RPM_TESTS = $(subst $(space),|,$(filter-out TestMain,$(shell grep -hoE '^func Test[A-Z][A-Za-z0-9]*' $(RPM_FILES) | cut -c6-)))
+.PHONY: test-dnf5
+test-dnf5: deps $(GOTESTSUM) ## the tests with the real dnf, with dnf5 and rpm 6 of the newest suite of Debian
+	HCP_TEST_DNF=$$(test/rpm/dnf5.sh) $(RUN_TESTS) -- $(TEST_FLAGS) -tags rpm -count=1 -p 2 -run '^($(RPM_TESTS))$$' $(addprefix ./,$(sort $(dir $(RPM_FILES))))
 
 # PROVE runs the tests that test/vm/tests.txt lists, and keeps their record, test/vm/proofs.tsv.
 PROVE = go run ./test/vm/cmd/prove -jobs $(JOBS) $(if $(FORCE),-force) $(if $(TESTS),-tests '$(TESTS)')
@@ -101,7 +108,7 @@ test-vm: deps build bed oracle ## the quick tests in virtual machines that have 
 
 .PHONY: test-all
 test-all: deps build bed oracle ## everything, for hours
-	$(PROVE) -kinds quick,slow -beside 'test fuzz test-rpm'
+	$(PROVE) -kinds quick,slow -beside 'test fuzz test-rpm test-dnf5'
 
 .PHONY: prove
 prove: deps build bed oracle ## run the tests in virtual machines whose proof is oldest or missing, and record them (BUDGET=60m starts none later)
@@ -115,8 +122,16 @@ proofs: ## print the record of the tests in virtual machines
 check-proofs: ## fail unless each test in virtual machines has passed within the last 10 days with commits
 	@go run ./test/vm/cmd/prove -check
 
+# The tests of power cuts on disks that lose writes.
+DISK_FILES = $(or $(shell git grep -lE 'lossydisk\.Run' -- '*_test.go'),$(error no test file uses lossydisk))
+
+.PHONY: soak-disk
+soak-disk: deps ## power cuts at random times on disks that lose and reorder writes, without a machine (RUNS, CUTS, SEED)
+	RUNS=$(or $(RUNS),50) CUTS=$(or $(CUTS),100) go test $(TEST_FLAGS) -timeout 24h -tags faults -count=1 -p 1 -run 'PowerCuts$$' $(addprefix ./,$(sort $(dir $(DISK_FILES))))
+
 .PHONY: soak
 soak: deps build bed oracle ## faults at random moments and at every step, for days (TESTS=TestPowerCuts selects; RUNS, SEED, KINDS, REBOOTS, CUTS)
+	$(if $(TESTS),,$(MAKE) soak-disk)
 	$(PROVE) -kinds soak -timeout 24h -jobs 1
 
 .PHONY: fuzz
@@ -186,6 +201,11 @@ $(GOTESTSUM):
 	mkdir -p $(@D)
 	GOBIN=$(@D) go install gotest.tools/gotestsum@v1.13.0
 	mv $(@D)/gotestsum $@
+
+.PHONY: acceptance
+acceptance: ## test the agent on a host of yours over ssh, and restore it: HOST=root@host USER_DATA=FILE [PACKAGE=RPM] [KUBECONFIG=FILE] [OPTIONS=...]
+	go run ./test/acceptance -host '$(HOST)' -user-data '$(USER_DATA)' -package '$(PACKAGE)' -kubeconfig '$(KUBECONFIG)' \
+		-join-options '$(OPTIONS)'
 
 .PHONY: rpm
 rpm: ## the RPMs, and a repository of them, signed with KEY or a test key: build/rpm
