@@ -16,6 +16,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/lossydisk"
+	"github.com/hcp-node-agent/hcp-node-agent/test/seeds"
 )
 
 // testGeneration returns a generation whose payload fills several blocks of a disk. Only A has overrides.
@@ -91,7 +92,7 @@ func TestRecordsSurvivePowerCuts(t *testing.T) {
 			}
 			life = append(life, recorded)
 		}
-		for range lossydisk.Number(t, "CUTS", 10) {
+		for range seeds.Number(t, "CUTS", 10) {
 			step := life[random.IntN(len(life))]
 			position := lossydisk.RandomPosition(random, step.first, step.last)
 			t.Run(fmt.Sprintf("%s cut at %d of %d to %d", step.name, position, step.first, step.last), func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/test/lossydisk"
+	"github.com/hcp-node-agent/hcp-node-agent/test/seeds"
 )
 
 // bootEntry is a file that its driver changes as grubby does, by sed -i, which syncs nothing.
@@ -75,7 +76,7 @@ func TestResourcesSurvivePowerCuts(t *testing.T) {
 			t.Fatalf("restored: %v", outcome)
 		}
 		undone := r.Position(t)
-		for range lossydisk.Number(t, "CUTS", 10) {
+		for range seeds.Number(t, "CUTS", 10) {
 			position := []int{applied, lossydisk.RandomPosition(random, applied, undone), undone}[random.IntN(3)]
 			t.Run(fmt.Sprintf("cut at %d, applied at %d, undone at %d", position, applied, undone), func(t *testing.T) {
 				g := place(r.Cut(t, random, position).Mount(t))

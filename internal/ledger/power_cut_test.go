@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/lossydisk"
+	"github.com/hcp-node-agent/hcp-node-agent/test/seeds"
 )
 
 // hostLayout describes on which file systems a host has its files and its ledger.
@@ -138,7 +139,7 @@ func TestLedgerSurvivesPowerCuts(t *testing.T) {
 			recorded.last, recorded.after = r.Position(t), snapshot(t, g.root)
 			life = append(life, recorded)
 		}
-		for range lossydisk.Number(t, "CUTS", 10) {
+		for range seeds.Number(t, "CUTS", 10) {
 			o := life[random.IntN(len(life))]
 			position := lossydisk.RandomPosition(random, o.first, o.last)
 			if random.IntN(5) == 0 {

@@ -17,7 +17,7 @@ import (
 // Payload is an Ignition configuration, decoded without a schema: what the tests do not change is served as it is.
 type Payload map[string]any
 
-// Payload returns the payload that the control plane serves.
+// Payload returns the default payload of the control plane. Serve replaces what is served, and not this payload.
 func (s *Environment) Payload() (Payload, error) {
 	content, err := os.ReadFile(s.ControlPlane.Payload)
 	if err != nil {

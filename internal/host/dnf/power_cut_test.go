@@ -17,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/test/lossydisk"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
+	"github.com/hcp-node-agent/hcp-node-agent/test/seeds"
 )
 
 // contentSize is the size of the file in the package of the test.
@@ -54,7 +55,7 @@ func TestPackagesSurvivePowerCuts(t *testing.T) {
 			t.Fatal(err)
 		}
 		installed := r.Position(t)
-		for n := range lossydisk.Number(t, "CUTS", 6) {
+		for n := range seeds.Number(t, "CUTS", 6) {
 			position := installed
 			if n%2 > 0 {
 				position = lossydisk.RandomPosition(random, before, installed)

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/lossydisk"
+	"github.com/hcp-node-agent/hcp-node-agent/test/seeds"
 )
 
 // buildTestDirectory builds a directory with files of several blocks that are not synced, like unpacked packages.
@@ -96,7 +97,7 @@ func TestOwnFilesSurvivePowerCuts(t *testing.T) {
 			}
 			positions, states = append(positions, r.Position(t)), append(states, contents(t, agentDir(r.Points)))
 		}
-		for range lossydisk.Number(t, "CUTS", 10) {
+		for range seeds.Number(t, "CUTS", 10) {
 			n := random.IntN(len(steps))
 			position := lossydisk.RandomPosition(random, positions[n], positions[n+1])
 			name := fmt.Sprintf("%s cut at %d of %d to %d", steps[n].name, position, positions[n], positions[n+1])

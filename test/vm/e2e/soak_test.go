@@ -10,8 +10,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
+	"github.com/hcp-node-agent/hcp-node-agent/test/seeds"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
@@ -74,36 +73,19 @@ const preparedSnapshot = "prepared"
 // while the service runs, no command is run until the host has reached a lawful state. The command is
 // then repeated and must succeed. Each run prints its seed; SEED=… RUNS=1 repeats it.
 func TestRandomInterruptions(t *testing.T) {
-	runs := soakNumber(t, "RUNS", 5)
-	seed := soakNumber(t, "SEED", uint64(time.Now().UnixNano())) //nolint:gosec // any number will do
 	c := newCampaign(t)
 	if !t.Run("uninterrupted", c.measure) {
 		return
 	}
-	for i := range runs {
-		own := seed + i
-		t.Run(fmt.Sprintf("SEED=%d", own), func(t *testing.T) {
-			dice := rand.New(rand.NewPCG(own, 0)) //nolint:gosec // must be repeatable
-			ctx := c.newLife(t)
-			for _, op := range operations() {
-				how := []fault{powerCut, sigkill}[dice.IntN(2)]
-				// Slightly longer than the operation takes, to include its last writes.
-				moment := time.Duration(dice.Float64() * 1.1 * float64(c.durations[op.name]))
-				c.interrupt(ctx, t, op, how, moment)
-			}
-		})
-	}
-}
-
-func soakNumber(t *testing.T, name string, fallback uint64) uint64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return fallback
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	must(t, err)
-	return n
+	seeds.Run(t, 5, func(t *testing.T, dice *rand.Rand) {
+		ctx := c.newLife(t)
+		for _, op := range operations() {
+			how := []fault{powerCut, sigkill}[dice.IntN(2)]
+			// Slightly longer than the operation takes, to include its last writes.
+			moment := time.Duration(dice.Float64() * 1.1 * float64(c.durations[op.name]))
+			c.interrupt(ctx, t, op, how, moment)
+		}
+	})
 }
 
 // newCampaign prepares a machine that gets the node's software from the OS image, and two payloads.

@@ -8,29 +8,17 @@ import (
 	"context"
 	"hash/fnv"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/seeds"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
-// environmentNumber returns the value of an environment variable.
-func environmentNumber(t *testing.T, name string, fallback uint64) uint64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return fallback
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	must(t, err)
-	return n
-}
-
 // TestReboots reboots a host whose uplink is attached to br-ex, REBOOTS times (default 10).
 func TestReboots(t *testing.T) {
-	times := environmentNumber(t, "REBOOTS", 10)
+	times := seeds.Number(t, "REBOOTS", 10)
 	for _, kind := range kinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			ctx, h := newHost(t, kind)
@@ -57,8 +45,8 @@ func TestReboots(t *testing.T) {
 // After the boot the host must have its network, by its own profile or through br-ex, and the
 // next run must complete the migration. SEED reproduces a run.
 func TestPowerCuts(t *testing.T) {
-	times := environmentNumber(t, "CUTS", 20)
-	seed := environmentNumber(t, "SEED", uint64(time.Now().UnixNano())) //nolint:gosec // any number will do
+	times := seeds.Number(t, "CUTS", 20)
+	seed := seeds.First(t)
 	t.Logf("SEED=%d", seed)
 	for _, kind := range kinds {
 		name := fnv.New64()
