@@ -112,3 +112,20 @@ func (r *runner) printLog(w io.Writer, j job) error {
 	_, err = io.Copy(w, log)
 	return err
 }
+
+// lockLogs makes the directory of the programs and the logs, and locks it until the file is closed. It fails if another
+// call of the command uses the directory.
+func lockLogs(directory string) (*os.File, error) {
+	if err := os.MkdirAll(directory, 0o750); err != nil {
+		return nil, err
+	}
+	lock, err := os.Open(directory)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another run uses %s: wait until it ends, or use another clone: %w", directory, err),
+			lock.Close())
+	}
+	return lock, nil
+}

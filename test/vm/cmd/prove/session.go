@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -51,9 +50,11 @@ func (s *session) run(ctx context.Context) error {
 		repository: s.repository, logs: filepath.Join(s.repository, "build", "vm"), timeout: s.timeout,
 		listed: listedVariables(s.tests),
 	}
-	if err := os.MkdirAll(r.logs, 0o750); err != nil {
+	lock, err := lockLogs(r.logs)
+	if err != nil {
 		return err
 	}
+	defer lock.Close() //nolint:errcheck // the end of the process releases the lock too
 	var jobs []job
 	for _, target := range strings.Fields(s.beside) {
 		jobs = append(jobs, job{name: "make " + target, target: target})
