@@ -129,9 +129,13 @@ DISK_FILES = $(or $(shell git grep -lE 'lossydisk\.Run' -- '*_test.go'),$(error 
 soak-disk: deps ## power cuts at random times on disks that lose and reorder writes, without a machine (RUNS, CUTS, SEED)
 	RUNS=$(or $(RUNS),50) CUTS=$(or $(CUTS),100) go test $(TEST_FLAGS) -timeout 24h -tags faults -count=1 -p 1 -run 'PowerCuts$$' $(addprefix ./,$(sort $(dir $(DISK_FILES))))
 
+.PHONY: soak-controller
+soak-controller: deps ## random histories of two replicas of the controller: killed, with late watches and cut connections (RUNS, SEED)
+	RUNS=$(or $(RUNS),500) go test $(TEST_FLAGS) -timeout 24h -tags faults -count=1 -v -run 'OfTwoReplicas$$' ./internal/admin/controller
+
 .PHONY: soak
 soak: deps build bed oracle ## faults at random moments and at every step, for days (TESTS=TestPowerCuts selects; RUNS, SEED, KINDS, REBOOTS, CUTS)
-	$(if $(TESTS),,$(MAKE) soak-disk)
+	$(if $(TESTS),,$(MAKE) soak-disk soak-controller)
 	$(PROVE) -kinds soak -timeout 24h -jobs 1
 
 .PHONY: fuzz

@@ -120,7 +120,7 @@ func (s *simulation) check() (slots map[string]string, remaining []string) {
 // unavailable, and none that was upgraded or has failed again, unless an administrator permits it: a node that is
 // rolled back by hand counts as failed. When all is well again, the rollout ends.
 func TestRolloutOfTwoReplicas(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range histories(t) {
 		s := newSimulation(t, seed)
 		for range 400 {
 			s.step()

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -24,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
+	"github.com/hcp-node-agent/hcp-node-agent/test/seeds"
 )
 
 const (
@@ -250,4 +252,17 @@ func (s *simulation) setPaused(isPaused bool) {
 	object := s.rollout()
 	object.Spec.Paused = isPaused
 	s.must(s.api.Update(s.Context(), object))
+}
+
+// histories returns the seeds of RUNS histories (default 20), from SEED on (default 0).
+func histories(t *testing.T) iter.Seq[uint64] {
+	t.Helper()
+	first, runs := seeds.Number(t, "SEED", 0), seeds.Number(t, "RUNS", 20)
+	return func(yield func(uint64) bool) {
+		for i := range runs {
+			if !yield(first + i) {
+				return
+			}
+		}
+	}
 }
