@@ -30,11 +30,12 @@ func TestPackagesSurvivePowerCuts(t *testing.T) {
 	lossydisk.Run(t, 1, func(t *testing.T, random *rand.Rand) {
 		r := lossydisk.Format(t, lossydisk.RandomFileSystem(random)).Record(t)
 		b := rpms.New(t)
-		if err := unix.Mount(r.Points[0], b.Dir, "", unix.MS_BIND, ""); err != nil {
+		root := filepath.Join(b.Dir, "root")
+		if err := unix.Mount(r.Points[0], root, "", unix.MS_BIND, ""); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			if err := unix.Unmount(b.Dir, 0); err != nil {
+			if err := unix.Unmount(root, 0); err != nil {
 				t.Error(err)
 			}
 		})
@@ -61,8 +62,7 @@ func TestPackagesSurvivePowerCuts(t *testing.T) {
 				position = lossydisk.RandomPosition(random, before, installed)
 			}
 			t.Run(fmt.Sprintf("cut at %d of %d to %d", position, before, installed), func(t *testing.T) {
-				root := filepath.Join(r.Cut(t, random, position).Mount(t)[0], "root")
-				checkPackage(t, root, position == installed)
+				checkPackage(t, r.Cut(t, random, position).Mount(t)[0], position == installed)
 			})
 		}
 	})
