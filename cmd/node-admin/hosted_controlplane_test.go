@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -207,17 +206,11 @@ func (h *hostedCluster) use(t *testing.T, node, key string) {
 // kubectl runs the real kubectl as an administrator and returns its output.
 func kubectl(t *testing.T, args ...string) string {
 	t.Helper()
-	bin, err := bed.Build(t.Context())
+	output, err := bed.Kubectl(t.Context(), kubetest.Plane.Kubeconfig, "", args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), filepath.Join(bin, "kubectl"),
-		append(args, waittest.KubectlTimeout, "--kubeconfig", kubetest.Plane.Kubeconfig)...)
-	output, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("kubectl %q: %v: %s", args, err, output)
-	}
-	return string(output)
+	return output
 }
 
 // recorder collects the output of a command that runs.

@@ -49,11 +49,7 @@ func startManagementCluster(t *testing.T) *managementCluster {
 
 func newManagementCluster(t *testing.T, plane *bed.ControlPlane) *managementCluster {
 	t.Helper()
-	cluster, err := hypershift.New(t.Context(), plane.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &managementCluster{Cluster: cluster, plane: plane}
+	return &managementCluster{Cluster: hypershift.Cluster{Kubeconfig: plane.Kubeconfig}, plane: plane}
 }
 
 // run runs kubectl as an administrator and returns its output.

@@ -6,9 +6,7 @@ package csrtest
 
 import (
 	"context"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -160,14 +158,7 @@ func Allowed(t *testing.T, user string, right authorizationv1.ResourceAttributes
 // Kubectl runs the real kubectl as an administrator, with an input.
 func Kubectl(ctx context.Context, t *testing.T, input string, args ...string) {
 	t.Helper()
-	bin, err := bed.Build(ctx)
-	if err != nil {
+	if _, err := bed.Kubectl(ctx, kubetest.Plane.Kubeconfig, input, args...); err != nil {
 		t.Fatal(err)
-	}
-	args = append([]string{waittest.KubectlTimeout, "--kubeconfig", kubetest.Plane.Kubeconfig}, args...)
-	command := exec.CommandContext(ctx, filepath.Join(bin, "kubectl"), args...)
-	command.Stdin = strings.NewReader(input)
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("kubectl %q: %v: %s", args, err, output)
 	}
 }

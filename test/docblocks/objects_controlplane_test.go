@@ -21,10 +21,9 @@ import (
 
 // createObjects creates the objects of testdata/cluster.yaml, HyperShift's kinds with the objects that the pages
 // document in hosted.yaml, and other kinds of OpenShift without their fields.
-func createObjects(t *testing.T, tools string, blocks []Block) {
+func createObjects(t *testing.T, blocks []Block) {
 	t.Helper()
-	management, err := hypershift.New(t.Context(), kubetest.Plane.Kubeconfig)
-	must(t, err)
+	management := hypershift.Cluster{Kubeconfig: kubetest.Plane.Kubeconfig}
 	must(t, management.Define(t.Context()))
 	var types string
 	for _, kind := range []string{
@@ -53,16 +52,16 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `, parts[0], parts[1], parts[2], plural, singular, scope)
 	}
-	kubectl(t, tools, types, "apply", "-f", "-")
-	kubectl(t, tools, "", "wait", "--for=condition=Established", "crd", "--all")
-	kubectl(t, tools, "", "apply", "-f", "testdata/cluster.yaml")
+	kubectl(t, types, "apply", "-f", "-")
+	kubectl(t, "", "wait", "--for=condition=Established", "crd", "--all")
+	kubectl(t, "", "apply", "-f", "testdata/cluster.yaml")
 	for _, block := range blocks {
 		if block.File == "hosted.yaml" {
-			kubectl(t, tools, block.Text, "apply", "-f", "-")
+			kubectl(t, block.Text, "apply", "-f", "-")
 		}
 	}
 	// as HyperShift does: a page that applies the objects does not remove these fields
-	kubectl(t, tools, "", "-n", "clusters", "annotate", "nodepool", "workers",
+	kubectl(t, "", "-n", "clusters", "annotate", "nodepool", "workers",
 		"hypershift.openshift.io/nodePoolCurrentConfigVersion=0123abcd")
 	must(t, management.PatchStatus(t.Context(), "hostedcluster", "hosted", `{"ignitionEndpoint": "ignition.example.com",
 		"kubeconfig": {"name": "hosted-admin-kubeconfig"}}`))
@@ -73,9 +72,9 @@ spec:
 		{"clusters/hosted-admin-kubeconfig", "kubeconfig=" + kubetest.Plane.Kubeconfig},
 	} {
 		namespace, name, _ := strings.Cut(secret[0], "/")
-		manifest := kubectl(t, tools, "", "-n", namespace, "create", "secret", "generic", name, "--from-file="+secret[1],
+		manifest := kubectl(t, "", "-n", namespace, "create", "secret", "generic", name, "--from-file="+secret[1],
 			"--dry-run=client", "-o", "yaml")
-		kubectl(t, tools, manifest, "apply", "-f", "-")
+		kubectl(t, manifest, "apply", "-f", "-")
 	}
 }
 

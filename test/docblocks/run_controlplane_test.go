@@ -20,7 +20,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
-	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
 const repository = "../.."
@@ -45,7 +44,7 @@ func TestControlPlaneShellBlocksRun(t *testing.T) {
 	blocks, err := Find(repository)
 	must(t, err)
 	tools := buildTools(t)
-	createObjects(t, tools, blocks)
+	createObjects(t, blocks)
 	createNetwork(t)
 	for len(blocks) > 0 {
 		page, end := blocks[0].Page, 0
@@ -56,8 +55,8 @@ func TestControlPlaneShellBlocksRun(t *testing.T) {
 		blocks = blocks[end:]
 		t.Run(page, func(t *testing.T) {
 			dir := newDirectory(t, tools)
-			kubectl(t, tools, exampleCSR(t), "replace", "--force", "-f", "-") // pending
-			if page == "README.md" {                                          // the quick start gets it
+			kubectl(t, exampleCSR(t), "replace", "--force", "-f", "-") // pending
+			if page == "README.md" {                                   // the quick start gets it
 				must(t, os.Remove(filepath.Join(dir, "user-data.ign")))
 			}
 			runPage(t, dir, tools, ofPage)
@@ -184,16 +183,11 @@ func linkPrograms(t *testing.T) string {
 	return dir
 }
 
-func kubectl(t *testing.T, tools, input string, args ...string) string {
+func kubectl(t *testing.T, input string, args ...string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), filepath.Join(tools, "kubectl"),
-		append([]string{waittest.KubectlTimeout, "--kubeconfig", kubetest.Plane.Kubeconfig}, args...)...)
-	command.Stdin = strings.NewReader(input)
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("kubectl %q: %v", args, err)
-	}
-	return string(out)
+	out, err := bed.Kubectl(t.Context(), kubetest.Plane.Kubeconfig, input, args...)
+	must(t, err)
+	return out
 }
 
 // createNetwork creates the network namespace.

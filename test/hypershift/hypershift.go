@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -85,28 +84,11 @@ func (s State) manifest(text, platform string) string {
 // Cluster is a management cluster.
 type Cluster struct {
 	Kubeconfig string // of an administrator
-
-	kubectl string // path of the program
-}
-
-// New returns the cluster of an administrator's kubeconfig.
-func New(ctx context.Context, kubeconfig string) (Cluster, error) {
-	bin, err := bed.Build(ctx)
-	return Cluster{Kubeconfig: kubeconfig, kubectl: filepath.Join(bin, "kubectl")}, err
 }
 
 // Run runs kubectl as the administrator, with a standard input, and returns its output.
 func (c Cluster) Run(ctx context.Context, input string, args ...string) (string, error) {
-	args = append([]string{waittest.KubectlTimeout, "--kubeconfig", c.Kubeconfig}, args...)
-	command := exec.CommandContext(ctx, c.kubectl, args...)
-	command.Stdin = strings.NewReader(input)
-	var failure strings.Builder
-	command.Stderr = &failure
-	out, err := command.Output()
-	if err != nil {
-		return "", fmt.Errorf("kubectl %q: %w: %s", args, err, &failure)
-	}
-	return string(out), nil
+	return bed.Kubectl(ctx, c.Kubeconfig, input, args...)
 }
 
 // Define creates the kinds of HyperShift.

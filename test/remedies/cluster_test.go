@@ -47,10 +47,7 @@ func TestRemediesForTheCluster(t *testing.T) {
 	if err := os.Symlink(deploy, filepath.Join(dir, "deploy")); err != nil {
 		t.Fatal(err)
 	}
-	management, err := hypershift.New(t.Context(), kubetest.Plane.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	management := hypershift.Cluster{Kubeconfig: kubetest.Plane.Kubeconfig}
 	if err := management.Define(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -72,8 +72,7 @@ func newClient(t *testing.T, config *rest.Config) client.Client {
 // createManagementObjects creates what HyperShift creates, and the objects of deploy/management-publish for it.
 func (c *clusters) createManagementObjects(t *testing.T) {
 	t.Helper()
-	cluster, err := hypershift.New(t.Context(), kubetest.Plane.Kubeconfig)
-	check(t, err)
+	cluster := hypershift.Cluster{Kubeconfig: kubetest.Plane.Kubeconfig}
 	c.objects = cluster
 	check(t, cluster.Define(t.Context()))
 	check(t, cluster.Apply(t.Context(), c.state(t, "workers", firstToken)))

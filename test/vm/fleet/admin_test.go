@@ -55,10 +55,7 @@ func admin(ctx context.Context, t *testing.T, args ...string) {
 // kubectl runs kubectl as the administrator of the hosted cluster.
 func kubectl(ctx context.Context, t *testing.T, args ...string) {
 	t.Helper()
-	programs, err := bed.Build(ctx)
-	must(t, err)
-	args = append([]string{"--kubeconfig", environment.ControlPlane.Kubeconfig}, args...)
-	out, err := exec.CommandContext(ctx, filepath.Join(programs, "kubectl"), args...).CombinedOutput()
+	out, err := bed.Kubectl(ctx, environment.ControlPlane.Kubeconfig, "", args...)
 	t.Logf("\n$ kubectl %s\n%s", strings.Join(args, " "), out)
 	must(t, err)
 }

@@ -43,9 +43,7 @@ type management struct {
 func startManagement(ctx context.Context, t *testing.T) *management {
 	t.Helper()
 	plane := kubetest.StartPlane(t, "management")
-	cluster, err := hypershift.New(ctx, plane.Kubeconfig)
-	must(t, err)
-	m := &management{Cluster: cluster, server: "https://" + forward(t, plane.APIForward)}
+	m := &management{Cluster: hypershift.Cluster{Kubeconfig: plane.Kubeconfig}, server: "https://" + forward(t, plane.APIForward)}
 	must(t, m.Define(ctx))
 	payload, err := environment.Payload()
 	must(t, err)

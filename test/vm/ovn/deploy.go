@@ -52,7 +52,6 @@ type Cluster struct {
 	repository string
 	logs       string // directory
 	built      string // directory
-	kubectl    string
 	manager    *child.Child
 }
 
@@ -60,15 +59,12 @@ type Cluster struct {
 // component that runs in the hosted control plane, which writes to the directory logs. The caller must close the result
 // before the environment.
 func Deploy(ctx context.Context, environment *testenv.Environment, repository, logs string) (*Cluster, error) {
-	bin, err := bed.Build(ctx)
-	if err != nil {
-		return nil, err
-	}
 	c := &Cluster{
-		Environment: environment, repository: repository, logs: logs, kubectl: filepath.Join(bin, "kubectl"),
+		Environment: environment, repository: repository, logs: logs,
 		networks: networksOf(environment.ControlPlane.Stack),
 	}
 	c.Service = c.networks.Service
+	var err error
 	if c.built, err = c.build(ctx); err != nil {
 		return nil, err
 	}
@@ -216,12 +212,6 @@ func (c *Cluster) startManager(bin string) error {
 
 // Kubectl runs kubectl as the cluster administrator, with input on its standard input, and returns its output.
 func (c *Cluster) Kubectl(ctx context.Context, input string, args ...string) (string, error) {
-	command := exec.CommandContext(ctx, c.kubectl,
-		append([]string{waittest.KubectlTimeout, "--kubeconfig", c.ControlPlane.Kubeconfig}, args...)...)
-	command.Stdin = strings.NewReader(input)
-	out, err := command.CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out)), err
+	out, err := bed.Kubectl(ctx, c.ControlPlane.Kubeconfig, input, args...)
+	return strings.TrimSpace(out), err
 }
