@@ -114,6 +114,10 @@ test-all: deps build bed oracle ## everything, for hours
 prove: deps build bed oracle ## run the tests in virtual machines whose proof is oldest or missing, and record them (BUDGET=60m starts none later)
 	$(PROVE) -kinds quick,slow -record $(if $(BUDGET),-budget $(BUDGET))
 
+.PHONY: conformance
+conformance: deps build bed ## Kubernetes' conformance tests of nodes and their network, on two nodes that the agent has joined (CONFORMANCE=all for all of them)
+	$(PROVE) -force -tests '^TestConformance$$'; status=$$?; cat build/vm/TestConformance/conformance/conformance.md; exit $$status
+
 .PHONY: proofs
 proofs: ## print the record of the tests in virtual machines
 	@go run ./test/vm/cmd/prove -list

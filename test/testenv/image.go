@@ -91,21 +91,27 @@ func PushImage(plane *bed.ControlPlane, image v1.Image) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("computing the digest of the image: %w", err)
 	}
-	reference, err := name.NewDigest(plane.RegistryForward+"/"+imageRepository+"@"+digest.String(), name.Insecure)
+	repository := imageRepository + "@" + digest.String()
+	return plane.Registry + "/" + repository, PushAs(plane, repository, image)
+}
+
+// PushAs pushes an image to a repository of the registry of the control plane, NAME@DIGEST or NAME:TAG.
+func PushAs(plane *bed.ControlPlane, repository string, image v1.Image) error {
+	reference, err := name.ParseReference(plane.RegistryForward+"/"+repository, name.Insecure)
 	if err != nil {
-		return "", fmt.Errorf("naming the image: %w", err)
+		return fmt.Errorf("naming the image: %w", err)
 	}
 	content, err := os.ReadFile(plane.PullSecret)
 	if err != nil {
-		return "", fmt.Errorf("reading the pull secret: %w", err)
+		return fmt.Errorf("reading the pull secret: %w", err)
 	}
 	var secret struct{ Auths map[string]authn.AuthConfig }
 	if err := json.Unmarshal(content, &secret); err != nil {
-		return "", fmt.Errorf("decoding the pull secret: %w", err)
+		return fmt.Errorf("decoding the pull secret: %w", err)
 	}
 	login := authn.FromConfig(secret.Auths[plane.Registry])
 	if err := remote.Write(reference, image, remote.WithAuth(login)); err != nil {
-		return "", fmt.Errorf("pushing the image: %w", err)
+		return fmt.Errorf("pushing %s: %w", repository, err)
 	}
-	return plane.Registry + "/" + imageRepository + "@" + digest.String(), nil
+	return nil
 }

@@ -53,6 +53,7 @@ type Cluster struct {
 	logs       string // directory
 	built      string // directory
 	manager    *child.Child
+	dns        *child.Child
 }
 
 // Deploy installs OVN-Kubernetes in the machine, replaces the stand-in of the network operator, and starts the
@@ -92,10 +93,12 @@ func Deploy(ctx context.Context, environment *testenv.Environment, repository, l
 	return c, c.startManager(filepath.Join(c.built, "root", "usr", "bin"))
 }
 
-// Close stops the component of the control plane.
+// Close stops the components of the control plane.
 func (c *Cluster) Close() {
-	if c.manager != nil {
-		c.manager.Kill()
+	for _, started := range []*child.Child{c.manager, c.dns} {
+		if started != nil {
+			started.Kill()
+		}
 	}
 }
 
@@ -177,16 +180,9 @@ func (c *Cluster) manifests() (string, error) {
 // startManager runs the cluster manager, which for a hosted cluster runs in the control plane's
 // namespace instead of on a node.
 func (c *Cluster) startManager(bin string) error {
-	kubeconfig, err := clientcmd.LoadFromFile(c.ControlPlane.Kubeconfig)
+	path, err := c.hostKubeconfig()
 	if err != nil {
-		return fmt.Errorf("reading the administrator's kubeconfig: %w", err)
-	}
-	for _, server := range kubeconfig.Clusters {
-		server.Server = "https://" + net.JoinHostPort(c.HostAddress(), "6443")
-	}
-	path := filepath.Join(filepath.Dir(c.ControlPlane.Kubeconfig), "cluster-manager.kubeconfig")
-	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
-		return fmt.Errorf("writing the cluster manager's kubeconfig: %w", err)
+		return err
 	}
 	file := filepath.Join(c.logs, "cluster-manager.conf")
 	content, err := c.networks.fill(strings.ReplaceAll(config, "/var/log/ovn/", c.logs+"/"))
@@ -208,6 +204,23 @@ func (c *Cluster) startManager(bin string) error {
 	command.Stdout, command.Stderr = log, log
 	c.manager, err = child.Start(command)
 	return err
+}
+
+// hostKubeconfig writes an administrator's kubeconfig with the address of the API server in the control plane's
+// namespace, and returns its path.
+func (c *Cluster) hostKubeconfig() (string, error) {
+	kubeconfig, err := clientcmd.LoadFromFile(c.ControlPlane.Kubeconfig)
+	if err != nil {
+		return "", fmt.Errorf("reading the administrator's kubeconfig: %w", err)
+	}
+	for _, server := range kubeconfig.Clusters {
+		server.Server = "https://" + net.JoinHostPort(c.HostAddress(), "6443")
+	}
+	path := filepath.Join(filepath.Dir(c.ControlPlane.Kubeconfig), "host.kubeconfig")
+	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
+		return "", fmt.Errorf("writing a kubeconfig for the control plane's namespace: %w", err)
+	}
+	return path, nil
 }
 
 // Kubectl runs kubectl as the cluster administrator, with input on its standard input, and returns its output.

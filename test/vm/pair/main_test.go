@@ -32,6 +32,9 @@ var environments map[string]*testenv.Environment
 // network is the network plugin of the control plane, with the first machine.
 var network *ovn.Cluster
 
+// repository is the root of the checkout, logDirectory that of the logs.
+var repository, logDirectory string
+
 // installed is the snapshot of the second machine with the agent and the programs of OVN-Kubernetes.
 const installed = "installed"
 
@@ -47,16 +50,14 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (code int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Hour)
 	defer cancel()
-	repository, err := filepath.Abs("../../..")
-	if err != nil {
+	if repository, err = filepath.Abs("../../.."); err != nil {
 		return 1, err
 	}
-	logs, err := vm.LogDirectory(repository, "pair")
-	if err != nil {
+	if logDirectory, err = vm.LogDirectory(repository, "pair"); err != nil {
 		return 1, err
 	}
 	first, err := testenv.Open(ctx, testenv.Options{
-		Repository: repository, Dir: logs, Log: os.Stderr, Snapshot: true, Stack: os.Getenv("FAMILIES"),
+		Repository: repository, Dir: logDirectory, Log: os.Stderr, Snapshot: true, Stack: os.Getenv("FAMILIES"),
 	})
 	if err != nil {
 		return 1, err
@@ -65,7 +66,7 @@ func run(m *testing.M) (code int, err error) {
 	if err := first.Install(ctx); err != nil {
 		return 1, err
 	}
-	machine, err := first.AddMachine(ctx, secondNode, filepath.Join(logs, secondNode))
+	machine, err := first.AddMachine(ctx, secondNode, filepath.Join(logDirectory, secondNode))
 	if err != nil {
 		return 1, err
 	}
@@ -73,7 +74,7 @@ func run(m *testing.M) (code int, err error) {
 	second := *first
 	second.Machine = machine
 	environments = map[string]*testenv.Environment{firstNode: first, secondNode: &second}
-	if network, err = ovn.Deploy(ctx, first, repository, logs); err != nil {
+	if network, err = ovn.Deploy(ctx, first, repository, logDirectory); err != nil {
 		return 1, err
 	}
 	defer network.Close()
