@@ -23,21 +23,25 @@ import (
 // searchPath is the PATH of each image.
 const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// image describes an image of the tests. Layers are names of files that build.sh writes.
+// image describes an image of the tests.
 type image struct {
-	layers          []string
+	layers          []string // names of files that build.sh writes, without their suffix
 	entrypoint, cmd []string
+	ends            []string // a command that ends at once, unless that of the image does
 }
 
 // images are the images of the tests, by name. agnhost and nonewprivs are built from Kubernetes' sources, pause is
 // that of the control plane, and the other programs are Debian's.
 var images = map[string]image{
-	"agnhost":    {layers: []string{"tools", "agnhost"}, entrypoint: []string{"/agnhost"}, cmd: []string{"pause"}},
-	"busybox":    {layers: []string{"busybox"}, cmd: []string{"sh"}},
+	"agnhost": {
+		layers: []string{"tools", "agnhost"}, entrypoint: []string{"/agnhost"}, cmd: []string{"pause"},
+		ends: []string{"true"},
+	},
+	"busybox":    {layers: []string{"busybox"}, cmd: []string{"sh"}, ends: []string{"true"}},
 	"pause":      {layers: []string{"pause"}, entrypoint: []string{"/pause"}},
 	"nonewprivs": {layers: []string{"nonewprivs"}, cmd: []string{"nnp"}},
 	// Debian with dig.
-	"jessie-dnsutils": {layers: []string{"tools"}, cmd: []string{"sh"}},
+	"jessie-dnsutils": {layers: []string{"tools"}, cmd: []string{"sh"}, ends: []string{"true"}},
 }
 
 // build creates the image from layers in a directory. Like those of package registry of the control plane, they are
@@ -64,10 +68,10 @@ func (i image) build(directory string) (v1.Image, error) {
 }
 
 // pushImages pushes the images among those that the tests use, whose pull specs are HOST/NAME:TAG, to the registry of
-// the control plane.
-func pushImages(plane *bed.ControlPlane, directory string, pullSpecs []string) error {
-	pushed := map[string]bool{}
-	for _, pullSpec := range pullSpecs {
+// the control plane. It returns their pull specs by name.
+func pushImages(plane *bed.ControlPlane, directory string, used []string) (map[string]string, error) {
+	pushed := map[string]string{}
+	for _, pullSpec := range used {
 		repository, found := strings.CutPrefix(pullSpec, plane.Registry+"/")
 		name, _, _ := strings.Cut(path.Base(repository), ":")
 		image, exists := images[name]
@@ -76,17 +80,17 @@ func pushImages(plane *bed.ControlPlane, directory string, pullSpecs []string) e
 		}
 		built, err := image.build(directory)
 		if err != nil {
-			return fmt.Errorf("building image %s: %w", name, err)
+			return nil, fmt.Errorf("building image %s: %w", name, err)
 		}
 		if err := testenv.PushAs(plane, repository, built); err != nil {
-			return err
+			return nil, err
 		}
-		pushed[name] = true
+		pushed[name] = pullSpec
 	}
 	for name := range images {
-		if !pushed[name] {
-			return fmt.Errorf("the tests do not use image %s: %q", name, pullSpecs)
+		if pushed[name] == "" {
+			return nil, fmt.Errorf("the tests do not use image %s: %q", name, used)
 		}
 	}
-	return nil
+	return pushed, nil
 }

@@ -26,6 +26,7 @@ type Suite struct {
 	logs      string // directory
 	images    string // file that directs the tests to images in the registry of the control plane
 	selection selection
+	pullSpecs map[string]string // of the images, by name
 }
 
 // Prepare builds the tests, which takes many minutes without a cache, and pushes their images. Run writes to the
@@ -59,7 +60,8 @@ func Prepare(ctx context.Context, plane *bed.ControlPlane, repository, logs stri
 	if err != nil {
 		return nil, err
 	}
-	return s, pushImages(plane, s.directory, strings.Fields(listed))
+	s.pullSpecs, err = pushImages(plane, s.directory, strings.Fields(listed))
+	return s, err
 }
 
 // DNS returns the path of CoreDNS.

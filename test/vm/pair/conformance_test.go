@@ -24,6 +24,7 @@ func TestConformance(t *testing.T) {
 	must(t, network.StartDNS(ctx, suite.DNS()))
 	join(ctx, t, firstNode, secondNode)
 	checkTraffic(ctx, t, firstNode, secondNode)
+	must(t, suite.Pull(ctx, network.Client))
 	result, err := suite.Run(ctx, os.Getenv("CONFORMANCE") == "all")
 	must(t, err)
 	t.Log("\n" + result.Markdown())
