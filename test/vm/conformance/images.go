@@ -40,8 +40,6 @@ var images = map[string]image{
 	"busybox":    {layers: []string{"busybox"}, cmd: []string{"sh"}, ends: []string{"true"}},
 	"pause":      {layers: []string{"pause"}, entrypoint: []string{"/pause"}},
 	"nonewprivs": {layers: []string{"nonewprivs"}, cmd: []string{"nnp"}},
-	// Debian with dig.
-	"jessie-dnsutils": {layers: []string{"tools"}, cmd: []string{"sh"}, ends: []string{"true"}},
 }
 
 // build creates the image from layers in a directory. Like those of package registry of the control plane, they are

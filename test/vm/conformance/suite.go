@@ -92,7 +92,7 @@ func (s *Suite) Run(ctx context.Context, all bool) (*Result, error) {
 	defer log.Close()
 	command := s.command(ctx, "--kubeconfig", s.plane.Kubeconfig, "--provider", "skeleton",
 		"--kubectl-path", filepath.Join(bin, "kubectl"), "--report-dir", s.logs, "--disable-log-dump",
-		"--ginkgo.focus", focus(plan.run), "--ginkgo.timeout", "24h", "--ginkgo.no-color", "-test.timeout", "0")
+		"--ginkgo.focus", focus(plan.run), "--ginkgo.timeout", "24h", "--ginkgo.no-color", "--ginkgo.v", "-test.timeout", "0")
 	command.Stdout, command.Stderr = log, log
 	// It exits with 1 if a test has failed; the results are in its report.
 	runErr := command.Run()

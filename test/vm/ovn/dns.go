@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// corefile is CoreDNS' configuration as the DNS operator of OpenShift writes it, with the test environment's DNS server
-// for other names.
+// corefile is the part of CoreDNS' configuration that the DNS operator of OpenShift writes for the names of the cluster.
+// Others are refused.
 const corefile = `.:%[1]s {
     bind %[2]s
     errors
@@ -22,7 +22,6 @@ const corefile = `.:%[1]s {
         pods insecure
         fallthrough in-addr.arpa ip6.arpa
     }
-    forward . %[2]s
 }
 `
 
