@@ -50,6 +50,7 @@ build_layers() {
     --aptopt='APT::Install-Recommends "false"' "${options[@]}" "$suite" "$work/tools" "${sources[@]}"
   rm -rf "$work"/tools/usr/share/{doc,man,locale} "$work"/tools/{dev,proc,sys,var,etc/apt}
   cp "$work/tools/bin/busybox" "$work/busybox/bin/"
+  ln -s bash "$work/tools/bin/sh" # a shell of busybox prefers its own nc
   finish_root "$work/tools"
   finish_root "$work/busybox"
   ln -sf nc.openbsd "$work/tools/bin/nc" # Debian's alternatives are not configured
