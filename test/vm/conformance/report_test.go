@@ -49,8 +49,8 @@ more</failure></testcase>
 
 func TestReportIsRefused(t *testing.T) {
 	for cases, want := range map[string]string{
-		`<testcase name="[SynchronizedBeforeSuite]" status="failed"><failure>no nodes</failure></testcase>`: "no nodes",
-		`<testcase name="[It] [sig-a] two" status="passed"/>`:                                               "was not planned",
+		`<testcase name="[BeforeSuite]" status="failed"><failure>no nodes</failure></testcase>`: "no nodes",
+		`<testcase name="[It] [sig-a] two" status="passed"/>`:                                   "was not planned",
 		`<testcase`: "decoding",
 	} {
 		if _, err := read(t, cases, "[sig-a] one"); err == nil || !strings.Contains(err.Error(), want) {

@@ -7,6 +7,7 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -32,7 +33,7 @@ type Suite struct {
 // Prepare builds the tests, which takes many minutes without a cache, and pushes their images. Run writes to the
 // directory logs.
 func Prepare(ctx context.Context, plane *bed.ControlPlane, repository, logs string) (*Suite, error) {
-	if err := os.MkdirAll(logs, 0o755); err != nil {
+	if err := os.MkdirAll(logs, 0o750); err != nil {
 		return nil, fmt.Errorf("creating the directory of the logs: %w", err)
 	}
 	var out bytes.Buffer
@@ -98,7 +99,7 @@ func (s *Suite) Run(ctx context.Context, all bool) (*Result, error) {
 	runErr := command.Run()
 	result, err := readReport(filepath.Join(s.logs, "junit_01.xml"), plan, s.selection.Groups)
 	if err != nil {
-		return nil, fmt.Errorf("%w; the tests ended with %v, their output is in %s", err, runErr, log.Name())
+		return nil, fmt.Errorf("the output of the tests is in %s: %w", log.Name(), errors.Join(err, runErr))
 	}
 	return result, os.WriteFile(filepath.Join(s.logs, "conformance.md"), []byte(result.Markdown()), 0o600)
 }
