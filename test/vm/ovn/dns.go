@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// corefile is the part of the configuration that OpenShift's DNS operator writes for the names of the cluster. Others are
-// refused.
+// corefile is the part of the configuration that OpenShift's DNS operator writes for the names of the cluster. CoreDNS
+// refuses others.
 const corefile = `.:%[1]s {
     bind %[2]s
     errors
