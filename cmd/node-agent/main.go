@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -21,6 +22,9 @@ func main() { cli.Main(run) }
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, streams cli.Streams) report.Code {
+	// Hardened shells and units have 077, with which other users cannot read what commands of the host write. The agent
+	// sets the modes of its private files.
+	unix.Umask(0o022)
 	p := newPrinter(streams)
 	return cli.Execute(ctx, newRootCommand(p), p, args)
 }

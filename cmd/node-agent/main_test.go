@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
@@ -267,5 +268,15 @@ func TestCommandsRefuseFlagsOfOthers(t *testing.T) {
 		if got.Code != report.Usage || !strings.Contains(got.Err, ": unknown flag: --") {
 			t.Errorf("%s: code %d, %s", line, got.Code, got.Err)
 		}
+	}
+}
+
+// The commands of the host that the agent runs inherit the umask.
+func TestUmask(t *testing.T) {
+	before := unix.Umask(0o077)
+	defer unix.Umask(before)
+	runCommandLine(t, "", "version")
+	if got := unix.Umask(before); got != 0o022 {
+		t.Errorf("the umask is %04o", got)
 	}
 }
