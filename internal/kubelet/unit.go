@@ -27,6 +27,8 @@ const UnitName = systemd.KubeletUnit
 type UnitFiles struct {
 	Unit    string            // content of kubelet.service
 	DropIns map[string]string // contents by name, from all directories, as systemd merges them
+	// ServiceDropIns contains the drop-ins for all services by name. parseSettings does not read them.
+	ServiceDropIns map[string]string
 	// File reads a file as it will be when kubelet starts, such as an environment
 	// file or kubelet's configuration. It can be nil if the unit refers to no file.
 	File func(path string) (content []byte, found bool)
@@ -35,7 +37,7 @@ type UnitFiles struct {
 // ReadUnitFiles reads kubelet's unit and its drop-ins with file, from the directories of
 // systemd.unit(5). list returns the names in a directory, which may not exist.
 func ReadUnitFiles(file func(path string) ([]byte, bool), list func(dir string) []string) UnitFiles {
-	files := UnitFiles{DropIns: map[string]string{}, File: file}
+	files := UnitFiles{DropIns: map[string]string{}, ServiceDropIns: map[string]string{}, File: file}
 	for _, dir := range []string{ // those with precedence last
 		"/usr/lib/systemd/system", "/usr/local/lib/systemd/system", "/run/systemd/system", "/etc/systemd/system",
 	} {
@@ -43,9 +45,13 @@ func ReadUnitFiles(file func(path string) ([]byte, bool), list func(dir string) 
 		if content, found := file(main); found {
 			files.Unit = string(content)
 		}
-		for _, name := range list(main + ".d") {
-			if content, found := file(path.Join(main+".d", name)); found && strings.HasSuffix(name, ".conf") {
-				files.DropIns[name] = string(content) // replaces the same name in earlier directories
+		for from, to := range map[string]map[string]string{
+			main + ".d": files.DropIns, path.Join(dir, "service.d"): files.ServiceDropIns,
+		} {
+			for _, name := range list(from) {
+				if content, found := file(path.Join(from, name)); found && strings.HasSuffix(name, ".conf") {
+					to[name] = string(content) // replaces the same name in earlier directories
+				}
 			}
 		}
 	}

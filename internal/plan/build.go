@@ -77,6 +77,7 @@ func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
 	if err := b.planRegistration(p); err != nil {
 		return nil, err
 	}
+	b.planUmask(p)
 	if f.Host.Capabilities().HasImage {
 		b.planAppliedPayload(p)
 	}

@@ -16,6 +16,9 @@ import (
 // its Node.
 const registrationPath = "/etc/systemd/system/" + kubelet.UnitName + ".d/" + kubelet.RegistrationDropIn
 
+// umaskPath is the path of kubelet's drop-in with its umask.
+const umaskPath = "/etc/systemd/system/" + kubelet.UnitName + ".d/" + kubelet.UmaskDropIn
+
 // registration returns the labels and taints with which kubelet must register the
 // Node: the configured ones and, on a hosted cluster, the NodePool's label.
 func (b builder) registration() (kubelet.Registration, error) {
@@ -59,6 +62,17 @@ func (b builder) planRegistration(p *Plan) error {
 	}
 	p.Notes = append(p.Notes, rule)
 	return nil
+}
+
+// planUmask adds the drop-in for kubelet's umask to the plan if the host restricts the umask of all services.
+func (b builder) planUmask(p *Plan) {
+	content := kubeletLaunch(b.facts.Files, p, true).RenderUmaskDropIn()
+	if content == "" {
+		return
+	}
+	const reason = "kubelet creates files that users in containers must be able to read"
+	p.Files = append(p.Files, ledger.FileChange(umaskPath, reason, content))
+	p.Notes = append(p.Notes, adapt.Note{Subject: umaskPath, Action: adapt.Add, Rule: "umask", Reason: reason})
 }
 
 // registrationCheck returns the Node that is submitted as a dry run before kubelet starts.

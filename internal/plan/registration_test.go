@@ -4,6 +4,7 @@ package plan
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,12 +12,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
+	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
 )
 
 const (
@@ -162,6 +168,32 @@ func TestRegistrationIsPlanned(t *testing.T) {
 			}
 			if (notes == "") != (test.note == "") || !strings.Contains(notes, test.note) {
 				t.Errorf("the plan notes %q, want %q", notes, test.note)
+			}
+		})
+	}
+}
+
+// A host that restricts the umask of all services gets a drop-in that sorts after that of the host.
+func TestUmaskIsPlanned(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  int
+	}{
+		"not restricted": {nil, 0},
+		"restricted":     {map[string]string{"/etc/systemd/system/service.d/99-umask.conf": "[Service]\nUMask=0077\n"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := plannedSession(t, test.files)
+			payload, err := ignition.LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a",
+				"contents":` + ignitiontest.InlineContent("a") + `}]}}`))
+			flowtest.NoError(t, err)
+			facts := Facts{Files: s.Host.Files, UnitState: func(string) systemd.UnitState { return systemd.UnitState{} }}
+			facts.Host.Hostname = "worker-0"
+			p, err := Build(facts, payload, Settings{Config: config.Join{PauseImage: "registry.example.com/pause"}})
+			flowtest.NoError(t, err)
+			isUmask := func(c ledger.Change) bool { return c.Target == umaskPath }
+			if n := lists.Count(p.Files, isUmask); n != test.want || path.Base(umaskPath) <= "99-umask.conf" {
+				t.Errorf("the plan has %s %d times, want %d: %+v", umaskPath, n, test.want, p.Files)
 			}
 		})
 	}
