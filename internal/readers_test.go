@@ -30,7 +30,7 @@ var readers = map[string]string{
 		"dnf.Package dnf.ProxyVariables firewalld.ReadZone firewalld.Zone hostfs.IsWithin " +
 		"hostfs.ReadFollowing hostfs.ReadOnlyDirectory hostfs.Reader hostinfo.Facts hostinfo.HasContent " +
 		"hostinfo.HasDevice hostinfo.HasFileSystem hostinfo.HasModule hostinfo.HasSysctl hostinfo.IsClockSynchronized " +
-		"hostinfo.IsModuleLoaded hostinfo.ParseEnv hostinfo.Sockets hostnet.BestDefaultRoute " +
+		"hostinfo.IsModuleDisabled hostinfo.IsModuleLoaded hostinfo.ParseEnv hostinfo.Sockets hostnet.BestDefaultRoute " +
 		"hostnet.DefaultRoutes hostnet.KnownPathMTU hostnet.Link hostnet.LinkAddresses hostnet.Links " +
 		"hostnet.TableRoutes kinds.EffectOf kinds.GroupOf kinds.GroupOther kinds.GroupUsers kinds.Of " +
 		"ledger.Change ledger.Directory ledger.File ledger.FileChange " +

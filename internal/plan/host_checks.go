@@ -4,6 +4,7 @@ package plan
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/firewalld"
@@ -49,6 +50,12 @@ func (s *Session) HostFacts(ctx context.Context, uplink *Uplink, installsPackage
 		}
 		facts.StartNetworkManager = ovs.StartRemedy(network, migrationOptions(s.Run.Config))
 	}
+	modules := []string{"overlay"} // of CRI-O
+	if s.AttachesUplink() {
+		modules = append(modules, "openvswitch", "geneve")
+	}
+	isEnabled := func(name string) bool { return !hostinfo.IsModuleDisabled(ctx, name) }
+	facts.DisabledModules = slices.DeleteFunc(modules, isEnabled)
 	_, facts.NodeName = kubelet.NodeName(kubelet.UnitFiles{}, s.Host.Facts.Hostname)
 	facts.OtherCluster = s.otherCluster()
 	if facts.Leftovers, err = s.leftovers(ctx); err != nil {

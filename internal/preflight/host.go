@@ -39,6 +39,7 @@ type HostFacts struct {
 	OtherCluster        error             // state of another cluster on this host
 	Leftovers           error             // files of another cluster on this host
 	KubeletDirectory    string            // the real path of kubelet's directory
+	DisabledModules     []string          // modules of a node that the configuration of modprobe disables
 
 	// StartNetworkManager starts NetworkManager without loss of the host's addresses. It is "" if that is not known.
 	StartNetworkManager report.Remedy
@@ -75,6 +76,7 @@ func HostChecks() []Check[HostFacts] {
 		{"disk", "/var/lib has enough free space", checkDisk},
 		{"kubelet-directory", "no symbolic link leads to kubelet's directory", checkKubeletDirectory},
 		{"selinux", "SELinux is enforcing", checkSELinux},
+		{"modules", "the kernel modules of a node are not disabled", checkModules},
 		{"networkmanager", "NetworkManager is running", checkNetworkManager},
 		{
 			"uplink", "the uplink can be attached to br-ex",
@@ -147,6 +149,14 @@ func checkSELinux(f HostFacts) []report.Finding {
 			"reboot before the join"
 	}
 	return warningFinding(remedy, "SELinux is %s; OpenShift requires enforcing mode", f.Host.SELinux)
+}
+
+func checkModules(f HostFacts) []report.Finding {
+	return errorIf(len(f.DisabledModules) > 0,
+		report.Remedyf("grep -rE '^install (%s) ' /etc/modprobe.d /usr/lib/modprobe.d # remove these lines",
+			strings.Join(f.DisabledModules, "|")),
+		"the configuration of modprobe disables kernel modules that a node requires: %s",
+		strings.Join(f.DisabledModules, ", "))
 }
 
 func checkNetworkManager(f HostFacts) []report.Finding {

@@ -44,6 +44,7 @@ func TestHostChecks(t *testing.T) {
 		"ports": {
 			func(f *HostFacts) { f.Sockets = []hostinfo.Socket{tcpSocket("0.0.0.0:10250")} }, "ports", report.Refused,
 		},
+		"modules":     {func(f *HostFacts) { f.DisabledModules = []string{"overlay"} }, "modules", report.Refused},
 		"late clock":  {func(f *HostFacts) { f.ClockSkew = 3 * time.Minute }, "clock", report.Refused},
 		"early clock": {func(f *HostFacts) { f.ClockSkew = -3 * time.Minute }, "clock", report.Refused},
 		"bad token": {func(f *HostFacts) {

@@ -5,6 +5,7 @@ package hostinfo
 import (
 	"context"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
@@ -38,6 +39,16 @@ func HasModule(ctx context.Context, name string) bool {
 	}
 	_, err := command.Run(ctx, "modprobe", "--dry-run", "--quiet", "--", name)
 	return err == nil
+}
+
+// disabledModule matches the command that the configuration of modprobe has in place of a module.
+var disabledModule = regexp.MustCompile(`(?m)^install (/\S*/)?(false|true)\s*$`)
+
+// IsModuleDisabled reports whether the configuration of modprobe prevents that a kernel module or one that it depends
+// on is loaded, by a command that does nothing. A loaded module is disabled from the next boot on.
+func IsModuleDisabled(ctx context.Context, name string) bool {
+	out, err := command.Run(ctx, "modprobe", "--show-depends", "--", name)
+	return err == nil && disabledModule.MatchString(out)
 }
 
 // IsModuleLoaded reports whether a kernel module is loaded, or built in and listed in /sys/module.
