@@ -6,7 +6,7 @@ import "regexp"
 
 // UmaskDropIn is the drop-in for the umask. systemd applies drop-ins for the unit and for all services in the order of
 // their names (systemd.unit(5)), so it sorts after both.
-const UmaskDropIn = "99-zz-hcp-node-agent-umask.conf"
+const UmaskDropIn = "zz-hcp-node-agent-umask.conf"
 
 var umaskLine = regexp.MustCompile(`(?m)^\s*UMask\s*=\s*(\S*)`)
 
