@@ -10,11 +10,27 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
+// built is the result of the first successful Build.
+var built struct {
+	sync.Mutex
+	bin string
+}
+
 // Build builds the binaries of the control plane unless they are cached, and returns their
-// directory. The working directory must be inside the repository.
+// directory. At the first call, the working directory must be inside the repository.
 func Build(ctx context.Context) (bin string, err error) {
+	built.Lock()
+	defer built.Unlock()
+	if built.bin == "" {
+		built.bin, err = build(ctx)
+	}
+	return built.bin, err
+}
+
+func build(ctx context.Context) (bin string, err error) {
 	script, err := findFile(filepath.Join("test", "controlplane", "build.sh"))
 	if err != nil {
 		return "", err
