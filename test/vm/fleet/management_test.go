@@ -43,7 +43,9 @@ type management struct {
 func startManagement(ctx context.Context, t *testing.T) *management {
 	t.Helper()
 	plane := kubetest.StartPlane(t, "management")
-	m := &management{Cluster: hypershift.Cluster{Kubeconfig: plane.Kubeconfig}, server: "https://" + forward(t, plane.APIForward)}
+	m := &management{
+		Cluster: hypershift.Cluster{Kubeconfig: plane.Kubeconfig}, server: "https://" + forward(t, plane.APIForward),
+	}
 	must(t, m.Define(ctx))
 	payload, err := environment.Payload()
 	must(t, err)

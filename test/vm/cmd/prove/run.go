@@ -124,8 +124,8 @@ func lockLogs(directory string) (*os.File, error) {
 		return nil, err
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another run uses %s: wait until it ends, or use another clone: %w", directory, err),
-			lock.Close())
+		err = fmt.Errorf("another run uses %s: wait until it ends, or use another clone: %w", directory, err)
+		return nil, errors.Join(err, lock.Close())
 	}
 	return lock, nil
 }

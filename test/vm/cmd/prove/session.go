@@ -54,7 +54,7 @@ func (s *session) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() //nolint:errcheck // the end of the process releases the lock too
+	defer lock.Close()
 	var jobs []job
 	for _, target := range strings.Fields(s.beside) {
 		jobs = append(jobs, job{name: "make " + target, target: target})
