@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 )
 
 // IsDNF5 reports whether the command dnf is dnf5: distributions install it as a link to dnf5.
@@ -62,11 +63,7 @@ type transaction5 struct {
 // parseHistory5 returns the numbers of transactions, newest first.
 func parseHistory5(out string) ([]string, error) {
 	transactions, err := parseTransactions5(out)
-	var ids []string
-	for _, t := range transactions {
-		ids = append(ids, strconv.Itoa(t.ID))
-	}
-	return ids, err
+	return lists.Map(transactions, func(t transaction5) string { return strconv.Itoa(t.ID) }), err
 }
 
 // parseTransaction5 parses the document with one transaction.

@@ -34,40 +34,19 @@ func buildTestDirectory(name string) error {
 	})
 }
 
-// contents returns the paths below a directory and the contents of its files, without those of another program and
-// what an interrupted run left.
+// contents returns a directory as names does, with "" for the directory itself, without those of another program and
+// what an interrupted run left. It returns nil if the directory does not exist.
 func contents(t *testing.T, dir string) []string {
 	t.Helper()
-	var found []string
-	err := filepath.WalkDir(dir, func(p string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) && p == dir {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		name := entry.Name()
-		if strings.HasSuffix(name, partSuffix) {
-			return fs.SkipDir
-		}
-		if strings.HasPrefix(name, ".hcp-node-agent.") {
-			return nil
-		}
-		line := strings.TrimPrefix(p, dir)
-		if entry.Type().IsRegular() {
-			content, err := os.ReadFile(p)
-			if err != nil {
-				return err
-			}
-			line += "=" + string(content)
-		}
-		found = append(found, line)
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return found
+	return slices.DeleteFunc(append([]string{""}, names(t, dir)...), func(line string) bool {
+		name, _, _ := strings.Cut(line, "=")
+		isPart := func(element string) bool { return strings.HasSuffix(element, partSuffix) }
+		return slices.ContainsFunc(strings.Split(name, "/"), isPart) ||
+			strings.HasPrefix(filepath.Base(name), ".hcp-node-agent.")
+	})
 }
 
 // Each function that writes or removes the agent's own files is durable when it returns. A power cut before that, on

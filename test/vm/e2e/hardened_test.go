@@ -76,7 +76,7 @@ func TestHardenedHost(t *testing.T) {
 
 const hardenedSysctls = "sed -n 's/ = .*//p' /etc/sysctl.d/60-hardening.conf | xargs sysctl"
 
-// checkHardened checks that the hardening is in effect in this session.
+// checkHardened checks that the hardening is in effect for the shell of the tests.
 func checkHardened(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for command, want := range map[string]string{
