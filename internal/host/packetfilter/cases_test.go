@@ -36,13 +36,15 @@ func iptables(rules ...string) string {
 		strings.Join(rules, "\niptables-nft -A INPUT ")
 }
 
-// cases contains rules of the administrator, of Docker, libvirt, Podman and OVN-Kubernetes.
-var cases = map[string]struct {
+type acceptCase struct {
 	rules   string // for nft, or a script for sh
 	uplink  bool   // whether eth0 accepts the connection
 	bridge  bool   // whether br-ex does
 	command bool   // whether the printed commands make br-ex accept it
-}{
+}
+
+// cases contains rules of the administrator, of Docker, libvirt, Podman and OVN-Kubernetes.
+var cases = map[string]acceptCase{
 	"no rules":            {"", true, true, false},
 	"default accept":      {`table inet f { chain c { type filter hook input priority 0; }; }`, true, true, false},
 	"no interface":        {inBase(`tcp dport 22 accept`), true, true, false},
@@ -140,7 +142,7 @@ var cases = map[string]struct {
 	},
 	"mark of any interface": {
 		`table inet f {
-	chain p { type filter hook prerouting priority mangle; tcp dport 22 meta mark set ct mark; }
+	chain p { type filter hook prerouting priority mangle; tcp dport 22 meta mark set 0x1; }
 	chain c { type filter hook input priority 0; policy drop; meta mark 0x1 accept; }
 }`, true, true, false,
 	},

@@ -125,11 +125,11 @@ func (e evaluation) apply(c *chain, r rule) (result outcome, ends bool) {
 				found, ends := e.decideByMap(c, asObject(value))
 				return found, ends && matches == yes
 			case "mangle":
-				if found := asObject(asObject(asObject(value)["value"])["map"]); found != nil {
+				mangle := asObject(value)
+				if found := asObject(asObject(mangle["value"])["map"]); found != nil {
 					matches = matches.and(e.isKey(c, found))
 				}
-				meta, _ := asObject(asObject(asObject(value)["key"])["meta"])["key"].(string)
-				*e.isMarked = *e.isMarked || meta == "mark" && matches != no
+				*e.isMarked = *e.isMarked || matches != no && isMark(asObject(mangle["key"])) && setsMark(mangle["value"])
 			case "counter", "log", "notrack", "ct helper", "ct timeout", "ct expectation", "map", "flow", "dup",
 				"last":
 			case "limit", "quota", "ct count", "set", "meter":

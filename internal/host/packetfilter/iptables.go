@@ -70,10 +70,8 @@ func (r *Ruleset) translate(c *chain, arguments []string) []statement {
 		if !strings.HasPrefix(option, "-") || (i > 0 && slices.Contains(freeTexts, arguments[i-1])) {
 			continue
 		}
-		value := ""
-		if i+1 < len(arguments) {
-			value = arguments[i+1]
-		}
+		values := slices.Concat(arguments[i+1:], []string{"", ""}) // an option has up to two
+		value := values[0]
 		op := "=="
 		if i > 0 && arguments[i-1] == "!" {
 			op = "!="
@@ -100,20 +98,47 @@ func (r *Ruleset) translate(c *chain, arguments []string) []statement {
 			add(payload("th", "dport"), portSet(value))
 		case "--sport", "--sports", "--source-ports":
 			add(payload("th", "sport"), portSet(value))
+		case "--ports":
+			add(payload("th", "port"), portSet(value))
+		case "--tcp-flags": // MASK FLAGS
+			add(statement{"&": []any{payload("tcp", "flags"), tcpFlags(value)}}, tcpFlags(values[1]))
+		case "-f":
+			add(statement{"&": []any{payload(ip, "frag-off"), float64(0x1fff)}}, float64(1)) // not the first packet
+		case "--src-range":
+			add(payload(ip, "saddr"), addressRange(value))
+		case "--dst-range":
+			add(payload(ip, "daddr"), addressRange(value))
+		case "--match-set": // NAME src,dst
+			as, _, _ := strings.Cut(values[1], ",")
+			add(statement{"peer": as}, true)
+		case "--mac-source", "--rcheck", "--update", "--source-country", "--src-cc":
+			add(statement{"peer": "src"}, true)
+		case "--pol":
+			add(key("meta", "ipsec"), value == "ipsec")
+		case "--pkt-type":
+			add(key("meta", "pkttype"), value)
+		case "--src-group":
+			add(key("meta", "iifgroup"), markValue(value))
+		case "--dst-group":
+			add(key("meta", "oifgroup"), markValue(value))
+		case "--helper":
+			add(key("ct", "helper"), value)
+		case "--ctdir":
+			add(key("ct", "direction"), strings.ToLower(value))
+		case "--ctorigdstport":
+			add(statement{"ct": statement{"key": "proto-dst", "dir": "original"}}, portSet(value))
 		case "--state", "--ctstate":
 			add(key("ct", "state"), words(strings.ToLower(value)))
 		case "--ctstatus":
 			add(key("ct", "status"), words(strings.ToLower(value)))
 		case "--mark":
-			mark, _, _ := strings.Cut(value, "/")
-			number, _ := strconv.ParseUint(mark, 0, 32) // is valid
-			add(key("meta", "mark"), float64(number))
+			add(key("meta", "mark"), markValue(value))
 		case "--dst-type":
 			add(statement{"fib": statement{"result": "type", "flags": []any{"daddr"}}}, words(strings.ToLower(value)))
 		case "--src-type":
 			add(statement{"fib": statement{"result": "type", "flags": []any{"saddr"}}}, words(strings.ToLower(value)))
 		case "-j", "-g":
-			statements = append(statements, r.target(c, option, value)...)
+			statements = append(statements, r.target(c, option, value, arguments[i:])...)
 		case "-m", "--comment", "--reject-with":
 		default:
 			if len(statements) == 0 || !isTerminal(statements[len(statements)-1]) { // else an option of the target
@@ -127,8 +152,9 @@ func (r *Ruleset) translate(c *chain, arguments []string) []statement {
 // freeTexts lists the options whose value can begin with "-".
 var freeTexts = []string{"--comment", "--log-prefix", "--nflog-prefix"}
 
-// target returns the statement of a target. Targets that are not listed change the packet, and the next rule follows.
-func (r *Ruleset) target(c *chain, option, name string) []statement {
+// target returns the statement of a target with its options. Targets that are not listed change the packet, and the
+// next rule follows.
+func (r *Ruleset) target(c *chain, option, name string, options []string) []statement {
 	switch name {
 	case "ACCEPT", "DNAT", "REDIRECT", "SNAT", "MASQUERADE", "NETMAP", "QUEUE", "NFQUEUE", "TPROXY", "SYNPROXY":
 		return []statement{{"accept": nil}}
@@ -137,7 +163,11 @@ func (r *Ruleset) target(c *chain, option, name string) []statement {
 	case "RETURN":
 		return []statement{{"return": nil}}
 	case "MARK", "CONNMARK":
-		return []statement{{"mangle": statement{"key": key("meta", "mark")}}}
+		mark := statement{"key": key("meta", "mark"), "value": key("meta", "mark")} // saved or restored
+		if i := slices.Index(options, "--set-xmark"); i > 0 && i+1 < len(options) {
+			mark["value"] = markValue(options[i+1])
+		}
+		return []statement{{"mangle": mark}}
 	}
 	statements := map[string]string{"-j": "jump", "-g": "goto"}
 	if r.chain(c.Family, c.Table, name) != nil {
@@ -165,6 +195,30 @@ func wildcard(name string) string {
 		return prefix + "*"
 	}
 	return name
+}
+
+// markValue returns the value of a mark or a group with an optional mask, VALUE/MASK.
+func markValue(text string) float64 {
+	value, _, _ := strings.Cut(text, "/")
+	number, _ := strconv.ParseUint(value, 0, 32) // is valid
+	return float64(number)
+}
+
+// tcpFlags returns a list of flags, ALL or NONE.
+func tcpFlags(list string) []any {
+	switch list {
+	case "ALL":
+		list = "FIN,SYN,RST,PSH,ACK,URG"
+	case "NONE":
+		return nil
+	}
+	return asList(words(strings.ToLower(list))["set"])
+}
+
+// addressRange returns the addresses FIRST-LAST.
+func addressRange(text string) statement {
+	first, last, _ := strings.Cut(text, "-")
+	return statement{"range": []any{first, last}}
 }
 
 func words(list string) statement {

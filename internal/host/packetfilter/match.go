@@ -34,10 +34,13 @@ func (e evaluation) match(c *chain, op any, left statement, right any) truth {
 	if !e.hasHeader(left) {
 		return no // nft does not print the match of the protocol that another match implies
 	}
+	if flags, ok := e.tcpFlags(left); ok {
+		return matchFlags(op, flags, right)
+	}
 	switch op {
 	case "==", "in":
 		return e.equals(c, left, right)
-	case "!=":
+	case "!=", "!":
 		return e.equals(c, left, right).not()
 	}
 	port, isPort := e.port(left)
@@ -125,8 +128,22 @@ func (e evaluation) hasValue(c *chain, left statement, right any) truth {
 		return e.isLink(c, right, !e.response)
 	case meta == "oif", meta == "oifname":
 		return e.isLink(c, right, e.response)
-	case meta == "mark" && !*e.isMarked:
+	case meta == "iifgroup", meta == "iifkind":
+		return e.ofLink(meta, right, !e.response)
+	case meta == "oifgroup", meta == "oifkind":
+		return e.ofLink(meta, right, e.response)
+	case left["&"] != nil:
+		return e.masked(left, right)
+	case isMark(left) && !*e.isMarked:
 		return truthOf(right == float64(0))
+	case left["peer"] != nil:
+		return e.isOfPeer(left["peer"])
+	case header["protocol"] == "ether" && header["field"] == "saddr" && !e.response:
+		return e.isOfPeer("src")
+	case meta == "ipsec" && right == false:
+		return e.isOfPeer("src").not()
+	case meta == "ipsec", asObject(left["ipsec"])["dir"] == "in":
+		return e.isOfPeer("src")
 	case meta == "l4proto", header["field"] == "protocol", header["field"] == "nexthdr":
 		return truthOf(right == "tcp" || right == float64(6))
 	case meta == "nfproto", meta == "protocol":
@@ -137,12 +154,21 @@ func (e evaluation) hasValue(c *chain, left statement, right any) truth {
 		return truthOf(right == "established")
 	case ct == "state":
 		return truthOf(right == "new")
-	case ct == "status" && !e.response:
+	case ct == "status" && !e.response, ct == "helper":
 		return no
+	case strings.HasSuffix(ct, "saddr") && asObject(left["ct"])["dir"] == "original":
+		return e.isAddress(right, false)
+	case ct == "direction":
+		return truthOf((right == "reply") == e.response)
 	case fib["result"] == "type" && slices.Equal(asList(fib["flags"]), []any{"daddr"}) && !e.response:
 		return truthOf(right == "local")
 	case fib["result"] == "type" && slices.Equal(asList(fib["flags"]), []any{"saddr"}) && !e.response:
 		return truthOf(right == "unicast")
+	case header["field"] == "port": // of either host
+		if first, last := bounds(right); first <= float64(e.Port) && float64(e.Port) <= last {
+			return yes
+		}
+		return isClientPort(right)
 	case (header["field"] == "sport" || header["field"] == "dport") && header["protocol"] != "udp":
 		return isClientPort(right)
 	case header["field"] == "daddr", header["field"] == "saddr":
@@ -156,6 +182,9 @@ func (p packet) port(left statement) (float64, bool) {
 	header, field := asObject(left["payload"]), "dport"
 	if p.response {
 		field = "sport"
+	}
+	if ct := asObject(left["ct"]); ct["key"] == "proto-dst" && ct["dir"] == "original" {
+		return float64(p.Port), true
 	}
 	return float64(p.Port), header["field"] == field && (header["protocol"] == "tcp" || header["protocol"] == "th")
 }

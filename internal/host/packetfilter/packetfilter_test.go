@@ -13,7 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestAccepts(t *testing.T) {
+func TestAccepts(t *testing.T) { testAccepts(t, cases) }
+
+func testAccepts(t *testing.T, cases map[string]acceptCase) {
+	t.Helper()
 	requirePrograms(t)
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ package packetfilter
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -121,6 +122,9 @@ func (r *Ruleset) parseTexts(output string) {
 		line = strings.TrimSpace(line)
 		if words := strings.Fields(line); len(words) > 2 && words[0] == "table" {
 			family, table = words[1], words[2]
+		}
+		if strings.HasPrefix(line, "flags ") && strings.Contains(line, "dormant") { // its chains have no hooks
+			r.chains = slices.DeleteFunc(r.chains, func(c *chain) bool { return c.Family == family && c.Table == table })
 		}
 		content, handle, isEnd := cutHandle(line)
 		switch {
