@@ -219,7 +219,7 @@ func TestIPv6First(t *testing.T) {
 		"ExecStart=/bin/podman run IMAGE \\\n    node-ip \\\n    set --prefer-ipv6 --retry-on-failure \\\n": true,
 		"ExecStart=/bin/podman run IMAGE node-ip set --retry-on-failure\n#    --prefer-ipv6\n":              false, "": false,
 	} {
-		if prefersIPv6(unit) != want {
+		if prefersIPv6(settingsOf(unit)) != want {
 			t.Errorf("%q: %t", unit, !want)
 		}
 	}
@@ -232,7 +232,7 @@ func TestIsDualStack(t *testing.T) {
 		"ExecStart=/usr/local/bin/kubenswrapper kubelet \\\n  --node-ip=${KUBELET_NODE_IP} \\\n  --v=2\n":  false,
 		"ExecStart=kubelet\n# --node-ip=${KUBELET_NODE_IPS}\n":                                             false, "": false,
 	} {
-		if isDualStack(unit) != want {
+		if isDualStack(settingsOf(unit)) != want {
 			t.Errorf("%q: %t", unit, !want)
 		}
 	}

@@ -3,32 +3,55 @@
 package nodeip
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/wrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 )
 
 // HintFile is the file in which administrators set NODEIP_HINT for
 // nodeip-configuration.service.
 const HintFile = "/etc/default/nodeip-configuration"
 
-// ReadHint returns the hint of HintFile, "" where there is none.
-func ReadHint() (string, error) {
-	content, err := os.ReadFile(HintFile)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("reading NODEIP_HINT: %w", err)
+// ReadHint returns the hint of HintFile, "" where there is none. It also reads the variables that drop-ins of the
+// payload's unit set, and other files that they name.
+func ReadHint() (string, error) { return readHint(unitFile, HintFile) }
+
+func readHint(unitFile, hintFile string) (string, error) {
+	unit, err := readUnit(unitFile)
+	if err != nil {
+		return "", err
 	}
-	values := hostinfo.ParseEnv(content)
-	if hint := values["NODEIP_HINT"]; hint != "" {
-		return hint, nil
+	files, isSet := unit["EnvironmentFile"]
+	if !isSet { // the unit does not exist yet
+		files = []string{hintFile}
 	}
-	return values["KUBELET_NODEIP_HINT"], nil
+	values := map[string]string{}
+	for _, line := range unit["Environment"] {
+		maps.Copy(values, hostinfo.ParseEnv([]byte(strings.Join(systemd.SplitWords(line), "\n"))))
+	}
+	for _, file := range files {
+		found, err := filepath.Glob(strings.TrimPrefix(file, "-"))
+		if err != nil {
+			return "", fmt.Errorf("reading NODEIP_HINT: %w", err)
+		}
+		for _, path := range found {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return "", fmt.Errorf("reading NODEIP_HINT: %w", err)
+			}
+			maps.Copy(values, hostinfo.ParseEnv(content))
+		}
+	}
+	return cmp.Or(values["NODEIP_HINT"], values["KUBELET_NODEIP_HINT"]), nil
 }
 
 // unitFile is the unit of the payload that the agent replaces. Its option states which family of the cluster is the
@@ -37,17 +60,44 @@ const unitFile = "/etc/systemd/system/nodeip-configuration.service"
 
 // PrefersIPv6 reports whether IPv6 is the first family of the payload's cluster.
 func PrefersIPv6() (bool, error) {
-	content, err := readUnit(unitFile)
-	return prefersIPv6(content), err
+	unit, err := readUnit(unitFile)
+	return prefersIPv6(unit), err
 }
 
-// readUnit returns the content of a unit of the payload, "" if it does not exist.
-func readUnit(file string) (string, error) {
-	content, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
+// unitSettings contains the values of the settings of a unit, regardless of the sections.
+type unitSettings map[string][]string
+
+// readUnit returns the settings of a unit of the payload and its drop-ins, none if it does not exist.
+func readUnit(file string) (unitSettings, error) {
+	dropIns, _ := filepath.Glob(file + ".d/*.conf") // the pattern is valid
+	settings := unitSettings{}
+	for _, path := range append([]string{file}, dropIns...) {
+		content, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("reading the unit of the payload: %w", err)
+		}
+		settings.add(string(content))
 	}
-	return string(content), wrap.Errorf(err, "reading the unit of the payload")
+	return settings, nil
+}
+
+// add adds the settings in the content of a file. An empty value removes the values before it.
+func (u unitSettings) add(content string) {
+	lines := slices.DeleteFunc(strings.Split(content, "\n"), func(line string) bool {
+		line = strings.TrimSpace(line)
+		return strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";")
+	})
+	content = strings.ReplaceAll(strings.Join(lines, "\n"), "\\\n", " ") // joins continued lines
+	for line := range strings.Lines(content) {
+		name, value, isSetting := strings.Cut(line, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		switch {
+		case isSetting && value == "":
+			u[name] = nil
+		case isSetting:
+			u[name] = append(u[name], value)
+		}
+	}
 }
 
 // kubeletUnitFile is kubelet's unit of the payload. In a dual-stack cluster, kubelet gets the addresses of both
@@ -56,24 +106,28 @@ const kubeletUnitFile = "/etc/systemd/system/kubelet.service"
 
 // UsesIPv6 reports whether a node of the payload's cluster has an IPv6 address.
 func UsesIPv6() (bool, error) {
-	content, err := readUnit(kubeletUnitFile)
-	if err != nil || isDualStack(content) {
+	unit, err := readUnit(kubeletUnitFile)
+	if err != nil || isDualStack(unit) {
 		return err == nil, err
 	}
 	return PrefersIPv6()
 }
 
-func isDualStack(kubeletUnit string) bool {
-	return hasWord(kubeletUnit, "--node-ip=${KUBELET_NODE_IPS}")
+func isDualStack(kubelet unitSettings) bool { return kubelet.runs("--node-ip=${KUBELET_NODE_IPS}") }
+
+func prefersIPv6(unit unitSettings) bool { return unit.runs("--prefer-ipv6") }
+
+// runs reports whether a command of the unit has the word.
+func (u unitSettings) runs(word string) bool {
+	return slices.ContainsFunc(u["ExecStart"], func(command string) bool {
+		return slices.Contains(strings.Fields(command), word)
+	})
 }
 
-func prefersIPv6(unit string) bool { return hasWord(unit, "--prefer-ipv6") }
-
-// hasWord reports whether a line of a unit that is no comment has the word.
-func hasWord(unit, word string) bool {
-	return slices.ContainsFunc(strings.Split(unit, "\n"), func(line string) bool {
-		return !strings.HasPrefix(strings.TrimSpace(line), "#") && slices.Contains(strings.Fields(line), word)
-	})
+// HasAddress reports whether a hint contains an IP address. Anything else, such as a network, has no effect.
+func HasAddress(hint string) bool {
+	return MatchesHint(netip.PrefixFrom(netip.IPv4Unspecified(), 0), hint) ||
+		MatchesHint(netip.PrefixFrom(netip.IPv6Unspecified(), 0), hint)
 }
 
 // MatchesHint reports whether a subnet contains one of the hint's addresses,

@@ -242,6 +242,11 @@ func TestNodeIPIsDecidedBeforeTheMigration(t *testing.T) {
 	if err != nil || !strings.Contains(strings.Join(migration.Notes, "\n"), `NODEIP_HINT "10.40.0.1" is in no subnet`) {
 		t.Errorf("%v: %q", err, migration.Notes)
 	}
+	f.NodeIPHint = "10.40.0.0/24"
+	if migration, err = Plan(f, Options{}); err != nil ||
+		!strings.Contains(strings.Join(migration.Notes, "\n"), `NODEIP_HINT "10.40.0.0/24" is no IP address`) {
+		t.Errorf("%v: %q", err, migration.Notes)
+	}
 	f.NodeIPHint = f.Links[slices.IndexFunc(f.Links, func(l hostnet.Link) bool { return l.Name == "eth0" })].
 		Addresses[0].Addr().String()
 	if migration, err = Plan(f, Options{}); err != nil || len(migration.Notes) > 0 {

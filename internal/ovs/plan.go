@@ -99,8 +99,12 @@ func planMigration(facts Facts, choice uplinkChoice, options Options) (Migration
 			"the first autoconfigured address and depends on the interface name", prefix))
 	}
 	if facts.NodeIPHint != "" && !nodeip.HasHinted(facts.Links, facts.NodeIPHint) {
-		notes = append(notes, fmt.Sprintf("NODEIP_HINT %q is in no subnet of this host and has no effect: the node IP is "+
-			"that of the default route", facts.NodeIPHint))
+		why := "is in no subnet of this host"
+		if !nodeip.HasAddress(facts.NodeIPHint) {
+			why = "is no IP address"
+		}
+		notes = append(notes, fmt.Sprintf("NODEIP_HINT %q %s and has no effect: the node IP is that of the default route",
+			facts.NodeIPHint, why))
 	}
 	profiles, state := newProfiles(p), AddressStateOf(facts, choice.name)
 	if declared != nil && declared.MulticastSnooping {
