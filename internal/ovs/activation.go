@@ -79,31 +79,56 @@ func awaitedActivation(facts Facts, options Options) string {
 
 // awaitedLease returns the address that the uplink still waits for, or "". NetworkManager reports a profile as
 // activated as soon as one family has an address: a router usually responds before a DHCP server, and RHEL 10 first
-// checks whether another host has an IPv4 address. The node would be configured with the other family alone. A profile
-// with "auto" does not state that there is a router: its IPv6 address is only awaited for a cluster with IPv6.
+// checks whether another host has an IPv4 address. The node would be configured with the other family alone, or
+// another interface than that of the IPv4 default route would be the uplink.
 func awaitedLease(facts Facts, options Options) string {
 	if _, attached := BridgedUplink(facts); attached {
 		return ""
 	}
 	choice, err := chooseUplink(facts, options)
-	device, _ := facts.Device(choice.name)
-	profile, _ := facts.Profile(device.Active.UUID)
-	link, _ := facts.Link(choice.name)
 	if err != nil {
 		return ""
 	}
 	for _, family := range networkmanager.Families() {
-		isOf := func(prefix netip.Prefix) bool { return networkmanager.FamilyOf(prefix.Addr()) == family }
-		method := profile.Settings.Method(family)
-		switch {
-		case !nmprofile.HasAddresses(profile.Settings, family) || slices.ContainsFunc(link.Stable(), isOf):
-		case method == "manual":
-			return fmt.Sprintf("the %s address in the profile of %s", family, choice.name)
-		case family == networkmanager.IPv4:
-			return "a DHCP server to assign an IPv4 address to " + choice.name
-		case method == "dhcp" || facts.NodeIPv6:
-			return "a router or a DHCP server to assign an IPv6 address to " + choice.name
+		if awaited := facts.awaitedAddress(choice.name, family); awaited != "" {
+			return awaited
 		}
+	}
+	if choice.source != defaultRouteSource(6) || facts.NodeIPv6First {
+		return ""
+	}
+	for _, device := range facts.Devices {
+		if link, exists := facts.Link(device.Name); exists && canBeUplink(link) {
+			if awaited := facts.awaitedAddress(device.Name, networkmanager.IPv4); awaited != "" {
+				return awaited
+			}
+		}
+	}
+	return ""
+}
+
+// awaitedAddress returns the address of a family that an interface still waits for, or "". A profile with "auto" does
+// not state that there is a router: its IPv6 address is only awaited for a cluster with IPv6. Static addresses beside
+// those of a DHCP server do not end the wait for it.
+func (f Facts) awaitedAddress(name string, family networkmanager.Family) string {
+	device, _ := f.Device(name)
+	profile, _ := f.Profile(device.Active.UUID)
+	link, _ := f.Link(name)
+	method := profile.Settings.Method(family)
+	isDHCP := family == networkmanager.IPv4 && method == "auto"
+	has := slices.ContainsFunc(link.Stable(), func(prefix netip.Prefix) bool {
+		isBeside := isDHCP && slices.Contains(profile.Settings.Addresses(family), prefix)
+		return networkmanager.FamilyOf(prefix.Addr()) == family && !isBeside
+	})
+	switch {
+	case !nmprofile.HasAddresses(profile.Settings, family) || has:
+		return ""
+	case method == "manual":
+		return fmt.Sprintf("the %s address in the profile of %s", family, name)
+	case isDHCP:
+		return "a DHCP server to assign an IPv4 address to " + name
+	case method == "dhcp" || f.NodeIPv6:
+		return "a router or a DHCP server to assign an IPv6 address to " + name
 	}
 	return ""
 }

@@ -91,13 +91,15 @@ func uplinkByDefaultRoute(facts Facts) (uplinkChoice, error) {
 	}
 	for _, family := range []int{4, 6} {
 		if route, ok := hostnet.BestDefaultRoute(routes, family); ok {
-			return uplinkChoice{route.Link, fmt.Sprintf("the IPv%d default route", family)}, nil
+			return uplinkChoice{route.Link, defaultRouteSource(family)}, nil
 		}
 	}
 	return uplinkChoice{}, report.Fail(report.Refused, "ip route show default",
 		"the host has no default route, which determines the uplink and which OVN-Kubernetes requires over br-ex; add "+
 			"one to the uplink's NetworkManager profile")
 }
+
+func defaultRouteSource(family int) string { return fmt.Sprintf("the IPv%d default route", family) }
 
 // excludedLinks lists patterns for the interfaces of pods and OVN-Kubernetes.
 var excludedLinks = []string{
