@@ -192,6 +192,10 @@ func TestPlanRefuses(t *testing.T) {
 			change: method("ipv4", "ignore"), message: "does not manage",
 			remedy: "ipv4.method manual ipv4.addresses 192.0.2.177/24",
 		},
+		"address of a script, IPv4 disabled": { // NetworkManager refuses to add an address to the profile
+			change: method("ipv4", "disabled"), message: `does not manage (method "disabled")`,
+			remedy: "ipv4.method manual ipv4.addresses 192.0.2.177/24",
+		},
 		"no address": {
 			change: func(f *Facts) {
 				link(func(l *hostnet.Link) { l.Addresses = nil })(f)

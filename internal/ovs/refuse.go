@@ -3,6 +3,7 @@
 package ovs
 
 import (
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,15 +129,18 @@ func refuseFamilies(facts Facts, link hostnet.Link, original networkmanager.Prof
 		case method == "shared":
 			return Refuse(show, "the uplink %s shares its connection by %s (method \"shared\"), which br-ex does not support",
 				link.Name, family)
-		case method == "ignore" && len(now[family].Addresses) > 0:
+		case method == "ignore" && len(now[family].Addresses) > 0,
+			(method == "disabled" || method == "link-local") && slices.ContainsFunc(now[family].Addresses, isGlobal):
 			return Refuse(report.Remedyf("nmcli connection modify uuid %s %s && nmcli device reapply %s",
 				original.UUID(), staticArguments(facts, link, family), link.Name),
-				"the uplink %s has %s addresses that its NetworkManager profile does not manage (method \"ignore\") and that "+
-					"would be lost", link.Name, family)
+				"the uplink %s has %s addresses that its NetworkManager profile does not manage (method %q) and that "+
+					"would be lost", link.Name, family, method)
 		}
 	}
 	return nil
 }
+
+func isGlobal(prefix netip.Prefix) bool { return prefix.Addr().IsGlobalUnicast() }
 
 // refuseWithoutDefaultRoute refuses an uplink without a default route. OVN-Kubernetes
 // determines the gateway from the default route of br-ex
