@@ -100,13 +100,7 @@ func readSysctls(link string, files ...string) []string {
 // readScripts returns the files that name a link, and the files with routing rules that the scripts of
 // NetworkManager-dispatcher-routing-rules apply together with an ifcfg file.
 func readScripts(link, profile string, patterns ...string) []string {
-	var files []string
-	name := regexp.MustCompile(`(^|[^\w.-])` + regexp.QuoteMeta(link) + `($|[^\w.-])`)
-	readLines(func(file, line string) {
-		if !strings.HasPrefix(line, "#") && name.MatchString(line) {
-			files = lists.AppendMissing(files, file)
-		}
-	}, patterns...)
+	files := filesWithName(link, nil, patterns...)
 	if ifcfg, isIfcfg := strings.CutPrefix(filepath.Base(profile), "ifcfg-"); isIfcfg {
 		for _, prefix := range []string{"rule-", "rule6-"} {
 			found, _ := filepath.Glob(filepath.Join(filepath.Dir(profile), prefix+ifcfg))
@@ -115,6 +109,22 @@ func readScripts(link, profile string, patterns ...string) []string {
 	}
 	return files
 }
+
+// filesWithName returns the files in which a line names a link. With keys, only lines that begin with one count.
+func filesWithName(link string, keys []string, patterns ...string) []string {
+	var files []string
+	name := regexp.MustCompile(`(^|[^\w.-])` + regexp.QuoteMeta(link) + `($|[^\w.-])`)
+	readLines(func(file, line string) {
+		hasKey := slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(line, key) })
+		if !strings.HasPrefix(line, "#") && (len(keys) == 0 || hasKey) && name.MatchString(line) {
+			files = lists.AppendMissing(files, file)
+		}
+	}, patterns...)
+	return files
+}
+
+// bindings lists the settings with which units and chronyd use only one interface.
+var bindings = []string{"RestrictNetworkInterfaces", "bindacqdevice", "binddevice", "bindcmddevice"}
 
 // restrictions lists the keys of a .link file and of a udev rule that br-ex does not match. Type=ether is none.
 var restrictions = []string{

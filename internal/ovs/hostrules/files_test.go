@@ -101,3 +101,30 @@ func TestFilesOfSysctls(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Only settings that restrict a service to the interface count: others apply to the port of br-ex too.
+func TestBindings(t *testing.T) {
+	dir := t.TempDir()
+	var want []string
+	for _, file := range []struct {
+		name, content string
+		isFound       bool
+	}{
+		{"10-sshd.conf", "[Service]\nRestrictNetworkInterfaces=lo eth0\n", true},
+		{"20-other.conf", "[Service]\nRestrictNetworkInterfaces=lo eth01\n", false},
+		{"30-chrony.conf", "hwtimestamp eth0\nbindacqdevice eth0\n", true},
+		{"40-chrony.conf", "hwtimestamp eth0\n#bindacqdevice eth0\n", false},
+		{"50-offload.conf", "[Service]\nExecStart=/usr/sbin/ethtool -K eth0 gro off\n", false},
+	} {
+		path := filepath.Join(dir, file.name)
+		if err := os.WriteFile(path, []byte(file.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if file.isFound {
+			want = append(want, path)
+		}
+	}
+	if diff := cmp.Diff(want, filesWithName("eth0", bindings, dir+"/*.conf")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

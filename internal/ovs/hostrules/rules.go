@@ -62,6 +62,9 @@ func Read(ctx context.Context, uplink Uplink) *Rules {
 	rules.Scripts = readScripts(link.Name, uplink.Profile.File, "/etc/NetworkManager/dispatcher.d/*",
 		"/etc/NetworkManager/dispatcher.d/*/*", "/etc/rc.d/rc.local", "/etc/keepalived/*.conf",
 		"/etc/systemd/system/*.socket", "/etc/systemd/system/*.socket.d/*.conf")
+	rules.Scripts = append(rules.Scripts, filesWithName(link.Name, bindings, "/etc/systemd/system/*.service",
+		"/etc/systemd/system/*.service.d/*.conf", "/etc/systemd/system/*.slice.d/*.conf", "/etc/chrony.conf",
+		"/etc/chrony.d/*.conf")...)
 	rules.MatchFiles = readMatchFiles(link.MAC, "/etc/systemd/network/*.link", "/etc/udev/rules.d/*.rules")
 	if driver, err := os.Readlink("/sys/class/net/" + link.Name + "/device/driver"); err == nil {
 		for i := range rules.MatchFiles {
