@@ -161,6 +161,9 @@ var cases = map[string]acceptCase{
 			"iifname \"eth0\" limit rate 3/second accept"),
 		true, false, true,
 	},
+	"meter": {
+		inBase(`iifname "eth0" tcp dport 22 meter m { ip saddr limit rate 5/minute } accept`), true, false, true,
+	},
 	"many addresses": {
 		inBase(`iifname "eth0" ip saddr { 10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4, 10.0.0.5, 10.0.0.6, 10.0.0.7,
 			10.0.0.8, 10.0.0.9 } accept`),

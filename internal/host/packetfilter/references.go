@@ -134,7 +134,8 @@ var (
 )
 
 // normalize returns the statements of a rule after replacements, without counters, with names of interfaces instead of
-// indexes, and with the elements of sets in one order: that of nft depends on the elements.
+// indexes, without the names of meters, and with the elements of sets in one order: that of nft depends on the
+// elements.
 func normalize(r rule, replacements ...string) string {
 	encoded, _ := json.Marshal(r.statements) // was decoded from JSON, or has only strings and numbers
 	text := strings.NewReplacer(replacements...).Replace(string(encoded))
@@ -153,6 +154,7 @@ func sortSets(value any) {
 			sortSets(element)
 		}
 	case map[string]any:
+		delete(asObject(value["meter"]), "name") // differs in a copy
 		for name, inner := range value {
 			sortSets(inner)
 			if elements := asList(inner); name == "set" {
@@ -164,6 +166,9 @@ func sortSets(value any) {
 
 // indexWords matches the keywords with which a rule of nftables names an interface that must exist.
 var indexWords = regexp.MustCompile(`\b([io]if) `)
+
+// meterNames matches the name of a meter, which only one rule can have.
+var meterNames = regexp.MustCompile(`\bmeter (\S+)`)
 
 // referenceInRule returns the reference of a rule. The copy for other precedes the rule in its chain, into which the
 // commands before this one have inserted a number of rules.
@@ -180,6 +185,7 @@ func (r *Ruleset) referenceInRule(c *chain, of rule, n names, other string, inse
 	for _, pattern := range n.patterns {
 		text = strings.ReplaceAll(text, strconv.Quote(pattern), strconv.Quote(other))
 	}
+	text = meterNames.ReplaceAllString(text, "meter ${1}_"+strings.ReplaceAll(other, "-", "_"))
 	reference.Command = fmt.Sprintf("nft insert rule %s handle %d %s", place, of.handle,
 		report.ShellWord(indexWords.ReplaceAllString(text, "${1}name ")))
 	return reference
