@@ -5,10 +5,12 @@ package plan
 import (
 	"context"
 	"crypto/x509"
+	"path"
 	"strings"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
@@ -116,7 +118,7 @@ func (s *Software) RegistryClient(log report.Log) *osimage.Client {
 	secret, _ := s.effectiveFile(pods.PullSecretPath)
 	return &osimage.Client{
 		RegistriesConf: registries,
-		DropInDir:      registriesDropIn,
+		DropIns:        s.registriesDropIns(),
 		PullSecret:     secret,
 		Roots:          roots,
 		Proxy:          payloadProxy(s.payload).For,
@@ -128,6 +130,21 @@ func (s *Software) RegistryClient(log report.Log) *osimage.Client {
 // effectiveFile returns the content of a file after the join: the payload's, else the host's.
 func (s *Software) effectiveFile(p string) ([]byte, bool) {
 	return effectiveFile(s.payload, s.session.Host.Files, p)
+}
+
+// registriesDropIns returns the files in registries.conf.d after the join, by name.
+func (s *Software) registriesDropIns() map[string][]byte {
+	dropIns := map[string][]byte{}
+	names, _ := s.session.Host.Files.ReadDir(registriesDropIn)
+	for _, name := range names {
+		dropIns[name], _ = hostfs.ReadFollowing(s.session.Host.Files, path.Join(registriesDropIn, name))
+	}
+	for _, file := range s.payload.Config.Storage.Files {
+		if path.Dir(file.Path) == registriesDropIn {
+			dropIns[path.Base(file.Path)], _ = s.effectiveFile(file.Path)
+		}
+	}
+	return dropIns
 }
 
 // payloadProxy returns the proxy of CRI-O.

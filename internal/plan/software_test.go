@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
@@ -71,6 +72,17 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 		t.Context(), (&reporttest.Recorder{}).Log(),
 	); err != nil || s.Err == nil || s.Contents != nil || read {
 		t.Errorf("Load() = %v, %v for another image", err, s.Err)
+	}
+}
+
+// Drop-ins of the payload add to those of the host, and replace them.
+func TestRegistriesDropIns(t *testing.T) {
+	const dir = registriesDropIn + "/"
+	s := softwareOf(t, map[string]string{dir + "b.conf": "# payload", registriesConf: "# main"},
+		map[string]string{dir + "a.conf": "# host", dir + "b.conf": "# host"})
+	want := map[string][]byte{"a.conf": []byte("# host"), "b.conf": []byte("# payload")}
+	if diff := cmp.Diff(want, s.registriesDropIns()); diff != "" {
+		t.Errorf("drop-ins (-want +got):\n%s", diff)
 	}
 }
 

@@ -37,10 +37,10 @@ const (
 
 // Client reads images.
 type Client struct {
-	RegistriesConf []byte         // registries.conf in format 2; empty: there are no mirrors
-	DropInDir      string         // directory with more configuration, which need not exist
-	PullSecret     []byte         // in the format of .dockerconfigjson; empty: there is none
-	Roots          *x509.CertPool // nil: those of the system
+	RegistriesConf []byte            // registries.conf in format 2; empty: there are no mirrors
+	DropIns        map[string][]byte // the files in registries.conf.d, by name
+	PullSecret     []byte            // in the format of .dockerconfigjson; empty: there is none
+	Roots          *x509.CertPool    // nil: those of the system
 	Proxy          func(*url.URL) (*url.URL, error)
 	Arch           string // architecture of the images, in Go's notation
 	Log            report.Log

@@ -44,7 +44,7 @@ func newImage(t *testing.T) v1.Image {
 }
 
 func newClient(roots *x509.CertPool) *Client {
-	return &Client{Roots: roots, Arch: "amd64", DropInDir: "/nonexistent", Log: (&reporttest.Recorder{}).Log()}
+	return &Client{Roots: roots, Arch: "amd64", Log: (&reporttest.Recorder{}).Log()}
 }
 
 func TestOpenVerifiesLayers(t *testing.T) {

@@ -35,22 +35,16 @@ func TestOpenStartsNoCredentialHelpers(t *testing.T) {
 	server := registrytest.New(t, testPassword)
 	pullSpec := server.Push(t, "os", newImage(t))
 	trace := installHelper(t, "site")
-	dropIns := t.TempDir()
-	if err := os.WriteFile(
-		filepath.Join(dropIns, "site.conf"), []byte("credential-helpers = [\"site\"]\n"), 0o600,
-	); err != nil {
-		t.Fatal(err)
-	}
 	helpers := fmt.Sprintf(`"credHelpers":{%q:"site"}`, server.Host)
 	auths := strings.Trim(string(registrytest.PullSecret(server.Host, testPassword)), "{}") + "}}"
 	for name, test := range map[string]struct {
-		secret, registries, dropIns string
-		refused                     bool
+		secret, registries, dropIn string
+		refused                    bool
 	}{
 		"pull secret":                {secret: "{" + helpers + "}", refused: true},
 		"pull secret, other letters": {secret: "{" + strings.ToUpper(helpers[:12]) + helpers[12:] + "}", refused: true},
 		"registries.conf":            {registries: "credential-helpers = [\"site\"]\n", refused: true},
-		"drop-in":                    {dropIns: dropIns, refused: true},
+		"drop-in":                    {dropIn: "credential-helpers = [\"site\"]\n", refused: true},
 		"credentials beside the helper": {
 			secret:     "{" + helpers + "," + auths + "}",
 			registries: "credential-helpers = [\"site\"]\n",
@@ -59,9 +53,7 @@ func TestOpenStartsNoCredentialHelpers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client := newClient(trust(server))
 			client.PullSecret, client.RegistriesConf = []byte(test.secret), []byte(test.registries)
-			if test.dropIns != "" {
-				client.DropInDir = test.dropIns
-			}
+			client.DropIns = map[string][]byte{"site.conf": []byte(test.dropIn)}
 			_, err := client.Open(t.Context(), pullSpec)
 			if (err != nil) != test.refused || err != nil && !strings.Contains(
 				err.Error(), "only the credential helper site may have credentials",

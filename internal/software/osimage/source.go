@@ -4,12 +4,14 @@ package osimage
 
 import (
 	"fmt"
+	"path"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"go.podman.io/image/v5/docker/reference"
 	"go.podman.io/image/v5/pkg/sysregistriesv2"
 	"go.podman.io/image/v5/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -33,14 +35,18 @@ func (c *Client) sources(pullSpec string) ([]source, error) {
 	if _, isDigested := named.(reference.Canonical); !isDigested {
 		return nil, fmt.Errorf("pull spec %s has no digest", pullSpec)
 	}
-	registries, err := memoryFile("registries.conf", c.RegistriesConf)
+	files := map[string]string{"registries.conf": string(c.RegistriesConf)}
+	for name, content := range c.DropIns {
+		files[path.Join("registries.conf.d", name)] = string(content)
+	}
+	copied, remove, err := hostfs.NewScratchTree(files) // the container libraries accept only names of files
 	if err != nil {
 		return nil, err
 	}
-	defer registries.Close()
+	defer remove()
 	system := &types.SystemContext{
-		SystemRegistriesConfPath:    pathOf(registries),
-		SystemRegistriesConfDirPath: c.DropInDir,
+		SystemRegistriesConfPath:    path.Join(copied.Name(), "registries.conf"),
+		SystemRegistriesConfDirPath: path.Join(copied.Name(), "registries.conf.d"),
 	}
 	sysregistriesv2.InvalidateCache() // its keys are the names of the files
 	registry, err := sysregistriesv2.FindRegistry(system, named.Name())

@@ -16,7 +16,7 @@ func TestBlockedRegistries(t *testing.T) {
 		second   = "[[registry.mirror]]\nlocation = \"other.example.com/art\"\n"
 		blocks   = "[[registry]]\nlocation = \"mirror.example.com:5000\"\nblocked = true\n"
 	)
-	for name, test := range map[string]struct{ registries, want, wantErr string }{
+	for name, test := range map[string]struct{ registries, dropIn, want, wantErr string }{
 		"mirrors of a blocked registry": {
 			registries: source + "blocked = true\n" + first + second, want: "mirror.example.com:5000 other.example.com",
 		},
@@ -29,6 +29,13 @@ func TestBlockedRegistries(t *testing.T) {
 				"[[registry.mirror]]\nlocation = \"mirror.example.org\"\n",
 			want: "mirror.example.org",
 		},
+		"mirrors in a drop-in": {
+			registries: source + first, dropIn: source + "blocked = true\n" + second, want: "other.example.com",
+		},
+		"a whole registry is blocked, and a part of it is not": {
+			registries: "[[registry]]\nlocation = \"quay.example.com\"\nblocked = true\n" + source + first,
+			want:       "mirror.example.com:5000 quay.example.com",
+		},
 		"not blocked":      {registries: source + first, want: "mirror.example.com:5000 quay.example.com"},
 		"a blocked mirror": {registries: source + first + blocks, want: "quay.example.com"},
 		"the registry and a mirror": {
@@ -40,7 +47,9 @@ func TestBlockedRegistries(t *testing.T) {
 			registries: source + "blocked = true\n" + first + "pull-from-mirror = \"tag-only\"\n", wantErr: "blocks registry",
 		},
 	} {
-		found, err := (&Client{RegistriesConf: []byte(test.registries)}).sources(pullSpec)
+		found, err := (&Client{
+			RegistriesConf: []byte(test.registries), DropIns: map[string][]byte{"99-site.conf": []byte(test.dropIn)},
+		}).sources(pullSpec)
 		var hosts []string
 		for _, source := range found {
 			hosts = append(hosts, source.host())
