@@ -44,6 +44,7 @@ func FuzzParseUserData(f *testing.F) {
 
 // The words of the patterns and the search in lines with an at sign exclude no content that a pattern matches.
 func FuzzSecretPatterns(f *testing.F) {
+	const digits = "0123456789012345678901234567890123456789"
 	seeds := []string{
 		"-----BEGIN EC PRIVATE KEY-----\n", `{"auths":{"a":1}}`, `"auth" : "x"`, "client-key-data: x\n",
 		"  token: 0123456789abcdef\n",
@@ -55,18 +56,23 @@ func FuzzSecretPatterns(f *testing.F) {
 		"AUTHORIZATION: ba\u017fic 01234567", "\xffAuthorization: Bearer 01234567\u0130",
 		"http://a:b@host", "a\nx=a:b@host:1\nb", "a\na:b@host:1@c:d@e:2\n@", "x@sha256:1 x=a:b@sha256:1 http://a:b@h",
 		"docker://tool:v1@sha256:0123", "net.ipv4.ip_forward = 1\n",
+		"k: LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0t", "ghp_" + digits, "github_pat_" + digits, "glpat-" + digits, "npm_" + digits,
+		"hvs." + digits, "sha256~" + digits, "curl -u a:b", "psk=01234567", `a : EAP "x"`, `a : XAUTH "x"`,
+		"machine a password b login c", "passphra\u017fe=x", "client\u017fecret: x", "_authto\u212aen=x", "api\u212aey: x",
+		"{\"a-pa\u017f\u017fword\":\"x\"}",
 	}
+	patterns := slices.Concat(secretPatterns, settingPatterns)
 	for _, content := range seeds {
 		f.Add(content)
 	}
-	for _, secret := range secretPatterns {
+	for _, secret := range patterns {
 		if !slices.ContainsFunc(seeds, secret.pattern().MatchString) {
 			f.Errorf("no seed matches %s", secret.pattern())
 		}
 	}
 	f.Fuzz(func(t *testing.T, content string) {
 		lower := strings.ToLower(content)
-		for _, secret := range secretPatterns {
+		for _, secret := range patterns {
 			if secret.pattern().MatchString(content) && !strings.Contains(lower, secret.word) {
 				t.Errorf("%q matches %s, but does not contain %q", content, secret.pattern(), secret.word)
 			}

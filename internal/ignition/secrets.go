@@ -26,19 +26,60 @@ var secretPatterns = []secretPattern{
 	{`"auth`, onUse(`"auths?"\s*:\s*[{"]`)},
 	{"client-key-data", onUse(`client-key-data"?\s*:`)},
 	{"eyj", onUse(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.`)},
+	{"ls0tls1crudjti", onUse(`LS0tLS1CRUdJTi(?:BSU0EgUFJJVkFURS|BQUklWQVRF|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZBVEUg` +
+		`|BFTkNSWVBURUQg)`)}, // a private key in base64, as in a Secret
 	// A path is no token.
-	{"token", onUse(`(?m:^\s*"?token"?\s*[:=]\s*"?[A-Za-z0-9._~+=-][A-Za-z0-9._~+/=-]{15,})`)},
-	// cifs, iscsi, cloud.conf; a path is no password.
-	{"word", onUse("(?mi:^[ \\t]*(?:[a-z_.]*\\.)?password(?:_in)?[ \\t]*=[ \\t]*" +
-		"(?:[^\\s$\"'`(<{%/][^\\s]*|\"[^\"$`<{%/][^\"$`]*\")[ \\t]*$)")},
+	{"token", onUse(`(?m:^\s*` + variable + `"?(?:token|[A-Z0-9_]*TOKEN)"?\s*[:=]\s*"?` +
+		`[A-Za-z0-9._~+=-][A-Za-z0-9._~+/=-]{15,})`)},
+	{"gh", onUse(`\bgh[oprsu]_[A-Za-z0-9]{30}`)},
+	{"github_pat_", onUse(`\bgithub_pat_[A-Za-z0-9_]{20}`)},
+	{"glpat-", onUse(`\bglpat-[A-Za-z0-9_-]{20}`)},
+	{"npm_", onUse(`\bnpm_[A-Za-z0-9]{30}`)},
+	{"hvs.", onUse(`\bhvs\.[A-Za-z0-9_-]{20}`)},
+	{"sha256~", onUse(`\bsha256~[A-Za-z0-9_-]{40}`)},
+	{"curl", onUse(`\bcurl(?:\s[^\n|;]*?)?\s(?:-[uU][ \t]*|--(?:proxy-)?user[ =])["']?[^\s:"'$]+:[^\s"'$]`)},
+	{"psk", onUse(`(?m:^[ \t]*(?:wpa_)?psk[ \t]*=[ \t]*"?[^\s"$<{%/][^\s"]{7,}"?[ \t\r]*$)`)}, // of a wireless network
 	// WireGuard.
 	{"privatekey", onUse(`(?m:^\s*PrivateKey\s*=\s*[A-Za-z0-9+/]{43}=)`)},
 	{"presharedkey", onUse(`(?m:^\s*PresharedKey\s*=\s*[A-Za-z0-9+/]{43}=)`)},
-	{"psk", onUse(`\bPSK\s+"[^"]`)},                                       // ipsec.secrets(5)
-	{"login", onUse(`\bmachine\s+\S+\s+login\s+\S+\s+password\s+[^\s$]`)}, // .netrc
-	{"ecret_acce", onUse(`(?mi:^\s*aws_secret_access_key\s*=\s*[^\s$])`)},
+	{"psk", onUse(`\bPSK\s+"[^"]`)}, // ipsec.secrets(5)
+	{"eap", onUse(`:\s*EAP\s+"[^"]`)},
+	{"xauth", onUse(`:\s*XAUTH\s+"[^"]`)},
+	{"login", onUse(`\b(?:machine\s+\S+|default)\s+login\s+\S+\s+(?:account\s+\S+\s+)?password\s+[^\s$]`)}, // .netrc
+	{"login", onUse(`\bmachine\s+\S+\s+password\s+[^\s$]\S*\s+login\s`)},
 	{"ldap_default_authto", onUse(`(?mi:^\s*ldap_default_authtok\s*=\s*[^\s$])`)},
 	{"authorization", onUse(`(?i:Authorization:\s*(?:Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8})`)},
+}
+
+// variable matches what precedes the name of a variable in a shell or a unit.
+const variable = `(?:export[ \t]+|Environment=["']?)?`
+
+// settingPatterns match settings that are secrets, with the value as submatch: credentials for cifs and iSCSI,
+// variables, .npmrc, and settings in YAML and JSON. The value must be the rest of a line.
+var settingPatterns = []secretPattern{
+	{"word", setting(`password(?:_in)?`)},
+	{"phra", setting(`passphrase`)},
+	{"ecret", setting(`client_?secret|secret_?access_?key`)},
+	{"authto", setting(`_authtoken`)},
+	{"api", setting(`api_?key`)},
+	{"word", onUse(`(?i:"[a-z0-9_.-]*(?:password|client_?secret)"\s*:\s*("[^"]+"))`)},
+}
+
+// setting returns a function that compiles the pattern of settings whose names end with an expression.
+func setting(names string) func() *regexp.Regexp {
+	return onUse(`(?mi:^[ \t]*(?:- )?` + variable + `"?[a-z0-9_.:/-]*(?:` + names +
+		`)"?[ \t]*[=:][ \t]*([^\s"'=]\S*|"[^"]*"|'[^']*')["',]?[ \t\r]*$)`)
+}
+
+// noSecret matches values that are no secrets: paths, variables, templates, masks, words of other settings, and calls
+// and attributes in programs.
+var noSecret = regexp.MustCompile("^(?:|[/(<{%`].*|\\*+|(?:\\$\\w+|\\$\\{[^}]*\\})+|\\$\\(.*|" +
+	`(?i:true|false|yes|no|on|off|null|none|string|required|optional|disabled|enabled)|` +
+	`[A-Za-z_][\w.]*[(\[].*|[A-Za-z_][\w.]*\.\w*(?i:passw(?:or)?d|secret|key|token))[,;]?$`)
+
+// isSecretValue reports whether the value of a setting that can be a secret is one.
+func isSecretValue(value string) bool {
+	return !noSecret.MatchString(strings.Trim(value, "\"', \t"))
 }
 
 // onUse returns a function that compiles the expression when it is called first. Most commands use none.
@@ -46,15 +87,22 @@ func onUse(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// hostPatterns match passwords before a host, which is the submatch, in one line that contains an at sign.
+// hostPatterns match a user, a password and the host, which are the submatches, in one line that contains an at sign.
 var hostPatterns = []*regexp.Regexp{
 	// In a URL, whose user information ends at the first slash (RFC 3986, 3.2).
-	regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#@:"'<>]*:[^\s/?#@"'<>$]+@([A-Za-z0-9_.-]*)`),
+	regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#@:"'<>]*):([^\s/?#@"'<>]+)@([A-Za-z0-9_.-]*)`),
 	// Before a host and port without a scheme, the form of the proxy in the arguments of kubernetes-default-proxy.
-	regexp.MustCompile(`[=\s"'][A-Za-z0-9_.%+-]+:[^\s:@/"']+@([A-Za-z0-9_.-]+):\d+`),
+	regexp.MustCompile(`[=\s"']([A-Za-z0-9_.%+-]+):([^\s:@/"']+)@([A-Za-z0-9_.-]+):\d+`),
 }
 
-var digestPattern = regexp.MustCompile(`^sha\d+$`)
+var (
+	digestPattern = regexp.MustCompile(`^sha\d+$`)
+	// schemePattern matches schemes of addresses without slashes, such as sip:USER@HOST:PORT.
+	schemePattern = regexp.MustCompile(`^(?i:sips?|mailto|xmpp)$`)
+	// noPassword matches what precedes an at sign and is no password: variables, templates, masks, a port in a list, or a
+	// regular expression.
+	noPassword = regexp.MustCompile(`^(?:\$\w+|\$\{[^}]*\})+$|^\$\(|^[<{]|^\*+$|^\d+,|[\])][*+]`)
+)
 
 // ContainsSecret reports whether the content of a file contains a secret, in plain text or
 // percent-encoded in a data URL.
@@ -80,6 +128,16 @@ func hasSecret(content string) bool {
 	for _, secret := range secretPatterns {
 		if strings.Contains(lower, secret.word) && secret.pattern().MatchString(content) {
 			return true
+		}
+	}
+	for _, one := range settingPatterns {
+		if !strings.Contains(lower, one.word) {
+			continue
+		}
+		for _, match := range one.pattern().FindAllStringSubmatch(content, -1) {
+			if isSecretValue(match[1]) {
+				return true
+			}
 		}
 	}
 	for line := range linesWithAt(content) {
@@ -114,7 +172,9 @@ func linesWithAt(content string) iter.Seq[string] {
 func hasHostPassword(text string) bool {
 	for _, pattern := range hostPatterns {
 		for _, match := range pattern.FindAllStringSubmatch(text, -1) {
-			if !digestPattern.MatchString(match[1]) { // an image with a tag and a digest
+			user, password, host := match[1], match[2], match[3]
+			isImage := digestPattern.MatchString(host) // with a tag and a digest
+			if !isImage && !noPassword.MatchString(password) && !schemePattern.MatchString(user) {
 				return true
 			}
 		}

@@ -110,13 +110,15 @@ func setsAnyKey(keys ...string) func(*planner, subject) bool {
 	}
 }
 
-// hasSecret reports whether a file or drop-in contains a secret. Three files always do,
-// whatever their content looks like.
+// hasSecret reports whether a file or drop-in contains a secret. Three files always do, and those that have one in each
+// line, whatever their content looks like.
 func hasSecret(_ *planner, e subject) bool {
 	known := []string{
 		ignition.BootstrapKubeconfigPath, "/etc/mcs-machine-config-content.json", "/var/lib/kubelet/config.json",
 	}
-	return slices.Contains(known, e.path) || ignition.ContainsSecret(e.content)
+	names := []string{".pgpass", ".netrc", "chap-secrets", "pap-secrets", "ipsec.secrets"}
+	isKnown := slices.Contains(known, e.path) || slices.Contains(names, path.Base(e.path))
+	return isKnown || ignition.ContainsSecret(e.content)
 }
 
 // isUnitFile reports whether the path has the suffix of a unit that systemd starts (systemd.unit(5)).
