@@ -176,8 +176,8 @@ func hasSingleValue(key string) bool {
 // difference returns the keys of which from and to have different words. The boot loader replaces all words of a key.
 func difference(from, to []string) []string {
 	var keys []string
-	for _, k := range lists.AppendMissing(nil, KeysOf(slices.Concat(from, to))...) {
-		isOther := func(word string) bool { return Key(word) != k }
+	for _, k := range lists.AppendMissing(nil, lists.Map(slices.Concat(from, to), literalKey)...) {
+		isOther := func(word string) bool { return literalKey(word) != k }
 		if !slices.Equal(without(from, isOther), without(to, isOther)) {
 			keys = append(keys, k)
 		}
@@ -188,16 +188,24 @@ func difference(from, to []string) []string {
 	return keys
 }
 
-// plain returns the word without quotation marks.
-func plain(word string) string { return strings.ReplaceAll(word, `"`, "") }
+// plain returns the word without quotation marks, and with underscores in its key. The kernel (parameq in
+// kernel/params.c) and systemd take a hyphen there for an underscore.
+func plain(word string) string {
+	word = strings.ReplaceAll(word, `"`, "")
+	key := literalKey(word)
+	return strings.ReplaceAll(key, "-", "_") + word[len(key):]
+}
 
 func plainWords(words []string) []string { return lists.Map(words, plain) }
 
-// KeysOf returns the keys of words: the text before an equals sign.
+// KeysOf returns the keys of words: the text before an equals sign, with underscores.
 func KeysOf(words []string) []string { return lists.Map(words, Key) }
 
-// Key returns the key of a word.
-func Key(word string) string {
+// Key returns the key of a word, with underscores.
+func Key(word string) string { return literalKey(plain(word)) }
+
+// literalKey returns the key of a word as it is written, by which boot loaders compare words.
+func literalKey(word string) string {
 	key, _, _ := strings.Cut(strings.TrimPrefix(word, `"`), "=")
 	return key
 }

@@ -88,6 +88,17 @@ func TestNext(t *testing.T) {
 			words: "module_blacklist=a", add: []string{"module_blacklist=b"},
 			want: "module_blacklist=a module_blacklist=b",
 		},
+		"a hyphen for an underscore": {words: "kvm-intel.nested=1 ro", add: []string{"kvm_intel.nested=1"}},
+		"another value, with hyphens": {
+			words: "transparent-hugepage=always ro", add: []string{"transparent_hugepage=never"},
+			want: "ro transparent_hugepage=never",
+		},
+		"a later value with a hyphen": {words: "a_b=1 a-b=2", add: []string{"a_b=1"}, want: "a_b=1 a-b=2 a_b=1"},
+		"removed, with a hyphen":      {words: "ro intel-iommu=on", remove: []string{"intel_iommu=on"}, want: "ro"},
+		"both banks of crashkernel": {
+			words: "crashkernel=1G-4G:192M,4G-64G:256M", add: []string{"crashkernel=2G,high", "crashkernel=256M,low"},
+			want: "crashkernel=2G,high crashkernel=256M,low",
+		},
 		"removed": {words: "ro quiet a=1 quiet", remove: []string{"quiet", "absent", "a=2"}, want: "ro a=1"},
 		"an argument with a missing word is not removed": {words: "a=1", remove: []string{"a=1 b=2"}},
 	} {
@@ -126,6 +137,9 @@ func TestFlags(t *testing.T) {
 		{
 			"ro rd.lvm.lv=a console=tty0 rd.lvm.lv=b", "ro rd.lvm.lv=a console=tty0 rd.lvm.lv=b rd.lvm.lv=c",
 			"--args=rd.lvm.lv=a rd.lvm.lv=b rd.lvm.lv=c", "--append=rd.lvm.lv=c",
+		},
+		{
+			"ro a-b=1", "ro a_b=2", "--args=a_b=2 --remove-args=a-b=1", "--delete=a-b=1 --append=a_b=2",
 		},
 		{"ro psi=1 nosmt", "ro psi=0", "--args=psi=0 --remove-args=nosmt", "--delete=psi=1 --delete=nosmt --append=psi=0"},
 		{

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/lists"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -66,9 +67,10 @@ func (g grubby) Change(ctx context.Context, from, to []string) error {
 // with the same keys, so they contain those of the host, too.
 func GrubbyFlags(from, to []string) []string {
 	keys := difference(from, to)
-	add := without(to, func(word string) bool { return !slices.Contains(keys, Key(word)) })
+	add := without(to, func(word string) bool { return !slices.Contains(keys, literalKey(word)) })
 	remove := without(from, func(word string) bool {
-		return !slices.Contains(keys, Key(word)) || slices.Contains(KeysOf(add), Key(word))
+		key := literalKey(word)
+		return !slices.Contains(keys, key) || slices.Contains(lists.Map(add, literalKey), key)
 	})
 	var flags []string
 	if len(add) > 0 {

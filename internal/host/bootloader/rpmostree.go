@@ -36,7 +36,7 @@ func KargsFlags(from, to []string) []string {
 		add = to[len(kept):]
 	} else {
 		keys := difference(from, to)
-		isOther := func(word string) bool { return !slices.Contains(keys, Key(word)) }
+		isOther := func(word string) bool { return !slices.Contains(keys, literalKey(word)) }
 		remove, add = without(from, isOther), without(to, isOther)
 	}
 	flags := make([]string, 0, len(remove)+len(add))

@@ -198,6 +198,11 @@ func TestFormerKernelArguments(t *testing.T) {
 			ArgumentChange{Add: []string{"console=ttyS1"}},
 			"ro console=tty0 console=ttyS0",
 		},
+		{
+			"ro transparent-hugepage=always", "ro transparent_hugepage=never",
+			ArgumentChange{Add: []string{"transparent_hugepage=never"}},
+			"ro transparent-hugepage=always",
+		},
 		{"ro quiet", "ro", ArgumentChange{Remove: []string{"quiet"}}, "ro quiet"},
 	} {
 		got := strings.Join(test.change.Former(strings.Fields(test.now), strings.Fields(test.before)), " ")
