@@ -3,9 +3,13 @@
 package logins
 
 import (
+	"encoding/base64"
+	"encoding/binary"
+	"math/big"
 	"net/netip"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,7 +34,7 @@ func (a access) remaining(after access) access {
 func accessOf(tree Tree, user User, s settings, from string) access {
 	_, isClosed := tree.ReadFile("/etc/nologin")
 	isDenied := (isClosed && user.Name != "root") || (s.isSet("usepam") && isDeniedByPAM(tree, user, from))
-	if isDenied || !isAdmitted(user, s, from) {
+	if isDenied || !isAdmitted(user, s, from) || !givesShell(s) {
 		return access{}
 	}
 	root := "yes"
@@ -65,6 +69,12 @@ func accessOf(tree Tree, user User, s settings, from string) access {
 		}
 	}
 	return a
+}
+
+// givesShell reports whether sshd starts a session with a shell, or with a command in its place that may start one.
+func givesShell(s settings) bool {
+	forced := []string{"nologin", "false", "internal-sftp", "sftp-server"}
+	return s.first("maxsessions") != "0" && !slices.Contains(forced, path.Base(s.first("forcecommand")))
 }
 
 // isAdmitted reports whether the lists of users and groups admit a user, in sshd's order.
@@ -137,6 +147,9 @@ func acceptsKey(s settings, line string) bool {
 	if at >= 0 && strings.Contains(strings.Join(words[:at], " "), "command=") {
 		return false
 	}
+	if at >= 0 && words[at] == "ssh-rsa" && isShort(s, words[at:]) {
+		return false
+	}
 	if len(accepted) == 0 || at < 0 {
 		return true
 	}
@@ -146,4 +159,22 @@ func acceptsKey(s settings, line string) bool {
 	}
 	isType := func(name string) bool { return slices.Contains(types, name) }
 	return slices.ContainsFunc(strings.Split(accepted[0], ","), isType)
+}
+
+// isShort reports whether an RSA key has fewer bits than sshd requires, as with the crypto policy FUTURE.
+func isShort(s settings, words []string) bool {
+	required, err := strconv.Atoi(s.first("requiredrsasize"))
+	if err != nil || len(words) < 2 {
+		return false
+	}
+	blob, err := base64.StdEncoding.DecodeString(words[1])
+	var modulus []byte // the last of the parts, each after its length (RFC 4253, 6.6)
+	for err == nil && len(blob) >= 4 {
+		size := uint64(binary.BigEndian.Uint32(blob))
+		if blob = blob[4:]; size > uint64(len(blob)) {
+			return false
+		}
+		modulus, blob = blob[:size], blob[size:]
+	}
+	return len(modulus) > 0 && new(big.Int).SetBytes(modulus).BitLen() < required
 }

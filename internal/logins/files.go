@@ -5,6 +5,7 @@ package logins
 import (
 	"context"
 	"errors"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -64,15 +65,29 @@ func (in Input) checkNameService() []report.Finding {
 	return findings
 }
 
-// databasesOf returns the databases of accounts that nsswitch.conf(5) reads from a source. compat reads files.
+// databasesOf returns the databases of accounts that nsswitch.conf(5) reads from a source. compat reads files, and so
+// does a database without a line. An action such as [NOTFOUND=return] ends the search before later sources.
 func databasesOf(tree Tree, file, source string) []string {
 	content, _ := tree.ReadFile(file)
-	var names []string
+	lines := map[string]string{"passwd": "files", "shadow": "files", "group": "files"}
 	for line := range strings.Lines(string(content)) {
+		line, _, _ = strings.Cut(line, "#")
 		name, sources, _ := strings.Cut(line, ":")
-		isOf := func(s string) bool { return s == source || (s == "compat" && source == "files") }
-		if name = strings.TrimSpace(name); slices.ContainsFunc(strings.Fields(sources), isOf) &&
-			slices.Contains([]string{"passwd", "shadow", "group"}, name) {
+		if name = strings.TrimSpace(name); lines[name] != "" {
+			lines[name] = sources
+		}
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(lines)) {
+		sources := strings.Fields(lines[name])
+		isLast := func(s string) bool {
+			s = strings.ToUpper(s)
+			return strings.Contains(s, "NOTFOUND=RETURN") || strings.Contains(s, "!UNAVAIL=RETURN")
+		}
+		if end := slices.IndexFunc(sources, isLast); end >= 0 {
+			sources = sources[:end]
+		}
+		if slices.Contains(sources, source) || source == "files" && slices.Contains(sources, "compat") {
 			names = append(names, name)
 		}
 	}
@@ -141,23 +156,35 @@ func (in Input) checkSudoers(ctx context.Context) []report.Finding {
 	return findings
 }
 
-// checkSudo warns about users and groups whose last rule of sudo is gone.
+// checkSudo warns about users and groups whose last rule of sudo is gone, and about those without a password of whom
+// sudo requires one.
 func (in Input) checkSudo() []report.Finding {
-	before, after := sudoers(in.Before), sudoers(in.After)
-	lost := slices.DeleteFunc(before, func(name string) bool { return slices.Contains(after, name) })
-	if len(lost) == 0 {
-		return nil
-	}
 	files := slices.Concat(in.changedIn("/etc/sudoers"), in.changedIn("/etc/sudoers.d"))
-	return []report.Finding{
-		warn(exclusion(files), "the payload removes the rules of sudo for: %s", strings.Join(lost, ", ")),
+	after := sudoers(in.After, "")
+	isGone := func(name string) bool { return !slices.Contains(after, name) }
+	var findings []report.Finding
+	if lost := slices.DeleteFunc(sudoers(in.Before, ""), func(name string) bool { return !isGone(name) }); len(lost) > 0 {
+		findings = append(findings, warn(exclusion(files), "the payload removes the rules of sudo for: %s",
+			strings.Join(lost, ", ")))
 	}
+	free, users := sudoers(in.After, "NOPASSWD:"), Users(in.Before)
+	unmet := slices.DeleteFunc(sudoers(in.Before, "NOPASSWD:"), func(name string) bool {
+		return isGone(name) || slices.Contains(free, name) || !slices.ContainsFunc(users, func(u User) bool {
+			return !u.HasPassword && (u.Name == name || slices.Contains(u.Groups, strings.TrimPrefix(name, "%")))
+		})
+	})
+	if len(unmet) > 0 {
+		findings = append(findings, warn(exclusion(files), "with the rules of the payload, sudo requires a password of "+
+			"users who have none: %s", strings.Join(unmet, ", ")))
+	}
+	return findings
 }
 
 var includesDirectory = regexp.MustCompile(`(?m)^[#@]includedir\s+"?/etc/sudoers\.d`)
 
-// sudoers returns the users and %groups that have rules in sudoers(5), in their order.
-func sudoers(tree Tree) []string {
+// sudoers returns the users and %groups that have rules with a tag in sudoers(5), in their order. All rules have the
+// tag "".
+func sudoers(tree Tree, tag string) []string {
 	files := []string{"/etc/sudoers"}
 	main, _ := tree.ReadFile(files[0])
 	for _, name := range tree.ReadDir("/etc/sudoers.d") {
@@ -172,7 +199,7 @@ func sudoers(tree Tree) []string {
 			words := strings.Fields(line)
 			isRule := len(words) > 1 && strings.Contains(line, "=") && !strings.ContainsAny(words[0][:1], "#@") &&
 				!strings.HasPrefix(words[0], "Defaults") && !strings.HasSuffix(words[0], "_Alias")
-			if isRule {
+			if isRule && strings.Contains(line, tag) {
 				names = lists.AppendMissing(names, words[0])
 			}
 		}

@@ -31,8 +31,15 @@ func TestCheckFiles(t *testing.T) {
 		"without local accounts": {
 			files{"/etc/nsswitch.conf": "passwd: sss\nshadow: files\ngroup: files\n"}, "for passwd",
 		},
-		"other order":      {files{"/etc/nsswitch.conf": "passwd: files sss\nshadow: files\ngroup: files\n"}, ""},
-		"home not mounted": {files{"/etc/fstab": "UUID=1-2 / xfs defaults 0 0\n"}, "does not mount /home"},
+		"without local accounts, but in a comment": {
+			files{"/etc/nsswitch.conf": "passwd: sss # files\n"}, "for passwd",
+		},
+		"local accounts that are not reached": {
+			files{"/etc/nsswitch.conf": "passwd: sss [SUCCESS=return NOTFOUND=return] files\n"}, "for passwd",
+		},
+		"local accounts by default": {files{"/etc/nsswitch.conf": "passwd: sss files\nhosts: dns\n"}, ""},
+		"other order":               {files{"/etc/nsswitch.conf": "passwd: files sss\nshadow: files\ngroup: files\n"}, ""},
+		"home not mounted":          {files{"/etc/fstab": "UUID=1-2 / xfs defaults 0 0\n"}, "does not mount /home"},
 		"absent device": {
 			files{"/etc/fstab": rhel["/etc/fstab"] + "LABEL=data /data xfs defaults 0 0\n"}, "requires LABEL=data",
 		},
@@ -144,5 +151,20 @@ func TestCheckSudo(t *testing.T) {
 	findings := in.checkSudo()
 	if len(findings) != 1 || !strings.HasSuffix(findings[0].Message, "for: %wheel") || findings[0].RefusesJoin {
 		t.Errorf("findings: %+v", findings)
+	}
+}
+
+// A hardened rule without NOPASSWD ends sudo for users who log in with keys.
+func TestSudoWithPassword(t *testing.T) {
+	const file = "/etc/sudoers"
+	before := rhel.with(files{file: "locked ALL=(ALL) NOPASSWD: ALL\nadmin ALL=(ALL) NOPASSWD: ALL\n"})
+	for rules, want := range map[string]string{
+		"locked ALL=(ALL) ALL\nadmin ALL=(ALL) ALL\n":           "none: locked",
+		"locked ALL=(ALL) NOPASSWD: ALL\nadmin ALL=(ALL) ALL\n": "",
+	} {
+		findings := Input{Before: before, After: before.with(files{file: rules})}.checkSudo()
+		if (len(findings) > 0) != (want != "") || len(findings) > 0 && !strings.HasSuffix(findings[0].Message, want) {
+			t.Errorf("%q: %+v, want %q", rules, findings, want)
+		}
 	}
 }

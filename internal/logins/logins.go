@@ -24,7 +24,7 @@ type Tree interface {
 // patterns match the files on which logins depend.
 var patterns = []string{
 	"/etc/ssh/**", "/etc/crypto-policies/back-ends/*", "/root/.ssh/*", "/home/*/.ssh/*", "/var/roothome/.ssh/*",
-	"/var/home/*/.ssh/*", "/etc/pam.d/*", "/etc/security/access.conf", "/etc/authselect/*",
+	"/var/home/*/.ssh/*", "/etc/pam.d/*", "/etc/security/access*.conf", "/etc/authselect/*",
 	"/etc/nsswitch.conf", "/etc/nologin", "/etc/sudoers", "/etc/sudoers.d/*", "/etc/fstab",
 }
 

@@ -157,6 +157,16 @@ func TestCompare(t *testing.T) {
 		"this network by PAM": {
 			files: files{"/etc/pam.d/sshd": pamAccess, accessFile: "-:root:ALL EXCEPT 192.0.2.\n"},
 		},
+		"another file of PAM": {
+			files: files{
+				"/etc/pam.d/sshd":               "account required pam_access.so accessfile=/etc/security/access-ssh.conf\n",
+				"/etc/security/access-ssh.conf": "-:ALL EXCEPT core:ALL\n",
+			},
+			lost: "root, admin", refused: true,
+		},
+		"no command but sftp":               {after: "forcecommand internal-sftp", lost: "root, admin", refused: true},
+		"a recorded session":                {after: "forcecommand /usr/bin/tlog-rec-session"},
+		"no sessions":                       {after: "maxsessions 0", lost: "root, admin", refused: true},
 		"access.conf that is not read":      {files: files{accessFile: "-:ALL:ALL\n"}},
 		"keyboard-interactive in its place": {after: "passwordauthentication no\nkbdinteractiveauthentication yes"},
 	} {
@@ -218,22 +228,6 @@ func TestNoLoginBefore(t *testing.T) {
 	none := map[string]settings{"root": change("permitrootlogin no")}
 	if findings := in.compare([]User{{Name: "root"}}, none, none); len(findings) > 0 {
 		t.Errorf("findings: %+v", findings)
-	}
-}
-
-func TestAcceptsKey(t *testing.T) {
-	s := parseSettings("pubkeyacceptedalgorithms ecdsa-sha2-nistp256,rsa-sha2-512\n")
-	for line, want := range map[string]bool{
-		`from="192.0.2.0/24" ssh-rsa AAAA x`: true,
-		"ecdsa-sha2-nistp256 AAAA x":         true,
-		"ecdsa-sha2-nistp384 AAAA x":         false,
-		"ssh-ed25519 AAAA x":                 false,
-		"sk-ssh-ed25519@openssh.com AAAA x":  false,
-		`no-pty,command="echo 'log in as the user \"cloud-user\"'" ecdsa-sha2-nistp256 AAAA x`: false,
-	} {
-		if got := acceptsKey(s, line); got != want {
-			t.Errorf("%s: %t, want %t", line, got, want)
-		}
 	}
 }
 

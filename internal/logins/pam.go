@@ -14,10 +14,26 @@ const accessFile = "/etc/security/access.conf"
 
 // isDeniedByPAM reports whether PAM of sshd denies a user who comes from an address, by access.conf(5).
 func isDeniedByPAM(tree Tree, user User, from string) bool {
-	if !slices.Contains(modulesOf(tree, "sshd", nil), "pam_access.so") {
-		return false
+	for _, module := range stackOf(tree, "sshd", nil) {
+		if module[0] != "pam_access.so" {
+			continue
+		}
+		file := accessFile
+		for _, argument := range module[1:] {
+			if other, isFile := strings.CutPrefix(argument, "accessfile="); isFile {
+				file = other
+			}
+		}
+		if isDeniedBy(tree, file, user, from) {
+			return true
+		}
 	}
-	content, _ := tree.ReadFile(accessFile)
+	return false
+}
+
+// isDeniedBy reports whether a file of access.conf(5) denies a user who comes from an address.
+func isDeniedBy(tree Tree, file string, user User, from string) bool {
+	content, _ := tree.ReadFile(file)
 	for line := range strings.Lines(string(content)) {
 		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(fields) < 3 || strings.HasPrefix(fields[0], "#") {
@@ -59,8 +75,8 @@ func (in Input) checkModules() []report.Finding {
 	}
 	var missing []string
 	for _, service := range []string{"sshd", "login", "sudo", "su"} {
-		before := modulesOf(in.Before, service, nil)
-		for _, name := range modulesOf(in.After, service, nil) {
+		before := modulesOf(in.Before, service)
+		for _, name := range modulesOf(in.After, service) {
 			if !slices.Contains(before, name) && !slices.Contains(modules, name) {
 				missing = lists.AppendMissing(missing, name)
 			}
@@ -74,17 +90,22 @@ func (in Input) checkModules() []report.Finding {
 		strings.Join(missing, ", "))}
 }
 
-// modulesOf returns the modules that a service of PAM requires, and the files that it includes and that do not
-// exist. seen contains the services that include it. Modules with a path are skipped.
-func modulesOf(tree Tree, service string, seen []string) []string {
+// modulesOf returns the modules that a service of PAM requires, and the files that it includes and that do not exist.
+func modulesOf(tree Tree, service string) []string {
+	return lists.Map(stackOf(tree, service, nil), func(module []string) string { return module[0] })
+}
+
+// stackOf is modulesOf with the arguments of each module. seen contains the services that include this one. Modules
+// with a path are skipped.
+func stackOf(tree Tree, service string, seen []string) [][]string {
 	content, found := tree.ReadFile("/etc/pam.d/" + service)
 	switch {
 	case slices.Contains(seen, service):
 		return nil
 	case !found && len(seen) > 0:
-		return []string{"/etc/pam.d/" + service}
+		return [][]string{{"/etc/pam.d/" + service}}
 	}
-	var modules []string
+	var modules [][]string
 	for line := range strings.Lines(strings.ReplaceAll(string(content), "\\\n", " ")) {
 		line, _, _ = strings.Cut(line, "#")
 		if start, end := strings.Index(line, "["), strings.Index(line, "]"); start >= 0 && end > start {
@@ -93,12 +114,12 @@ func modulesOf(tree Tree, service string, seen []string) []string {
 		words := strings.Fields(line)
 		switch {
 		case len(words) == 2 && words[0] == "@include":
-			modules = append(modules, modulesOf(tree, words[1], append(seen, service))...)
+			modules = append(modules, stackOf(tree, words[1], append(seen, service))...)
 		case len(words) < 3 || strings.HasPrefix(words[0], "-"):
 		case words[1] == "include" || words[1] == "substack":
-			modules = append(modules, modulesOf(tree, words[2], append(seen, service))...)
+			modules = append(modules, stackOf(tree, words[2], append(seen, service))...)
 		case !strings.HasPrefix(words[2], "/"):
-			modules = append(modules, words[2])
+			modules = append(modules, words[2:])
 		}
 	}
 	return modules

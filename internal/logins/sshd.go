@@ -106,6 +106,7 @@ func differing(before, after settings) []string {
 		"permitrootlogin", "pubkeyauthentication", "passwordauthentication", "kbdinteractiveauthentication",
 		"challengeresponseauthentication", "authenticationmethods", "authorizedkeysfile", "allowusers", "denyusers",
 		"allowgroups", "denygroups", "usepam", "pubkeyacceptedalgorithms", "pubkeyacceptedkeytypes",
+		"requiredrsasize", "forcecommand", "maxsessions",
 	} {
 		if !slices.Equal(before[name], after[name]) {
 			list = append(list, strings.TrimSpace(name+" "+strings.Join(after[name], " ")))
