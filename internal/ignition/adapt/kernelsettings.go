@@ -13,7 +13,7 @@ import (
 )
 
 // planKernelSettings plans the sysctls and modules of the running kernel that the plan's files set at the
-// next boot: those in /etc/sysctl.d and /etc/modules-load.d, in the order in which systemd reads
+// next boot: those in /etc/sysctl.d, /etc/sysctl.conf and /etc/modules-load.d, in the order in which systemd reads
 // them. Other files of the host are ignored.
 func (p *planner) planKernelSettings() {
 	isForwardingManaged := p.isForwardingManaged()
@@ -64,13 +64,12 @@ func (k *kernelSettings) readFiles(
 ) []ledger.Change {
 	var files []ledger.Change
 	for _, change := range k.files {
-		target := change.Target
-		isConfig := path.Dir(target) == dir && strings.HasSuffix(target, ".conf")
+		isConfig := path.Dir(readAs(change)) == dir && strings.HasSuffix(change.Target, ".conf")
 		if change.Kind == ledger.File && change.Desired.Present && isConfig {
 			files = append(files, change)
 		}
 	}
-	slices.SortFunc(files, func(a, b ledger.Change) int { return cmp.Compare(a.Target, b.Target) })
+	slices.SortFunc(files, func(a, b ledger.Change) int { return cmp.Compare(readAs(a), readAs(b)) })
 	var changes []ledger.Change
 	for _, file := range files {
 		for line := range strings.Lines(string(file.Desired.Content)) {
@@ -91,6 +90,14 @@ func (k *kernelSettings) readFiles(
 		}
 	}
 	return changes
+}
+
+// readAs returns the path under which systemd reads a file. RHEL has a link to /etc/sysctl.conf in /etc/sysctl.d.
+func readAs(file ledger.Change) string {
+	if file.Target == "/etc/sysctl.conf" {
+		return "/etc/sysctl.d/99-sysctl.conf"
+	}
+	return file.Target
 }
 
 // parseSysctl parses a line of sysctl.d(5). Patterns are skipped, because they apply at boot to keys,
