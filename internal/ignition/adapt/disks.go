@@ -3,10 +3,12 @@
 package adapt
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
@@ -29,10 +31,13 @@ type diskNotes struct {
 // addAll adds a note for each entry of storage that the first boot creates.
 func (d *diskNotes) addAll(storage types.Storage) {
 	for _, disk := range storage.Disks {
+		if len(disk.Partitions) == 0 {
+			d.add("partition table of "+disk.Device, false, false)
+		}
 		for _, partition := range disk.Partitions {
 			label := ptr.Deref(partition.Label, "")
 			exists := d.exists(hostinfo.DiskLink("partlabel", label))
-			d.add("partition "+label+" of "+disk.Device, label != "", exists)
+			d.add("partition "+cmp.Or(label, strconv.Itoa(partition.Number))+" of "+disk.Device, label != "", exists)
 		}
 	}
 	for _, raid := range storage.Raid {
@@ -107,7 +112,8 @@ func checkMounts(provided map[string]types.Unit, hasDevice func(path string) boo
 // overwriting matches the commands that overwrite block devices, and their arguments. systemd-makefs is not one: it
 // leaves a device with a file system alone.
 var overwriting = regexp.MustCompile(
-	`\b(?:mkfs(?:\.\w+)?|mke2fs|wipefs|sgdisk|sfdisk|pvcreate|blkdiscard|luksFormat|mdadm (?:--create|-C))\s[^;&|]*`)
+	`\b(?:mkfs(?:\.\w+)?|mke2fs|mkswap|wipefs|sgdisk|sfdisk|pvcreate|vgcreate|blkdiscard|luksFormat|` +
+		`mdadm (?:--create|-C)|parted\s[^;&|]*\b(?:mklabel|mktable))\s[^;&|]*|\bof=/dev/[^\s;&|]*`)
 
 var devicePath = regexp.MustCompile(`/dev/[\w/.:+-]+`)
 

@@ -15,7 +15,7 @@ import (
 )
 
 const disksOfTheFirstBoot = `{"ignition":{"version":"3.4.0"},"storage":{
-"disks":[{"device":"/dev/vda","partitions":[{"label":"var","startMiB":25000,"sizeMiB":0},{"label":"my data","startMiB":1},{"number":9}]}],
+"disks":[{"device":"/dev/vda","partitions":[{"label":"var","startMiB":25000,"sizeMiB":0},{"label":"my data","startMiB":1},{"number":9}]},{"device":"/dev/vdc","wipeTable":true}],
 "raid":[{"name":"md-data","level":"raid1","devices":["/dev/sdb","/dev/sdc"]}],
 "luks":[{"name":"root","label":"luks-root","device":"/dev/disk/by-partlabel/root","clevis":{"tpm2":true}}],
 "filesystems":[{"device":"/dev/disk/by-partlabel/var","format":"xfs","path":"/var"},
@@ -34,7 +34,8 @@ func TestDisksOfTheFirstBoot(t *testing.T) {
 	}{
 		"applied": {provisioned, []string{
 			"skip partition var of /dev/vda: exists", "skip partition my data of /dev/vda: exists",
-			"skip partition  of /dev/vda: left", "skip RAID md-data: exists", "skip encrypted device root: exists",
+			"skip partition 9 of /dev/vda: left", "skip partition table of /dev/vdc: left", "skip RAID md-data: exists",
+			"skip encrypted device root: exists",
 			"skip file system /var: exists", "skip file system root: exists", "skip file system of /dev/vdb: exists",
 		}},
 		"joins while it runs": {
@@ -47,7 +48,7 @@ func TestDisksOfTheFirstBoot(t *testing.T) {
 			},
 			[]string{
 				"unmet partition var of /dev/vda: not", "skip partition my data of /dev/vda: exists",
-				"skip partition  of /dev/vda: left", "unmet RAID md-data: not",
+				"skip partition 9 of /dev/vda: left", "skip partition table of /dev/vdc: left", "unmet RAID md-data: not",
 				"unmet encrypted device root: not", "unmet file system /var: not",
 				"skip file system root: exists", "unmet file system of /dev/vdb: not",
 			},
@@ -56,7 +57,8 @@ func TestDisksOfTheFirstBoot(t *testing.T) {
 			func(in *Input) { provisioned(in); in.HasDevice, in.HasFileSystem = nil, nil },
 			[]string{
 				"skip partition var of /dev/vda: left", "skip partition my data of /dev/vda: left",
-				"skip partition  of /dev/vda: left", "skip RAID md-data: left", "skip encrypted device root: left",
+				"skip partition 9 of /dev/vda: left", "skip partition table of /dev/vdc: left", "skip RAID md-data: left",
+				"skip encrypted device root: left",
 				"skip file system /var: left", "skip file system root: left", "skip file system of /dev/vdb: left",
 			},
 		},
@@ -139,6 +141,12 @@ func TestUnitsThatOverwriteDevices(t *testing.T) {
 		"in a shell":         {command: "-/bin/bash -c '/sbin/wipefs -a /dev/vdb; mkfs.ext4 /dev/vdc'", isRefused: true},
 		"RAID":               {command: "mdadm --create /dev/md0 --level=1 -n 2 /dev/vdc /dev/vdb", isRefused: true},
 		"encrypted":          {command: "cryptsetup -q luksFormat /dev/vdb /etc/key", isRefused: true},
+		"swap space":         {command: "/usr/sbin/mkswap /dev/vdb", isRefused: true},
+		"volume group":       {command: "/usr/sbin/vgcreate data /dev/vdb", isRefused: true},
+		"partition table":    {command: "/usr/sbin/parted -s /dev/vdb mklabel gpt", isRefused: true},
+		"zeros":              {command: "/usr/bin/dd if=/dev/zero of=/dev/vdb bs=1M", isRefused: true},
+		"copies the device":  {command: "/usr/bin/dd if=/dev/vdb of=/var/backup"},
+		"prints partitions":  {command: "/usr/sbin/parted -s /dev/vdb print"},
 		"empty device":       {command: "/usr/sbin/mkfs.xfs -f /dev/vdc"},
 		"leaves data alone":  {command: "/usr/lib/systemd/systemd-makefs xfs /dev/vdb"},
 		"checks the device":  {command: "/bin/sh -c '/sbin/blkid /dev/vdb || /sbin/mkfs.xfs /dev/vdb'"},
