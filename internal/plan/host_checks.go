@@ -64,6 +64,7 @@ func (s *Session) HostFacts(ctx context.Context, uplink *Uplink, installsPackage
 	if facts.KubeletDirectory, err = s.Host.Files.RealPath(preflight.KubeletDir); err != nil {
 		return facts, err
 	}
+	facts.DanglingLinks = preflight.DanglingLinks(s.Host.Files)
 	migration, err := uplink.Check(ctx, installsPackages)
 	facts.Uplink, facts.UplinkWarnings = err, migration.Findings()
 	if s.Run.UserData != nil && s.Run.State.PayloadDigest == "" {

@@ -39,6 +39,7 @@ type HostFacts struct {
 	OtherCluster        error             // state of another cluster on this host
 	Leftovers           error             // files of another cluster on this host
 	KubeletDirectory    string            // the real path of kubelet's directory
+	DanglingLinks       []string          // directories of a node that are links to what does not exist
 	DisabledModules     []string          // modules of a node that the configuration of modprobe disables
 
 	// StartNetworkManager starts NetworkManager without loss of the host's addresses. It is "" if that is not known.

@@ -40,8 +40,30 @@ func fileSystemOf(mounts []hostfs.Mount, path string) FileSystem {
 	return found
 }
 
-// checkKubeletDirectory warns of symbolic links, which Kubernetes does not support (kubernetes pull request 96917).
+// DanglingLinks returns the directories of a node that are symbolic links to a directory that does not exist, such as
+// one on a disk that is not mounted.
+func DanglingLinks(tree hostfs.Reader) []string {
+	dirs := []string{
+		KubeletDir, "/var/lib/containers", "/var/lib/cni", "/var/lib/ovn-ic", "/var/log/pods", "/etc/kubernetes", "/etc/cni",
+		"/opt/cni",
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		info, err := tree.Lstat(dir)
+		if err != nil || info.Type != hostfs.Symlink {
+			return true
+		}
+		_, err = tree.ReadDir(dir)
+		return !hostfs.IsNotExist(err)
+	})
+}
+
+// checkKubeletDirectory warns of symbolic links, which Kubernetes does not support (kubernetes pull request 96917), and
+// refuses links with which kubelet or CRI-O cannot create their files.
 func checkKubeletDirectory(f HostFacts) []report.Finding {
+	if len(f.DanglingLinks) > 0 {
+		return errorFinding("findmnt --fstab # mount the file system of the directory, or create it with mkdir",
+			"symbolic links lead to directories that do not exist: %s", strings.Join(f.DanglingLinks, ", "))
+	}
 	if f.KubeletDirectory == "" || f.KubeletDirectory == KubeletDir {
 		return nil
 	}

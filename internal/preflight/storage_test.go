@@ -3,6 +3,8 @@
 package preflight
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -94,5 +96,31 @@ func TestQuotaRemedyKeepsRootFlags(t *testing.T) {
 				t.Errorf("%s: %q: %q, want %q", class, cmdline, command, want)
 			}
 		}
+	}
+}
+
+// A directory on a disk that is not mounted ends the join only after files were written.
+func TestDanglingLinks(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"var/lib", "data/containers", "etc"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{
+		"var/lib/kubelet": "/disk/kubelet", "var/lib/containers": "../../data/containers", "etc/cni": "../disk",
+	} {
+		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, err := hostfs.OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	findings := checkKubeletDirectory(HostFacts{DanglingLinks: DanglingLinks(tree)})
+	if err := report.Refusal(findings); err == nil || !strings.HasSuffix(err.Error(), ": /var/lib/kubelet, /etc/cni") {
+		t.Errorf("findings: %+v", findings)
 	}
 }
