@@ -58,7 +58,8 @@ func FuzzSecretPatterns(f *testing.F) {
 		"docker://tool:v1@sha256:0123", "net.ipv4.ip_forward = 1\n",
 		"k: LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0t", "ghp_" + digits, "github_pat_" + digits, "glpat-" + digits, "npm_" + digits,
 		"hvs." + digits, "sha256~" + digits, "curl -u a:b", "psk=01234567", `a : EAP "x"`, `a : XAUTH "x"`,
-		"machine a password b login c", "passphra\u017fe=x", "client\u017fecret: x", "_authto\u212aen=x", "api\u212aey: x",
+		"machine a password b login c", "passphra\u017fe=x", "client\u017fecret: x", "_authto\u212aen=x",
+		"api\u212aey: x", "api_\u212aey: x",
 		"{\"a-pa\u017f\u017fword\":\"x\"}",
 	}
 	patterns := slices.Concat(secretPatterns, settingPatterns)

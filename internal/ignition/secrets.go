@@ -13,8 +13,8 @@ import (
 // A secretPattern matches one kind of secret. Most files contain no secret, and the search for a word takes much less
 // time than a regular expression.
 type secretPattern struct {
-	// word is in every match, in lower case. It has no s and no k if the pattern ignores case: (?i) also matches the
-	// long s (U+017F) and the Kelvin sign (U+212A).
+	// word is in every match, in lower case. It has no s if the pattern ignores case: (?i) also matches the long s
+	// (U+017F), which is in lower case already.
 	word    string
 	pattern func() *regexp.Regexp
 }
@@ -61,7 +61,8 @@ var settingPatterns = []secretPattern{
 	{"phra", setting(`passphrase`)},
 	{"ecret", setting(`client_?secret|secret_?access_?key`)},
 	{"authto", setting(`_authtoken`)},
-	{"api", setting(`api_?key`)},
+	{"apikey", setting(`apikey`)},
+	{"api_key", setting(`api_key`)},
 	{"word", onUse(`(?i:"[a-z0-9_.-]*(?:password|client_?secret)"\s*:\s*("[^"]+"))`)},
 }
 
