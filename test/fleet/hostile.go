@@ -9,9 +9,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/cert"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
@@ -92,8 +95,17 @@ func (f *fleet) submit(
 	})
 }
 
+// create creates a CSR that must not be approved. It repeats a request that the API server refuses because it has too
+// many: the client does so ten times only, and all nodes of a large fleet submit their CSRs with the same credential.
 func (f *fleet) create(ctx context.Context, client *kube.Client, csr *kube.CSR) error {
-	created, err := client.CSRs().Create(ctx, csr, metav1.CreateOptions{})
+	var created *kube.CSR
+	err := wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (_ bool, err error) {
+		created, err = client.CSRs().Create(ctx, csr, metav1.CreateOptions{})
+		if apierrors.IsTooManyRequests(err) {
+			return false, nil
+		}
+		return true, err
+	})
 	if err != nil {
 		return fmt.Errorf("submitting a CSR that must not be approved: %w", err)
 	}
