@@ -68,7 +68,9 @@ If the controller publishes the user data of the NodePool, the join token
 contains a credential with which the host gets it from the hosted cluster, as
 long as the join token is valid. Otherwise the host needs the user data too. For
 formats without other input, the current user data is then embedded, and the
-join token is valid for 5 hours at most.
+join token is valid for 5 hours at most. With embedded user data, the payload is
+applied by Ignition at the first boot of a host of RHEL CoreOS; without it, the
+host gets the payload after its first boot, and reboots into its image.
 
 The command can be repeated with a longer list: existing enrollments and files
 are kept, and an interrupted run is completed.

@@ -54,12 +54,13 @@ func (e *enrollTest) checkFirstBoot(t *testing.T) {
 		t.Errorf("a join token without user data: %+v", got)
 	}
 	e.publish(t)
-	got = e.enroll(t, "workers", "boot-8", "boot-1", "--format", "ignition", "--kubeconfig",
-		e.kubeconfig(t, "", nil))
-	ignition := string(mustReadFile(t, filepath.Join(e.dir, "tokens/boot-1.ign")))
-	if token, _ := e.token(t, "boot-8"); got.Code != report.Success || token.UserData == nil ||
-		!strings.Contains(ignition, "/etc/hcp-node-agent/node.token") {
-		t.Errorf("ignition: %+v", got)
+	got = e.enroll(t, "workers", "boot-8", "boot-1", "--format", "ignition")
+	for _, node := range []string{"boot-8", "boot-1"} {
+		ignition := string(mustReadFile(t, filepath.Join(e.dir, "tokens", node+".ign")))
+		if token, _ := e.token(t, node); got.Code != report.Success || token.UserData != nil || token.Cluster == nil ||
+			!strings.Contains(ignition, "/etc/hcp-node-agent/node.token") || strings.Contains(ignition, "Bearer") {
+			t.Errorf("%s: %+v", node, got)
+		}
 	}
 }
 

@@ -100,6 +100,19 @@ func UserData(userData, joinToken []byte, others []File, agent *Binary) ([]byte,
 	return encode(config)
 }
 
+// WithoutPayload returns the user data of a NodePool without the ignition server, whose token is valid for hours only.
+// The spec version remains, and the proxy and the CAs with which Ignition downloads the agent.
+func WithoutPayload(userData []byte) ([]byte, error) {
+	var kept struct {
+		Ignition map[string]json.RawMessage `json:"ignition"`
+	}
+	if err := json.Unmarshal(userData, &kept); err != nil {
+		return nil, fmt.Errorf("reading the user data: %w", err)
+	}
+	delete(kept.Ignition, "config")
+	return encode(kept)
+}
+
 // newFile returns a file that replaces an existing one: a partition that survives an installation can contain the files
 // of an earlier node.
 func newFile(path string, mode int, contents resource) entry {

@@ -93,6 +93,19 @@ func TestUserDataIsValidForIgnition(t *testing.T) {
 	}
 }
 
+// A host must not need the token of the ignition server, which expires, but the proxy and the CAs.
+func TestWithoutPayload(t *testing.T) {
+	const want = `{"ignition":{"proxy":{"httpsProxy":"https://proxy.example.com:3128","noProxy":["192.0.2.0/24"]},` +
+		`"security":{"tls":{"certificateAuthorities":[{"source":"data:;base64,Y2E="}]}},"version":"3.2.0"}}`
+	got, err := WithoutPayload([]byte(poolUserData))
+	if strings.TrimSpace(string(got)) != want || err != nil {
+		t.Errorf("%s, %v, want %s", got, err, want)
+	}
+	if got, err := WithoutPayload(nil); err == nil {
+		t.Errorf("no user data: %s", got)
+	}
+}
+
 func TestUserDataRefusesWhatIsNoObject(t *testing.T) {
 	for _, userData := range []string{"", "[]", "{"} {
 		if got, err := UserData([]byte(userData), nil, nil, nil); err == nil {

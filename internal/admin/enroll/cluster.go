@@ -51,17 +51,17 @@ type content struct {
 	enrollments map[string]*v1alpha1.NodeEnrollment // by the name of the node
 	nodes       map[string]bool                     // names of Nodes
 	owners      map[netip.Addr]string               // descriptions of the owners of addresses
-	isPublished bool                                // the user data of the NodePool
+	userData    []byte                              // of the NodePool, as hosts can get it; nil if it is not published
 	networks    []enrollment.ClusterNetwork         // nil if they are unknown
 	lost        map[string]string                   // nodes that were removed as lost; nil if that cannot be read
 }
 
-// isPublished reports whether the cluster contains the user data of a NodePool, so that hosts can get it.
-func (c Cluster) isPublished(ctx context.Context, nodePool string) (bool, error) {
+// publishedUserData returns the user data of a NodePool in the cluster, where hosts can get it, nil if there is none.
+func (c Cluster) publishedUserData(ctx context.Context, nodePool string) ([]byte, error) {
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret(nodePool)}
 	_, err := c.Find(ctx, key, secret)
-	return len(secret.Data[v1alpha1.UserDataKey]) > 0, err
+	return secret.Data[v1alpha1.UserDataKey], err
 }
 
 // read returns the content of the cluster.
@@ -107,7 +107,7 @@ func (c Cluster) read(ctx context.Context, options Options) (content, error) {
 	if err != nil && !apierrors.IsForbidden(err) { // without the right, only the controller refuses the host
 		return found, err
 	}
-	found.isPublished, err = c.isPublished(ctx, options.NodePool)
+	found.userData, err = c.publishedUserData(ctx, options.NodePool)
 	return found, err
 }
 

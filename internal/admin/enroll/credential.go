@@ -29,7 +29,7 @@ func (r *run) addCredential(
 ) error {
 	token := file.token
 	remaining := time.Until(token.Expires)
-	if !r.found.isPublished || token.UserData != nil || token.Cluster != nil || object.Spec.UsedBy != nil ||
+	if len(r.found.userData) == 0 || token.UserData != nil || token.Cluster != nil || object.Spec.UsedBy != nil ||
 		remaining <= 0 {
 		return nil
 	}

@@ -219,7 +219,7 @@ func (r *run) writeHostFile(token *enrollment.Token, enrolled *Enrolled) error {
 			"the join token of %s contains no user data, which its host needs with --format %s", token.NodeName,
 			r.options.Input.Format)
 	}
-	file, hasFile, err := r.options.Input.file(r.options.Dir, token, r.options.UserData)
+	file, hasFile, err := r.options.Input.file(r.options.Dir, token, r.options.UserData, r.found.userData)
 	if err != nil || !hasFile {
 		return err
 	}

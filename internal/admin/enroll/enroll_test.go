@@ -42,12 +42,16 @@ func startHostedCluster(t *testing.T) *hostedCluster {
 	return h
 }
 
+const publishedUserData = `{"ignition":{"config":{"merge":[{"httpHeaders":[` +
+	`{"name":"Authorization","value":"Bearer YQ=="}],"source":"https://ignition.example.com/ignition"}]},` +
+	`"version":"3.2.0"}}`
+
 // publish stores the user data of the NodePool as the controller does.
 func (h *hostedCluster) publish(t *testing.T) {
 	t.Helper()
 	h.Set(t, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: v1alpha1.UserDataSecret("workers")},
-		Data:       map[string][]byte{v1alpha1.UserDataKey: []byte("{}")},
+		Data:       map[string][]byte{v1alpha1.UserDataKey: []byte(publishedUserData)},
 	})
 }
 

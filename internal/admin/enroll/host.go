@@ -12,6 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/nodepool"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/admin/site"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rhcos"
@@ -65,9 +66,10 @@ func (h HostInput) suffix() string {
 }
 
 // file returns the file of a host that contains its join token. userData is for a join token without user data, and
-// only for Ignition. ok is false if the format has no such file.
+// only for Ignition. If there is none, the host gets the published user data after its first boot. ok is false if the
+// format has no such file.
 func (h HostInput) file(
-	dir string, token *enrollment.Token, userData []byte,
+	dir string, token *enrollment.Token, userData, published []byte,
 ) (file enrollment.File, ok bool, err error) {
 	if h.suffix() == "" || h.ForAll != "" {
 		return file, false, nil
@@ -88,13 +90,28 @@ func (h HostInput) file(
 		if token.UserData != nil {
 			userData = token.UserData
 		}
-		var files []rhcos.File
-		if files, err = h.Site.Files(); err == nil {
-			file.Content, err = rhcos.UserData(userData, encoded, files, h.Agent)
-		}
+		file.Content, err = h.ignition(encoded, userData, published)
 	case Dir: // has no such file
 	}
 	return file, true, err
+}
+
+// ignition returns the Ignition config of a host with a join token. Without user data, the host joins when it runs, and
+// then reboots into the image of the payload.
+func (h HostInput) ignition(token, userData, published []byte) ([]byte, error) {
+	var defaults map[string]any
+	if userData == nil {
+		defaults = map[string]any{"hostSettings": config.HostSettingsReboot}
+		var err error
+		if userData, err = rhcos.WithoutPayload(published); err != nil {
+			return nil, err
+		}
+	}
+	files, err := h.Site.Files(defaults)
+	if err != nil {
+		return nil, err
+	}
+	return rhcos.UserData(userData, token, files, h.Agent)
 }
 
 // writeForAll writes one file for all hosts, if that is requested. It contains the join tokens in the directory.

@@ -108,17 +108,28 @@ func checkSameCluster(
 		"--hosted-kubeconfig is not that of the hosted cluster of %s: %w", facts, err)
 }
 
-// addUserData adds the current user data of the NodePool to the options if the hosts need it: for Ignition always, and
-// for other inputs at the first boot if the hosted cluster does not have it. It returns findings about the user data.
+// addUserData adds the current user data of the NodePool to the options if the hosts need it at the first boot, and the
+// hosted cluster does not have it. It returns findings about the user data.
 func (c Cluster) addUserData(
 	ctx context.Context, management *cluster.Cluster, facts *nodepool.Facts, options *Options,
 ) ([]report.Finding, error) {
 	if options.UserData != nil {
 		return nil, nil
 	}
-	isPublished, err := c.isPublished(ctx, options.NodePool)
-	if err != nil || (isPublished && options.Input.Format != Ignition) {
+	published, err := c.publishedUserData(ctx, options.NodePool)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(published) > 0 && options.Input.Format == Ignition:
+		return []report.Finding{{
+			Severity: report.SeverityNote, Check: "user-data",
+			Message: "the hosts get the payload after their first boot, and then reboot into its image: Ignition creates no " +
+				"disks, partitions and users of the payload",
+			Remedy: "# for Ignition to apply the payload at the first boot, within the 5 to 11 hours for which user data " +
+				"is valid: --embed-user-data",
+		}}, nil
+	case len(published) > 0:
+		return nil, nil
 	}
 	unpublished := report.Finding{
 		Severity: report.SeverityNote, Check: "user-data",
@@ -146,9 +157,6 @@ func (c Cluster) addUserData(
 	if expires := facts.Expires(); !expires.IsZero() {
 		message += ", which is valid until " + report.Timestamp(expires)
 	}
-	findings := []report.Finding{{Severity: report.SeverityNote, Check: "user-data", Message: message}}
-	if !isPublished {
-		findings = append([]report.Finding{unpublished}, findings...)
-	}
+	findings := []report.Finding{unpublished, {Severity: report.SeverityNote, Check: "user-data", Message: message}}
 	return findings, nil
 }

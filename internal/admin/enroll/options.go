@@ -111,7 +111,7 @@ func (o Options) offline(node Node, ca []byte, now time.Time) (Enrolled, error) 
 		return Enrolled{}, err
 	}
 	files := []enrollment.File{public, secret}
-	host, hasHost, err := o.Input.file(o.Dir, token, o.UserData)
+	host, hasHost, err := o.Input.file(o.Dir, token, o.UserData, nil)
 	if err != nil {
 		return Enrolled{}, err
 	}

@@ -16,9 +16,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/rhcos"
 )
 
-// Files returns the files of a host of RHEL CoreOS, which installs no packages.
-func (c *Config) Files() ([]rhcos.File, error) {
-	settings := maps.Clone(c.Settings)
+// Files returns the files of a host of RHEL CoreOS, which installs no packages. The defaults are settings of the join
+// that the site can replace.
+func (c *Config) Files(defaults map[string]any) ([]rhcos.File, error) {
+	settings := maps.Clone(defaults)
+	if settings == nil {
+		settings = map[string]any{}
+	}
+	maps.Copy(settings, c.Settings)
 	for _, setting := range []string{"installPackages", "software"} { // the agent refuses both there
 		delete(settings, setting)
 	}

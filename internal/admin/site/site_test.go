@@ -190,7 +190,7 @@ func TestModes(t *testing.T) {
 // The agent of RHEL CoreOS refuses to install packages.
 func TestFilesOfCoreOS(t *testing.T) {
 	c := readExample(t)
-	files, err := c.Files()
+	files, err := c.Files(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
