@@ -134,9 +134,18 @@ func startController(ctx context.Context, t *testing.T, manifest string) {
 	must(t, err)
 	body, err := yaml.YAMLToJSON(content)
 	must(t, err)
-	const path = "/apis/hcp-node-agent.io/v1alpha1/nodeenrollments"
 	client := environment.Client.Discovery().RESTClient()
-	must(t, client.Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error())
+	must(t, client.Post().AbsPath(enrollmentsPath).SetHeader("Content-Type", "application/json").Body(body).Do(ctx).
+		Error())
+	runController(ctx, t)
+}
+
+// enrollmentsPath is the path of the NodeEnrollments in the API.
+const enrollmentsPath = "/apis/hcp-node-agent.io/v1alpha1/nodeenrollments"
+
+// runController runs the controller until the end of the test, and then deletes the NodeEnrollment of the machine.
+func runController(ctx context.Context, t *testing.T) {
+	t.Helper()
 	ctx, stop := context.WithCancel(ctx)
 	run := adminCommand(ctx, t, "controller", "run", "--kubeconfig", environment.ControlPlane.Kubeconfig)
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
@@ -144,7 +153,8 @@ func startController(ctx context.Context, t *testing.T, manifest string) {
 	t.Cleanup(func() {
 		stop()
 		_ = run.Wait() // it was interrupted
-		must(t, client.Delete().AbsPath(path, testenv.NodeName).Do(context.Background()).Error())
+		client := environment.Client.Discovery().RESTClient()
+		must(t, client.Delete().AbsPath(enrollmentsPath, testenv.NodeName).Do(context.Background()).Error())
 	})
 }
 

@@ -79,9 +79,8 @@ func bootFirst(ctx context.Context, t *testing.T, image string) {
 	must(t, environment.DeletePods(ctx)) // no controller would recreate them after a drain
 }
 
-// derivedUserData returns user data with which the machine enrolls, whose CSRs the controller approves, and serves the
-// agent to the machine.
-func derivedUserData(ctx context.Context, t *testing.T) []byte {
+// serveAgent serves the agent to the machine, and returns the options of enroll with which Ignition installs it.
+func serveAgent(ctx context.Context, t *testing.T) []string {
 	t.Helper()
 	content, err := os.ReadFile(agentBinary)
 	must(t, err)
@@ -91,17 +90,25 @@ func derivedUserData(ctx context.Context, t *testing.T) []byte {
 	t.Cleanup(server.Close)
 	must(t, environment.Machine.Forward(ctx, agentPort, strings.TrimPrefix(server.URL, "http://")))
 	sum := sha512.Sum512(content)
+	return []string{
+		"--format", "ignition", "--agent-url", "http://127.0.0.1:8443/hcp-node-agent",
+		"--agent-sha512", hex.EncodeToString(sum[:]),
+	}
+}
 
+// derivedUserData returns user data with which the machine enrolls, whose CSRs the controller approves, and serves the
+// agent to the machine.
+func derivedUserData(ctx context.Context, t *testing.T) []byte {
+	t.Helper()
 	dir := t.TempDir()
 	userData, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
 	plain := filepath.Join(dir, "user-data.ign")
 	must(t, os.WriteFile(plain, userData, 0o600))
 	kubeconfig := environment.ControlPlane.Kubeconfig
-	must(t, adminCommand(ctx, t, "enroll", "--offline", "workers", testenv.NodeName+"="+uplinkAddress(ctx, t),
-		"--label", "example.com/rack=7", "--hosted-kubeconfig", kubeconfig, "--output-dir", dir, "--embed-user-data", plain,
-		"--format", "ignition", "--agent-url", "http://127.0.0.1:8443/hcp-node-agent",
-		"--agent-sha512", hex.EncodeToString(sum[:])).Run())
+	must(t, adminCommand(ctx, t, append(serveAgent(ctx, t), "enroll", "--offline", "workers",
+		testenv.NodeName+"="+uplinkAddress(ctx, t), "--label", "example.com/rack=7", "--hosted-kubeconfig", kubeconfig,
+		"--output-dir", dir, "--embed-user-data", plain)...).Run())
 	_, record := enrollment.Paths(dir, testenv.NodeName)
 	startController(ctx, t, record)
 	derived, err := os.ReadFile(enrollment.HostPath(dir, testenv.NodeName, ".ign"))

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,17 +28,8 @@ func must(t *testing.T, err error) {
 // directory contains the kubeconfigs of the administrator.
 func adminCommand(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	address, _, _ := strings.Cut(environment.ControlPlane.HostAddress, "/")
-	names := filepath.Join(directory, "resolv.conf")
-	must(t, os.WriteFile(names, []byte("nameserver "+address+"\n"), 0o600))
-	program, err := filepath.Abs("../../../bin/hcp-node-admin")
+	command, err := environment.NetworkCommand(ctx, directory, "../../../bin/hcp-node-admin", args...)
 	must(t, err)
-	args = append([]string{
-		"--net=" + environment.ControlPlane.Netns, "unshare", "--mount", "sh", "-c",
-		`mount --bind "$0" /etc/resolv.conf && exec "$@"`, names, program,
-	}, args...)
-	command := exec.CommandContext(ctx, "nsenter", args...)
-	command.Dir = directory
 	command.Env = append(os.Environ(), "KUBECONFIG=hosted.kubeconfig")
 	return command
 }
