@@ -19,10 +19,8 @@ import (
 // Files returns the files of a host of RHEL CoreOS, which installs no packages. The defaults are settings of the join
 // that the site can replace.
 func (c *Config) Files(defaults map[string]any) ([]rhcos.File, error) {
-	settings := maps.Clone(defaults)
-	if settings == nil {
-		settings = map[string]any{}
-	}
+	settings := map[string]any{}
+	maps.Copy(settings, defaults)
 	maps.Copy(settings, c.Settings)
 	for _, setting := range []string{"installPackages", "software"} { // the agent refuses both there
 		delete(settings, setting)
