@@ -5,7 +5,6 @@
 package main
 
 import (
-	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/request"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
@@ -53,23 +53,7 @@ func (e *enrollTest) setHostedKubeconfig(t *testing.T, path string) {
 // publish creates the Secret with the user data, as the controller does, and its Role for the hosts.
 func (e *enrollTest) publish(t *testing.T) {
 	t.Helper()
-	e.hosted.run(t, `apiVersion: v1
-kind: List
-items:
-- apiVersion: v1
-  kind: Secret
-  metadata: {name: user-data-workers, namespace: hcp-node-admin}
-  data: {user-data.ign: `+base64.StdEncoding.EncodeToString(e.userData)+`}
-- apiVersion: rbac.authorization.k8s.io/v1
-  kind: Role
-  metadata: {name: user-data-workers, namespace: hcp-node-admin}
-  rules: [{apiGroups: [""], resources: [secrets], resourceNames: [user-data-workers], verbs: [get]}]
-- apiVersion: rbac.authorization.k8s.io/v1
-  kind: RoleBinding
-  metadata: {name: user-data-workers, namespace: hcp-node-admin}
-  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: user-data-workers}
-  subjects: [{kind: ServiceAccount, name: node-published-1, namespace: hcp-node-admin}]
-`, "apply", "-f", "-")
+	e.hosted.run(t, rights.PublishedUserData(e.userData, "published-1"), "apply", "-f", "-")
 }
 
 // unpublish deletes the user data.

@@ -6,7 +6,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
@@ -57,23 +57,8 @@ func publishedUserData(ctx context.Context, t *testing.T) []byte {
 	must(t, grantRights())
 	current, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
-	_, err = bed.Kubectl(ctx, environment.ControlPlane.Kubeconfig, `apiVersion: v1
-kind: List
-items:
-- apiVersion: v1
-  kind: Secret
-  metadata: {name: user-data-workers, namespace: hcp-node-admin}
-  data: {user-data.ign: `+base64.StdEncoding.EncodeToString(current)+`}
-- apiVersion: rbac.authorization.k8s.io/v1
-  kind: Role
-  metadata: {name: user-data-workers, namespace: hcp-node-admin}
-  rules: [{apiGroups: [""], resources: [secrets], resourceNames: [user-data-workers], verbs: [get]}]
-- apiVersion: rbac.authorization.k8s.io/v1
-  kind: RoleBinding
-  metadata: {name: user-data-workers, namespace: hcp-node-admin}
-  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: user-data-workers}
-  subjects: [{kind: ServiceAccount, name: node-`+testenv.NodeName+`, namespace: hcp-node-admin}]
-`, "apply", "-f", "-")
+	_, err = bed.Kubectl(ctx, environment.ControlPlane.Kubeconfig, rights.PublishedUserData(current, testenv.NodeName),
+		"apply", "-f", "-")
 	must(t, err)
 	dir := t.TempDir()
 	kubeconfig, err := environment.NodeSideKubeconfig(environment.ControlPlane.Kubeconfig)
