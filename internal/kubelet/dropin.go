@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/go-systemd/v22/unit"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
@@ -93,11 +92,7 @@ func (u UnitFiles) checkLaterDropIns(hooked, rewritten bool) error {
 		if name <= RegistrationDropIn {
 			continue
 		}
-		options, err := unit.DeserializeOptions(strings.NewReader(u.DropIns[name]))
-		if err != nil {
-			return report.Fail(report.Usage, "", "reading drop-in %s of kubelet's unit: %w", name, err)
-		}
-		for _, option := range options {
+		for _, option := range systemd.ParseOptions(u.DropIns[name]) {
 			starts := rewritten && option.Name == "ExecStart"
 			sets := hooked && option.Name == "Environment" &&
 				(option.Value == "" || strings.Contains(option.Value, labelsVariable+"="))

@@ -210,11 +210,7 @@ func TestRegistrationDropInErrors(t *testing.T) {
 			Unit:    newUnit(hookedLabels),
 			DropIns: map[string]string{"99-site.conf": "[Service]\nEnvironment=\n"},
 		}, "sets Environment="},
-		"a broken unit": {UnitFiles{Unit: "[Service"}, "reading kubelet's unit"},
-		"a broken later dropin": {UnitFiles{
-			Unit:    newUnit(plainLabels),
-			DropIns: map[string]string{"99-site.conf": "[Service"},
-		}, "reading"},
+		"a broken unit": {UnitFiles{Unit: "[Service"}, "has 0 ExecStart= lines"},
 	}
 	for name, test := range tests {
 		_, err := desiredRegistration(t).RenderDropIn(test.launch)

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/go-systemd/v22/unit"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
@@ -138,11 +137,7 @@ func (u UnitFiles) parseSettings() (unitSettings, error) {
 	}
 	var inline, files, commands []string
 	for _, content := range contents {
-		options, err := unit.DeserializeOptions(strings.NewReader(content))
-		if err != nil {
-			return unitSettings{}, report.Fail(report.Usage, "", "reading kubelet's unit: %w", err)
-		}
-		for _, option := range options {
+		for _, option := range systemd.ParseOptions(content) {
 			if option.Section != "Service" {
 				continue
 			}

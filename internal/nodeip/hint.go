@@ -83,19 +83,11 @@ func readUnit(file string) (unitSettings, error) {
 
 // add adds the settings in the content of a file. An empty value removes the values before it.
 func (u unitSettings) add(content string) {
-	lines := slices.DeleteFunc(strings.Split(content, "\n"), func(line string) bool {
-		line = strings.TrimSpace(line)
-		return strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";")
-	})
-	content = strings.ReplaceAll(strings.Join(lines, "\n"), "\\\n", " ") // joins continued lines
-	for line := range strings.Lines(content) {
-		name, value, isSetting := strings.Cut(line, "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		switch {
-		case isSetting && value == "":
-			u[name] = nil
-		case isSetting:
-			u[name] = append(u[name], value)
+	for _, option := range systemd.ParseOptions(content) {
+		if option.Value == "" {
+			u[option.Name] = nil
+		} else {
+			u[option.Name] = append(u[option.Name], option.Value)
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-func settingsOf(unit string) unitSettings {
+func settingsOf(service string) unitSettings {
 	settings := unitSettings{}
-	settings.add(unit)
+	settings.add("[Service]\n" + service)
 	return settings
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/go-systemd/v22/unit"
 	"github.com/coreos/ignition/v2/config/util"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"k8s.io/utils/ptr"
@@ -56,8 +55,7 @@ func templateOf(name string) string {
 	return stem + "@" + suffix
 }
 
-// sectionValues returns the values of keys in a section of a unit's contents and drop-ins. The
-// contents were validated when the payload was parsed, so parse errors cannot occur.
+// sectionValues returns the values of keys in a section of a unit's contents and drop-ins.
 func sectionValues(u types.Unit, name string, keys ...string) []string {
 	var values []string
 	parts := []string{ptr.Deref(u.Contents, "")}
@@ -65,11 +63,7 @@ func sectionValues(u types.Unit, name string, keys ...string) []string {
 		parts = append(parts, ptr.Deref(dropin.Contents, ""))
 	}
 	for _, part := range parts {
-		options, err := unit.DeserializeOptions(strings.NewReader(part))
-		if err != nil {
-			continue
-		}
-		for _, option := range options {
+		for _, option := range systemd.ParseOptions(part) {
 			if option.Section == name && slices.Contains(keys, option.Name) {
 				values = append(values, option.Value)
 			}
