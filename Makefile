@@ -147,15 +147,16 @@ fuzz: oracle ## every fuzz target in turn, each for EXECS inputs
 	EXECS=$(EXECS) test/fuzz.sh
 
 # The parts of make bench. All but the Go benchmarks are saved for docs/benchmarks.md.
-PARTS = apply join interruption fleet service go
+PARTS = apply join upgrade interruption fleet service go
 SAVE = -save docs/benchmarks
 
-.PHONY: bench bench-apply bench-join bench-interruption bench-fleet bench-service bench-go
-bench: deps build bed oracle ## measure, and write docs/benchmarks.md: apply beside the real Ignition, a join beside its floor, the interruption beside configure-ovs.sh, the controller with up to 1,000 nodes, the cost of the service, the Go benchmarks (PARTS="join apply" selects)
+.PHONY: bench bench-apply bench-join bench-upgrade bench-interruption bench-fleet bench-service bench-go
+bench: deps build bed oracle ## measure, and write docs/benchmarks.md: apply beside the real Ignition, a join and an upgrade beside their floors, the interruption beside configure-ovs.sh, the controller with up to 1,000 nodes, the cost of the service, the Go benchmarks (PARTS="join apply" selects)
 	$(MAKE) -j1 $(PARTS:%=bench-%)
 	go run ./test/benchmarks/render
 bench-apply: ; go run ./test/differential/bench $(SAVE) bin/hcp-node-agent
 bench-join: ; go run ./test/vm/cmd/join $(SAVE)
+bench-upgrade: ; go run ./test/vm/cmd/upgrade $(SAVE)
 bench-interruption: ; go run ./test/vm/cmd/interruption $(SAVE)
 bench-fleet: ; go run ./test/fleet $(SAVE) bin/hcp-node-admin
 bench-service: ; go run ./test/vm/cmd/service $(SAVE)

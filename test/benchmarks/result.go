@@ -5,6 +5,7 @@ package benchmarks
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -104,10 +105,17 @@ type Previous struct {
 	Commit string  `json:"commit"`
 }
 
+// Median returns the median of values, the larger of the two in the middle of an even number.
+func Median[T cmp.Ordered](values []T) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
 // parts are the names and titles of the results, in the order of the document.
 var parts = [][2]string{
 	{"apply", "Apply beside Ignition"},
 	{"join", "A join beside its floor"},
+	{"upgrade", "An upgrade beside its floor"},
 	{"interruption", "Interruption of the network beside configure-ovs.sh"},
 	{"fleet", "The controller with simulated nodes"},
 	{"service", "Memory and processor time of the service"},

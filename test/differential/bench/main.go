@@ -72,7 +72,8 @@ func measure(ctx context.Context, agent string, runs int, save string) error {
 			return fmt.Errorf("%s: %w", name(files), err)
 		}
 		m := medians{
-			config: name(files), agent: median(b.agentTimes), ignition: median(b.ignitionTimes), again: median(b.agentRerun),
+			config: name(files), agent: benchmarks.Median(b.agentTimes), ignition: benchmarks.Median(b.ignitionTimes),
+			again:     benchmarks.Median(b.agentRerun),
 			agentPeak: slices.Max(b.agentPeak), ignitionPeak: slices.Max(b.ignitionPeak),
 		}
 		fmt.Printf("%-34s %10.1f %10.1f %6.2f %10.1f %12.0f %12.0f\n", m.config, m.agent, m.ignition, m.agent/m.ignition,
@@ -155,9 +156,4 @@ func timed(command *exec.Cmd) (run, error) {
 	}
 	usage := command.ProcessState.SysUsage().(*syscall.Rusage)
 	return run{ms: float64(took.Microseconds()) / 1000, mib: float64(usage.Maxrss) / 1024}, nil
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
 }

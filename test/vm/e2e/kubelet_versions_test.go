@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -53,7 +52,7 @@ func TestKubeletVersions(t *testing.T) {
 	must(t, environment.Serve(ctx, first.payload))
 	before := hostState(ctx, t)
 	runAgent(ctx, t, report.Success, joinCommand)
-	createWorkload(ctx, t)
+	must(t, environment.CreateWorkload(ctx, 1))
 	checkKubelet(ctx, t, first)
 	network := networkPod(ctx, t)
 	flag := mustOutput(ctx, t, "grep -o -- '--pod-infra-container-image=[^ ]*' /etc/systemd/system/kubelet.service")
@@ -91,34 +90,12 @@ func TestKubeletVersions(t *testing.T) {
 	runAgent(ctx, t, report.Success, "upgrade --rollback")
 	checkKubelet(ctx, t, previous)
 
-	must(t, environment.Client.AppsV1().Deployments(metav1.NamespaceDefault).Delete(ctx, workload, metav1.DeleteOptions{}))
+	must(t, environment.Client.AppsV1().Deployments(metav1.NamespaceDefault).Delete(ctx, testenv.Workload,
+		metav1.DeleteOptions{}))
 	must(t, environment.DeletePods(ctx))
 	runAgent(ctx, t, report.Success, "leave")
 	mustOutput(ctx, t, "! ls -d /usr/libexec/hcp-node-agent /usr/bin/kubelet /usr/bin/crio 2>/dev/null")
 	checkHostState(ctx, t, before)
-}
-
-// workload is the name of the Deployment that createWorkload creates, of its container, and the label of its pods.
-const workload = "workload"
-
-// createWorkload creates a Deployment with one pod.
-func createWorkload(ctx context.Context, t *testing.T) {
-	t.Helper()
-	labels, grace := map[string]string{"app": workload}, int64(1)
-	_, err := environment.Client.AppsV1().Deployments(metav1.NamespaceDefault).Create(ctx, &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: workload},
-		Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{
-					TerminationGracePeriodSeconds: &grace,
-					Containers:                    []corev1.Container{{Name: workload, Image: environment.ControlPlane.WorkloadImage}},
-				},
-			},
-		},
-	}, metav1.CreateOptions{})
-	must(t, err)
 }
 
 // checkKubelet waits until the node and the workload are Ready, and checks that the node runs the kubelet of a release,
@@ -131,7 +108,7 @@ func checkKubelet(ctx context.Context, t *testing.T, want release) {
 	if got := node.Status.NodeInfo.KubeletVersion; got != want.kubelet {
 		t.Errorf("the node has kubelet %s, want %s", got, want.kubelet)
 	}
-	pod := awaitPod(ctx, t, metav1.NamespaceDefault, "app="+workload)
+	pod := awaitPod(ctx, t, metav1.NamespaceDefault, "app="+testenv.Workload)
 	_, err = environment.Client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
 	must(t, err)
 	runAgent(ctx, t, report.Success, "status")

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,7 +35,8 @@ type bench struct {
 	env      *testenv.Environment
 	joins    []time.Duration
 	floors   []time.Duration
-	order    []string // the steps of a join
+	memory   []float64 // largest resident set of a join, MiB
+	order    []string  // the steps of a join
 	steps    map[string][]time.Duration
 	commands []*command
 	prepared []byte // what a join wrote; an archive
@@ -52,6 +54,10 @@ const (
 	nic               = "eth0"
 	join              = "hcp-node-agent join --network-timeout " + testenv.NetworkTimeout + " --user-data " +
 		testenv.UserDataPath + " --approve-with " + testenv.ApproverKubeconfigPath
+	// recordMemory records the largest resident set of the next join until it ends.
+	recordMemory = "systemd-run --quiet --collect sh -c 'until pid=$(pgrep -x hcp-node-agent); do sleep 0.5; done; " +
+		"while grep VmHWM /proc/$pid/status >/run/memory.new; do mv /run/memory.new /run/memory; sleep 2; done'"
+	readMemory = "awk '{print $2}' /run/memory" // kB
 	secondJoin = "rm -f /root/second.json; " + join + " --trace /root/second.json"
 )
 
@@ -86,7 +92,7 @@ func (b *bench) measureJoin(ctx context.Context) error {
 		return err
 	}
 	if _, err := b.env.Machine.Output(ctx, "systemctl list-units --type=service --state=active --plain --no-legend | "+
-		"awk '{print $1}' | sort >/root/units.before; sleep 1; touch /root/before; sleep 1"); err != nil {
+		"awk '{print $1}' | sort >/root/units.before; sleep 1; touch /root/before; sleep 1; "+recordMemory); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -95,6 +101,15 @@ func (b *bench) measureJoin(ctx context.Context) error {
 		return err
 	}
 	b.joins = append(b.joins, time.Since(began))
+	memory, err := b.env.Machine.Output(ctx, readMemory)
+	if err != nil {
+		return err
+	}
+	kib, err := strconv.ParseFloat(memory, 64)
+	if err != nil {
+		return fmt.Errorf("reading the memory of a join: %w", err)
+	}
+	b.memory = append(b.memory, kib/1024)
 	var result struct {
 		Steps []struct {
 			Name    string  `json:"name"`

@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -79,13 +78,13 @@ func (b *bench) result() benchmarks.Result {
 	r := benchmarks.Result{Name: "join", Method: fmt.Sprintf("The floor is a script that has everything prepared: it "+
 		"brings the same machine to the same state, and starts Open vSwitch, the change of the network, CRI-O and kubelet "+
 		"with nothing in between. The figures are medians of %d runs.", len(b.joins))}
-	join, floor := median(b.joins).Seconds(), median(b.floors).Seconds()
+	join, floor := benchmarks.Median(b.joins).Seconds(), benchmarks.Median(b.floors).Seconds()
 	times := benchmarks.Table{Header: []string{"", "s"}}
 	times.AddRow("join", join)
 	times.AddRow("floor", floor)
 	steps := benchmarks.Chart{Title: "Steps of a join, s", Series: make([]benchmarks.Series, 1)}
 	for _, name := range b.order {
-		steps.AddGroup(name, median(b.steps[name]).Seconds())
+		steps.AddGroup(name, benchmarks.Median(b.steps[name]).Seconds())
 	}
 	commands := benchmarks.Chart{Title: "Commands on the joined node, s", Series: make([]benchmarks.Series, 1)}
 	for _, c := range b.commands {
@@ -93,27 +92,25 @@ func (b *bench) result() benchmarks.Result {
 		if name == secondJoin {
 			name = "hcp-node-agent join, again"
 		}
-		times.AddRow(name, median(c.took).Seconds())
-		commands.AddGroup(name, median(c.took).Seconds())
+		times.AddRow(name, benchmarks.Median(c.took).Seconds())
+		commands.AddGroup(name, benchmarks.Median(c.took).Seconds())
 	}
+	memory := benchmarks.Table{Header: []string{"memory", "MiB"}}
+	memory.AddRow("join, at most", benchmarks.Median(b.memory))
 	r.Compare("join / floor", join/floor)
-	r.Tables, r.Charts = []benchmarks.Table{times}, []benchmarks.Chart{steps, commands}
+	r.Compare("memory of join, MiB", benchmarks.Median(b.memory))
+	r.Tables, r.Charts = []benchmarks.Table{times, memory}, []benchmarks.Chart{steps, commands}
 	return r
 }
 
 // print prints the medians.
 func (b *bench) print() {
-	join, floor := median(b.joins), median(b.floors)
+	join, floor := benchmarks.Median(b.joins), benchmarks.Median(b.floors)
 	fmt.Printf("join %.1f s, floor %.1f s, ratio %.2f\n", join.Seconds(), floor.Seconds(), join.Seconds()/floor.Seconds())
 	for _, name := range b.order {
-		fmt.Printf("  %-22s %6.1f s\n", name, median(b.steps[name]).Seconds())
+		fmt.Printf("  %-22s %6.1f s\n", name, benchmarks.Median(b.steps[name]).Seconds())
 	}
 	for _, c := range b.commands {
-		fmt.Printf("%-44s %6.1f s\n", c.line, median(c.took).Seconds())
+		fmt.Printf("%-44s %6.1f s\n", c.line, benchmarks.Median(c.took).Seconds())
 	}
-}
-
-func median(all []time.Duration) time.Duration {
-	sorted := slices.Sorted(slices.Values(all))
-	return sorted[len(sorted)/2]
 }

@@ -15,6 +15,7 @@ func TestResult(t *testing.T) {
 	b := bench{
 		joins:  []time.Duration{50 * time.Second, 60 * time.Second, 90 * time.Second},
 		floors: []time.Duration{41 * time.Second, 40 * time.Second, 39 * time.Second},
+		memory: []float64{41, 43, 42},
 		order:  []string{"fetch", "kubelet"},
 		steps:  map[string][]time.Duration{"fetch": {time.Second}, "kubelet": {30 * time.Second}},
 		commands: []*command{
@@ -42,7 +43,8 @@ func TestResult(t *testing.T) {
 	if diff := cmp.Diff(charts, got.Charts); diff != "" {
 		t.Errorf("charts (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]benchmarks.Figure{{Name: "join / floor", Value: 1.5}}, got.Compared); diff != "" {
+	compared := []benchmarks.Figure{{Name: "join / floor", Value: 1.5}, {Name: "memory of join, MiB", Value: 42}}
+	if diff := cmp.Diff(compared, got.Compared); diff != "" {
 		t.Errorf("compared (-want +got):\n%s", diff)
 	}
 }
