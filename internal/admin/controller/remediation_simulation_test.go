@@ -6,7 +6,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -60,12 +59,10 @@ type simulatedHost struct {
 
 // remediatingReplica is a replica whose cache has old versions of the objects. It waits before each request.
 type remediatingReplica struct {
+	*gate
 	reconciler *remediationReconciler
 	nodes      corev1.NodeList
 	object     *v1alpha1.NodeRemediation
-	ready      chan bool  // true: a request waits for its turn; false: the reconciliation has ended
-	turn       chan error // sends the request, or kills the replica
-	isRunning  bool
 }
 
 func newHostSimulation(t *testing.T, seed uint64) *hostSimulation {
@@ -112,14 +109,7 @@ func (s *hostSimulation) newNode(name string) *corev1.Node {
 }
 
 func (s *hostSimulation) newReplica() *remediatingReplica {
-	r := &remediatingReplica{ready: make(chan bool), turn: make(chan error)}
-	request := func(send func() error) error {
-		r.ready <- true
-		if err := <-r.turn; err != nil {
-			return err
-		}
-		return send()
-	}
+	r := &remediatingReplica{gate: newGate()}
 	cached := interceptor.NewClient(s.api, interceptor.Funcs{
 		Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, into client.Object,
 			options ...client.GetOption,
@@ -142,7 +132,7 @@ func (s *hostSimulation) newReplica() *remediatingReplica {
 		Patch: func(ctx context.Context, api client.WithWatch, object client.Object, patch client.Patch,
 			options ...client.PatchOption,
 		) error {
-			return request(func() error {
+			return r.request(func() error {
 				before := s.findNode(object.GetName())
 				err := api.Patch(ctx, object, patch, options...)
 				if err == nil {
@@ -154,7 +144,7 @@ func (s *hostSimulation) newReplica() *remediatingReplica {
 		Delete: func(
 			ctx context.Context, api client.WithWatch, object client.Object, options ...client.DeleteOption,
 		) error {
-			return request(func() error {
+			return r.request(func() error {
 				err := api.Delete(ctx, object, options...)
 				if all := (&client.DeleteOptions{}).ApplyOptions(options); err == nil && len(all.DryRun) == 0 {
 					s.checkAction(object.GetName())
@@ -163,22 +153,14 @@ func (s *hostSimulation) newReplica() *remediatingReplica {
 				return err
 			})
 		},
-		SubResourcePatch: func(ctx context.Context, api client.Client, name string, object client.Object,
-			patch client.Patch, options ...client.SubResourcePatchOption,
-		) error {
-			return request(func() error { return api.SubResource(name).Patch(ctx, object, patch, options...) })
-		},
+		SubResourcePatch: r.patchStatus,
 	})
 	live := interceptor.NewClient(s.api, interceptor.Funcs{
-		Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, into client.Object,
-			options ...client.GetOption,
-		) error {
-			return request(func() error { return api.Get(ctx, key, into, options...) })
-		},
+		Get: r.get,
 		List: func(
 			ctx context.Context, api client.WithWatch, into client.ObjectList, options ...client.ListOption,
 		) error {
-			return request(func() error {
+			return r.request(func() error {
 				pods, isPods := into.(*metav1.PartialObjectMetadataList)
 				if !isPods {
 					return api.List(ctx, into, options...)
@@ -214,20 +196,9 @@ func (s *hostSimulation) refreshObject(r *remediatingReplica) {
 	s.must(s.api.Get(s.Context(), client.ObjectKey{Name: "pool"}, r.object))
 }
 
-// advance lets a replica send its next request, kills it before that, or starts it.
 func (s *hostSimulation) advance(r *remediatingReplica, failure error) {
-	if r.isRunning {
-		r.turn <- failure
-	} else {
-		go func() {
-			_, err := r.reconciler.Reconcile(s.Context(), requestsFor("pool")[0])
-			if err != nil && !errors.Is(err, errKilled) {
-				s.Errorf("seed %d: %v", s.seed, err)
-			}
-			r.ready <- false
-		}()
-	}
-	r.isRunning = <-r.ready
+	s.Helper()
+	r.advance(s.T, s.seed, r.reconciler, failure)
 }
 
 // settle lets all replicas end what they do, and then some of them decide with a current cache.

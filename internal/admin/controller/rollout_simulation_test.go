@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -25,15 +24,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
-	"github.com/hcp-node-agent/hcp-node-agent/test/seeds"
 )
 
 const (
 	simulatedNodes = 6
 	simulatedLimit = 2
 )
-
-var errKilled = errors.New("killed")
 
 // simulation runs two replicas of the controller and the agents of some nodes against one API server: one request at a
 // time, in random order.
@@ -49,12 +45,10 @@ type simulation struct {
 // simulatedReplica is a replica whose cache has an old version of any Node and NodeEnrollment. It waits before each
 // request.
 type simulatedReplica struct {
+	*gate
 	reconciler *rolloutReconciler
 	cache      map[string]*corev1.Node
 	records    map[string]*v1alpha1.NodeEnrollment
-	ready      chan bool  // true: a request waits for its turn; false: the reconciliation has ended
-	turn       chan error // sends the request, or kills the replica
-	isRunning  bool
 }
 
 // simulatedAgent is the agent of a node.
@@ -101,15 +95,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 
 func (s *simulation) newReplica() *simulatedReplica {
 	r := &simulatedReplica{
-		cache: map[string]*corev1.Node{}, records: map[string]*v1alpha1.NodeEnrollment{},
-		ready: make(chan bool), turn: make(chan error),
-	}
-	request := func(send func() error) error {
-		r.ready <- true
-		if err := <-r.turn; err != nil {
-			return err
-		}
-		return send()
+		gate: newGate(), cache: map[string]*corev1.Node{}, records: map[string]*v1alpha1.NodeEnrollment{},
 	}
 	cached := interceptor.NewClient(s.api, interceptor.Funcs{
 		Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, into client.Object,
@@ -133,22 +119,10 @@ func (s *simulation) newReplica() *simulatedReplica {
 			}
 			return nil
 		},
-		Patch: func(ctx context.Context, api client.WithWatch, object client.Object, patch client.Patch,
-			options ...client.PatchOption,
-		) error {
-			return request(func() error { return api.Patch(ctx, object, patch, options...) })
-		},
-		SubResourcePatch: func(ctx context.Context, api client.Client, name string, object client.Object,
-			patch client.Patch, options ...client.SubResourcePatchOption,
-		) error {
-			return request(func() error { return api.SubResource(name).Patch(ctx, object, patch, options...) })
-		},
+		Patch:            r.patch,
+		SubResourcePatch: r.patchStatus,
 	})
-	live := interceptor.NewClient(s.api, interceptor.Funcs{Get: func(
-		ctx context.Context, api client.WithWatch, key client.ObjectKey, into client.Object, options ...client.GetOption,
-	) error {
-		return request(func() error { return api.Get(ctx, key, into, options...) })
-	}})
+	live := interceptor.NewClient(s.api, interceptor.Funcs{Get: r.get})
 	r.reconciler = &rolloutReconciler{client: cached, live: live, events: &events.FakeRecorder{}}
 	for name := range s.agents {
 		r.cache[name], r.records[name] = s.node(name), s.record(name)
@@ -156,20 +130,9 @@ func (s *simulation) newReplica() *simulatedReplica {
 	return r
 }
 
-// advance lets a replica send its next request, kills it before that, or starts it.
 func (s *simulation) advance(r *simulatedReplica, failure error) {
-	if r.isRunning {
-		r.turn <- failure
-	} else {
-		go func() {
-			_, err := r.reconciler.Reconcile(s.Context(), requestsFor("pool")[0])
-			if err != nil && !errors.Is(err, errKilled) {
-				s.Errorf("seed %d: %v", s.seed, err)
-			}
-			r.ready <- false
-		}()
-	}
-	r.isRunning = <-r.ready
+	s.Helper()
+	r.advance(s.T, s.seed, r.reconciler, failure)
 }
 
 func (s *simulation) node(name string) *corev1.Node {
@@ -252,17 +215,4 @@ func (s *simulation) setPaused(isPaused bool) {
 	object := s.rollout()
 	object.Spec.Paused = isPaused
 	s.must(s.api.Update(s.Context(), object))
-}
-
-// histories returns the seeds of RUNS histories (default 20), from SEED on (default 0).
-func histories(t *testing.T) iter.Seq[uint64] {
-	t.Helper()
-	first, runs := seeds.Number(t, "SEED", 0), seeds.Number(t, "RUNS", 20)
-	return func(yield func(uint64) bool) {
-		for i := range runs {
-			if !yield(first + i) {
-				return
-			}
-		}
-	}
 }
