@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command fleet measures the controller with simulated nodes, which run the agent's own code, against a real control
-// plane. All nodes enroll at once. Then they are upgraded, while the replica of the controller that works is killed
-// three times, and a third of the nodes becomes unavailable each time. Some CSRs must not be approved, and some
+// plane. Up to 1,000 nodes join at once. Then they are upgraded, while the replica of the controller that works is
+// killed three times, and a third of the nodes becomes unavailable each time. Some CSRs must not be approved, and some
 // upgrades fail. The command fails if one of these CSRs is approved, a node is approved or upgraded twice, or the
 // rollout makes more nodes unavailable than it allows.
 //
@@ -47,8 +47,8 @@ func main() {
 	var s settings
 	flag.StringVar(&s.sizes, "sizes", "100,300,1000", "numbers of nodes, one run each; empty for none")
 	flag.IntVar(&s.fetchers, "fetchers", 500, "agents that fetch the payload at the same time; 0 for none")
-	flag.DurationVar(&s.interval, "interval", 4*time.Second, "time between two checks of an agent for a slot; "+
-		"real agents check every minute")
+	flag.DurationVar(&s.interval, "interval", 4*time.Second, "least time between two checks of an "+
+		"agent for a slot; real agents check every minute")
 	flag.DurationVar(&s.upgrade, "upgrade", 2*time.Second, "time for which a node is not Ready in its upgrade")
 	flag.StringVar(&s.record, "record", "",
 		"record hcp-node-admin nodes --watch during an upgrade, and draw it in this file")
@@ -103,6 +103,7 @@ func measureFleets(ctx context.Context, s settings) ([]result, error) {
 			return nil, fmt.Errorf("%d nodes: %w", count, err)
 		}
 		results = append(results, r)
+		printTable(os.Stderr, []result{r})
 		for _, violation := range violations {
 			broken = append(broken, fmt.Errorf("%d nodes: %s", count, violation))
 		}

@@ -17,8 +17,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/api/v1alpha1"
 )
 
-// bulkWorkers is the number of objects that the administrator creates at a time.
-const bulkWorkers = 8
+const (
+	// bulkWorkers is the number of objects that the administrator creates at a time.
+	bulkWorkers = 8
+	// maxJoining is the number of nodes that join at a time: more connections at once overload the API server of this
+	// machine.
+	maxJoining = 1000
+)
 
 // measure runs the enrollment and the upgrade of a fleet against a control plane of its own. The violations are those
 // of the rules; an error prevents the measurement.
@@ -86,13 +91,13 @@ func (f *fleet) measurePhase(ctx context.Context, run func(context.Context) erro
 	return nil
 }
 
-// enroll creates the NodeEnrollments, joins all nodes at once, and waits until the controller reports them as Ready.
+// enroll creates the NodeEnrollments, joins the nodes, and waits until the controller reports them as Ready.
 func (f *fleet) enroll(ctx context.Context) error {
 	err := f.each(bulkWorkers, func(index int, _ *node) error { return f.objects.Create(ctx, f.records[index]) })
 	if err != nil {
 		return err
 	}
-	err = f.each(len(f.nodes), func(index int, n *node) error {
+	err = f.each(maxJoining, func(index int, n *node) error {
 		other := f.nodes[(index+1)%len(f.nodes)]
 		var attack error
 		if index%hostileShare == 0 {

@@ -35,10 +35,13 @@ func fateOf(index int) fate {
 	return []fate{dies, staysCordoned, restores}[index/share%3]
 }
 
+// maxChecks is the number of checks for a slot per second, of all agents.
+const maxChecks = 250
+
 // serve runs the check of the agent's service for a slot until ctx ends.
 func (f *fleet) serve(ctx context.Context, n *node) error {
-	//nolint:gosec // no secret
-	for delay := rand.N(f.settings.interval); sleep(ctx, delay) == nil; delay = f.settings.interval {
+	interval := max(f.settings.interval, time.Duration(len(f.nodes))*time.Second/maxChecks)
+	for delay := rand.N(interval); sleep(ctx, delay) == nil; delay = interval { //nolint:gosec // no secret
 		annotations, version, err := n.agent.Annotations(ctx)
 		if err != nil {
 			continue // as the service: until the next check
