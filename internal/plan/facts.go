@@ -47,8 +47,9 @@ type Facts struct {
 func (s *Session) Gather(ctx context.Context, uplink *Uplink, payload *ignition.Payload) (Facts, error) {
 	f := Facts{
 		Host: s.Host.Facts, Files: s.Host.Files, UnitState: unitStates(ctx, s.Host.Units), HasSysctl: hostinfo.HasSysctl,
-		HasModule: func(name string) bool { return hostinfo.HasModule(ctx, name) }, IsModuleLoaded: hostinfo.IsModuleLoaded,
-		HasDevice: hostinfo.HasDevice, HasFileSystem: hostinfo.HasFileSystem,
+		HasModule:      func(name string) bool { return hostinfo.HasModule(ctx, name) },
+		IsModuleLoaded: func(name string) bool { return hostinfo.IsModuleLoaded(ctx, name) },
+		HasDevice:      hostinfo.HasDevice, HasFileSystem: hostinfo.HasFileSystem,
 		HasContent: func(device string) bool { return hostinfo.HasContent(ctx, device) },
 	}
 	if s.Host.Ledger != nil {

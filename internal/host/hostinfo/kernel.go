@@ -34,7 +34,7 @@ func HasSysctl(name string) bool {
 
 // HasModule reports whether a kernel module is loaded, built in or loadable.
 func HasModule(ctx context.Context, name string) bool {
-	if IsModuleLoaded(name) {
+	if isModuleListed(name) {
 		return true
 	}
 	_, err := command.Run(ctx, "modprobe", "--dry-run", "--quiet", "--", name)
@@ -51,7 +51,30 @@ func IsModuleDisabled(ctx context.Context, name string) bool {
 	return err == nil && disabledModule.MatchString(out)
 }
 
-// IsModuleLoaded reports whether a kernel module is loaded, or built in and listed in /sys/module.
-func IsModuleLoaded(name string) bool {
+// IsModuleLoaded reports whether a kernel module is loaded or built in. The name can be an alias, such as ip_conntrack.
+func IsModuleLoaded(ctx context.Context, name string) bool {
+	if isModuleListed(name) {
+		return true
+	}
+	out, err := command.Run(ctx, "modprobe", "--show-depends", "--quiet", "--", name)
+	return err == nil && isLastLoaded(out, isModuleListed)
+}
+
+// isModuleListed reports whether the kernel lists a module: one that is loaded, or built in with parameters.
+func isModuleListed(name string) bool {
 	return fileExists("/sys/module/" + strings.ReplaceAll(name, "-", "_"))
+}
+
+// moduleFile matches the line of modprobe --show-depends for a module that is not built in.
+var moduleFile = regexp.MustCompile(`^insmod /\S*/([^/\s]+)\.ko`)
+
+// isLastLoaded reports whether the last module in the output of modprobe --show-depends is loaded or built in: those
+// before it are what it depends on.
+func isLastLoaded(depends string, isListed func(string) bool) bool {
+	depends = strings.TrimSpace(depends)
+	last := depends[strings.LastIndexByte(depends, '\n')+1:]
+	if file := moduleFile.FindStringSubmatch(last); file != nil {
+		return isListed(file[1])
+	}
+	return strings.HasPrefix(last, "builtin ")
 }

@@ -24,3 +24,21 @@ func TestIsModuleDisabled(t *testing.T) {
 		}
 	}
 }
+
+func TestIsLastLoaded(t *testing.T) {
+	listed := func(name string) bool { return name == "nf_conntrack" }
+	const conntrack = "insmod /lib/modules/6.12.0/kernel/lib/libcrc32c.ko.xz \n" +
+		"insmod /lib/modules/6.12.0/kernel/net/netfilter/nf_conntrack.ko.xz hashsize=4096\n"
+	for depends, want := range map[string]bool{
+		"builtin configfs\n": true,
+		conntrack:            true, // of the alias ip_conntrack
+		conntrack + "insmod /lib/modules/6.12.0/kernel/net/netfilter/nf_nat.ko.xz \n": false,
+		"builtin libcrc32c\ninsmod /lib/modules/6.1.0/kernel/net/sctp/sctp.ko \n":     false,
+		"install /bin/false \n": false,
+		"":                      false,
+	} {
+		if got := isLastLoaded(depends, listed); got != want {
+			t.Errorf("isLastLoaded = %t with\n%s", got, depends)
+		}
+	}
+}

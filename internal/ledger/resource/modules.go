@@ -4,12 +4,10 @@ package resource
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"path"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -18,12 +16,8 @@ import (
 type Modules struct{ ledger.Irreversible }
 
 // Get checks whether the module is loaded or built in.
-func (Modules) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
-	_, err := os.Stat("/sys/module/" + strings.ReplaceAll(path.Base(c.Target), "-", "_"))
-	if err != nil && !os.IsNotExist(err) {
-		return ledger.State{}, fmt.Errorf("checking for kernel module %s: %w", c.Target, err)
-	}
-	return ledger.State{Present: err == nil}, nil
+func (Modules) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
+	return ledger.State{Present: hostinfo.IsModuleLoaded(ctx, path.Base(c.Target))}, nil
 }
 
 // Set loads the module.
