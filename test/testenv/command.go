@@ -4,6 +4,7 @@ package testenv
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -35,6 +36,23 @@ func (s *Environment) RunUntilOutput(ctx context.Context, command, pattern strin
 		return "", errors.Join(err, fmt.Errorf("%s ended before its output matched %q:\n%s", command, pattern,
 			watch.String()))
 	}
+}
+
+// Step is a step in the result of a command with -o json.
+type Step struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+}
+
+// ParseSteps returns the steps in the result of a command with -o json.
+func ParseSteps(result string) ([]Step, error) {
+	var parsed struct {
+		Steps []Step `json:"steps"`
+	}
+	if err := json.Unmarshal([]byte(result), &parsed); err != nil {
+		return nil, fmt.Errorf("reading the result of a command: %w", err)
+	}
+	return parsed.Steps, nil
 }
 
 // StepLine returns a pattern for an output line of a step: its name is the second word.

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -110,16 +109,11 @@ func (b *bench) measureJoin(ctx context.Context) error {
 		return fmt.Errorf("reading the memory of a join: %w", err)
 	}
 	b.memory = append(b.memory, kib/1024)
-	var result struct {
-		Steps []struct {
-			Name    string  `json:"name"`
-			Seconds float64 `json:"seconds"`
-		} `json:"steps"`
+	steps, err := testenv.ParseSteps(out)
+	if err != nil {
+		return err
 	}
-	if err := json.Unmarshal([]byte(out), &result); err != nil {
-		return fmt.Errorf("reading the result of a join: %w", err)
-	}
-	for _, step := range result.Steps {
+	for _, step := range steps {
 		if !slices.Contains(b.order, step.Name) {
 			b.order = append(b.order, step.Name)
 		}

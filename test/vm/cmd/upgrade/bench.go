@@ -64,8 +64,12 @@ func (b *bench) measureUpgrade(ctx context.Context, round int) error {
 	}
 	began := time.Now()
 	cordon, err := b.measureCordon(ctx, func() error {
-		_, err := b.env.Machine.Output(ctx, "hcp-node-agent upgrade --user-data "+testenv.UserDataPath)
+		out, err := b.env.Machine.Output(ctx, "hcp-node-agent upgrade -o json --user-data "+testenv.UserDataPath)
+		if err != nil {
+			return err
+		}
 		b.upgrades = append(b.upgrades, time.Since(began))
+		b.steps, err = testenv.ParseSteps(out)
 		return err
 	})
 	b.cordons = append(b.cordons, cordon)

@@ -74,7 +74,11 @@ func (b *bench) result() benchmarks.Result {
 	table.AddRow("hcp-node-agent upgrade", benchmarks.Median(b.upgrades).Seconds())
 	table.AddRow("unschedulable in it", cordon)
 	table.AddRow("floor", floor)
-	r.Tables = []benchmarks.Table{table}
+	chart := benchmarks.Chart{Title: "Steps of the last upgrade, s", Series: make([]benchmarks.Series, 1)}
+	for _, step := range b.steps {
+		chart.AddGroup(step.Name, step.Seconds)
+	}
+	r.Tables, r.Charts = []benchmarks.Table{table}, []benchmarks.Chart{chart}
 	r.Compare("time unschedulable of upgrade / floor", cordon/floor)
 	return r
 }
@@ -85,4 +89,5 @@ type bench struct {
 	upgrades []time.Duration // the whole command
 	cordons  []time.Duration // of the upgrades
 	floors   []time.Duration
+	steps    []testenv.Step // of the last upgrade
 }
