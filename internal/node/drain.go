@@ -60,7 +60,7 @@ func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
 	if err != nil {
 		return err
 	}
-	for {
+	for began := time.Now(); ; {
 		blocked, err := n.evictPods(ctx, evictable)
 		if err != nil {
 			return err
@@ -75,11 +75,17 @@ func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
 			remedy = "oc get poddisruptionbudgets -A"
 		}
 		n.Log.Wait("waiting for the drain to complete: "+text, remedy)
-		if wait.Sleep(ctx, 2*time.Second) != nil {
+		if wait.Sleep(ctx, evictionPause(time.Since(began))) != nil {
 			return report.WaitError(ctx,
 				report.Fail(report.Failed, remedy, "drain timed out: %s", text))
 		}
 	}
+}
+
+// evictionPause returns the time to the next look at the pods, from the time since the first eviction. Pods that end
+// quickly do not wait for it, and a long drain sends few requests.
+func evictionPause(since time.Duration) time.Duration {
+	return min(max(since/4, 250*time.Millisecond), 2*time.Second)
 }
 
 // CheckDrain fails if Evict would refuse to evict the pods of this node, because a pod has no controller

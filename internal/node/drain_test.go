@@ -32,6 +32,16 @@ func TestDrainTimeLeft(t *testing.T) {
 	}
 }
 
+func TestEvictionPause(t *testing.T) {
+	for since, want := range map[time.Duration]time.Duration{
+		0: 250 * time.Millisecond, 4 * time.Second: time.Second, time.Minute: 2 * time.Second,
+	} {
+		if got := evictionPause(since); got != want {
+			t.Errorf("after %s: %s, want %s", since, got, want)
+		}
+	}
+}
+
 func TestPodsToEvict(t *testing.T) {
 	yes := true
 	pod := func(name, owner string, change func(*corev1.Pod)) *corev1.Pod {
