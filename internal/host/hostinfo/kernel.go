@@ -68,8 +68,8 @@ func isModuleListed(name string) bool {
 // moduleFile matches the line of modprobe --show-depends for a module that is not built in.
 var moduleFile = regexp.MustCompile(`^insmod /\S*/([^/\s]+)\.ko`)
 
-// isLastLoaded reports whether the last module in the output of modprobe --show-depends is loaded or built in: those
-// before it are what it depends on.
+// isLastLoaded reports whether the last module in the output of modprobe --show-depends is loaded or built in. It
+// depends on those before it.
 func isLastLoaded(depends string, isListed func(string) bool) bool {
 	depends = strings.TrimSpace(depends)
 	last := depends[strings.LastIndexByte(depends, '\n')+1:]
