@@ -30,6 +30,10 @@ type Options struct {
 	Bin        string    // of the control plane, as in bed.Options
 	Stack      string    // address families of the cluster, see bed.Options
 
+	// Disk is the image of a foreign host, see vm.Config. If the class is vm.RHCOS, Ignition configures it.
+	Disk     string
+	Emulated bool
+
 	// CPUs and MemoryMiB are the size of the machine. The defaults are those of vm.Config.
 	CPUs, MemoryMiB int
 }
@@ -82,9 +86,11 @@ func (s *Environment) open(ctx context.Context, options Options) error {
 	if s.Client, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("connecting to the cluster: %w", err)
 	}
-	if s.class == "" {
+	switch {
+	case options.Disk != "":
+	case s.class == "":
 		s.image, err = vm.BuildImage(ctx, options.Repository, options.Log)
-	} else {
+	default:
 		s.image, err = vm.BuildOSTreeImage(ctx, options.Repository, s.class, options.Log)
 	}
 	if err != nil {
@@ -95,7 +101,8 @@ func (s *Environment) open(ctx context.Context, options Options) error {
 		start = vm.FromSnapshot
 	}
 	s.Machine, err = start(ctx, vm.Config{
-		Image: s.image, Name: NodeName, Dir: filepath.Join(options.Dir, "machine"),
+		Image: s.image, Disk: options.Disk, Ignition: s.class == vm.RHCOS, Emulated: options.Emulated,
+		Name: NodeName, Dir: filepath.Join(options.Dir, "machine"),
 		Network: vm.Network{Namespace: s.ControlPlane.Netns, Bridge: s.ControlPlane.Bridge},
 		CPUs:    options.CPUs, MemoryMiB: options.MemoryMiB,
 	})

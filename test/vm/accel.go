@@ -29,10 +29,14 @@ var (
 
 // chooseAccelerator returns KVM if the image's kernel boots faster with it. That /dev/kvm can be opened is not
 // sufficient: in some virtual machines KVM is nested and a stock kernel needs minutes for its first lines. The result
-// is cached beside the image until the host reboots.
-func chooseAccelerator(ctx context.Context, image string) (accelerator, error) {
-	if _, err := os.Stat("/dev/kvm"); errors.Is(err, os.ErrNotExist) {
+// is cached beside the image until the host reboots. The kernel of a foreign disk is unknown; Config.Emulated decides.
+func chooseAccelerator(ctx context.Context, cfg Config) (accelerator, error) {
+	image := cfg.Image
+	if _, err := os.Stat("/dev/kvm"); errors.Is(err, os.ErrNotExist) || cfg.Emulated {
 		return tcg, nil
+	}
+	if cfg.Disk != "" {
+		return kvm, nil
 	}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -51,7 +51,6 @@ func (m *Machine) Uplink(ctx context.Context) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	enter := []string{"nsenter", "--net=" + m.cfg.nics()[0].Namespace, "--"}
-	m.uplink = newChannel(m.cfg.Image, m.sockets, "uplink", enter, address.String(), "22")
+	m.uplink = newChannel(m.cfg.Image, m.sockets, "uplink", m.cfg.nics()[0].enter(), address.String(), "22")
 	return m.uplink, nil
 }

@@ -10,10 +10,17 @@ import (
 	"path/filepath"
 )
 
-// Config describes a machine. Image and either Network or NICs are required.
+// Config describes a machine. Image or Disk, and either Network or NICs are required.
 type Config struct {
 	// Image is the directory that test/image/build.sh prints.
 	Image string
+	// Disk is a qcow2 file with an operating system and its boot loader, such as the cloud image of a distribution, and
+	// replaces Image. The machine boots it by its BIOS. It has no control channel: its only card is the uplink, on a
+	// bridge. The first boot gets the host name and ssh keys from cloud-init, or from Ignition.
+	Disk     string
+	Ignition bool
+	// Emulated prevents the use of KVM with Disk. With Image, the faster one is chosen.
+	Emulated bool
 	// Network is the network that the uplink is attached to.
 	Network Network
 	// NICs are the network cards eth0, eth1, and so on of a machine with several uplinks, and
@@ -66,10 +73,13 @@ type NIC struct {
 // withDefaults returns c with the defaults filled in. It makes paths absolute, because QEMU stores
 // them in its disk images.
 func (c Config) withDefaults() (Config, error) {
-	if c.Image == "" {
-		return c, errors.New("vm: Config.Image is empty: set it to the directory that test/image/build.sh prints")
+	if (c.Image == "") == (c.Disk == "") {
+		return c, errors.New("vm: Config needs either Image, the directory that test/image/build.sh prints, or Disk")
 	}
 	for _, nic := range c.nics() {
+		if c.Disk != "" && (len(c.NICs) > 0 || nic.Bridge == "") {
+			return c, errors.New("vm: with Config.Disk, Config.Network needs a bridge")
+		}
 		if nic.Namespace == "" || (nic.Bridge == "") == (nic.Switch == nil) {
 			return c, errors.New("vm: Config.Network needs a namespace, and either a bridge or a switch")
 		}
@@ -87,7 +97,11 @@ func (c Config) withDefaults() (Config, error) {
 		c.CPUs = 1
 	}
 	var err error
-	if c.Image, err = filepath.Abs(c.Image); err != nil {
+	image := &c.Image
+	if c.Disk != "" {
+		image = &c.Disk
+	}
+	if *image, err = filepath.Abs(*image); err != nil {
 		return c, fmt.Errorf("finding the image: %w", err)
 	}
 	if c.Dir != "" {

@@ -63,21 +63,15 @@ func (h hardware) arguments() []string {
 		"-nodefaults", "-no-user-config", "-display", "none",
 		"-chardev", fmt.Sprintf("socket,id=qmp,fd=%d", h.qmpFD), "-mon", "chardev=qmp,mode=control",
 		"-chardev", "file,id=console,append=on,path=" + escape(h.console), "-serial", "chardev:console",
-		"-kernel", filepath.Join(h.Image, "vmlinux"),
-		"-initrd", filepath.Join(h.Image, "initramfs.img"),
-		"-append", h.kernelArguments(),
 		// unsafe only omits fsync on the host; see Machine.Kill.
 		"-drive", "if=none,id=disk,format=qcow2,cache=unsafe,discard=unmap,file=" + escape(h.disk),
 		"-device", "virtio-blk-pci,drive=disk",
 	}
+	args = append(args, h.boot()...)
 	// The uplinks' network cards come first and become eth0, eth1, and so on.
 	args = append(args, h.uplinks()...)
-	args = append(args, h.controlPort()...)
+	args = append(args, h.controlCard()...)
 	args = append(args,
-		// restrict: the control channel cannot reach other networks.
-		"-netdev", "user,id="+controlBackend+",restrict=on,ipv6=off,net="+controlNetwork+
-			",hostfwd=tcp:127.0.0.1:0-"+controlAddress+":22",
-		"-device", "virtio-net-pci,netdev="+controlBackend+",romfile=,mac="+controlMAC+h.controlSlot(),
 		"-device", "virtio-rng-pci",
 		"-drive", "if=none,id=seed,format=raw,readonly=on,file="+escape(h.seed),
 		"-device", "virtio-blk-pci,drive=seed",
@@ -86,6 +80,35 @@ func (h hardware) arguments() []string {
 		args = append(args, "-incoming", "defer")
 	}
 	return args
+}
+
+// boot returns the arguments for the kernel, or those that the boot loader's guest needs.
+func (h hardware) boot() []string {
+	switch {
+	case h.Disk == "":
+		return []string{
+			"-kernel", filepath.Join(h.Image, "vmlinux"),
+			"-initrd", filepath.Join(h.Image, "initramfs.img"),
+			"-append", h.kernelArguments(),
+		}
+	case h.Ignition:
+		return []string{"-fw_cfg", "name=opt/com.coreos/config,file=" + escape(ignitionConfig(h.Image))}
+	}
+	return nil
+}
+
+// controlCard returns the arguments for the card of the control channel. In a foreign guest, it would be a second
+// default route.
+func (h hardware) controlCard() []string {
+	if h.Disk != "" {
+		return nil
+	}
+	return append(h.controlPort(),
+		// restrict: the control channel cannot reach other networks.
+		"-netdev", "user,id="+controlBackend+",restrict=on,ipv6=off,net="+controlNetwork+
+			",hostfwd=tcp:127.0.0.1:0-"+controlAddress+":22",
+		"-device", "virtio-net-pci,netdev="+controlBackend+",romfile=,mac="+controlMAC+h.controlSlot(),
+	)
 }
 
 // escape escapes a path for QEMU's comma-separated options.

@@ -79,7 +79,11 @@ func TestMACIsDerivedFromName(t *testing.T) {
 
 func TestConfigRequiresImageAndNetwork(t *testing.T) {
 	for name, cfg := range map[string]Config{
-		"image":   {Network: Network{Namespace: "/ns", Bridge: "br"}},
+		"image": {Network: Network{Namespace: "/ns", Bridge: "br"}},
+		"disk": {
+			Image: "/image", Disk: "/disk.qcow2", Network: Network{Namespace: "/ns", Bridge: "br"},
+		},
+		"bridge":  {Disk: "/disk.qcow2", Network: Network{Namespace: "/ns", Switch: fakeSwitch{}}},
 		"network": {Image: "/image", Network: Network{Namespace: "/ns"}},
 		"either":  {Image: "/image", Network: Network{Namespace: "/ns", Bridge: "br", Switch: fakeSwitch{}}},
 	} {

@@ -41,7 +41,11 @@ func Start(ctx context.Context, cfg Config) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.start(ctx, filepath.Join(m.cfg.Image, "disk.img"), "raw", ""); err != nil {
+	base, format := filepath.Join(m.cfg.Image, "disk.img"), "raw"
+	if m.cfg.Disk != "" {
+		base, format = m.cfg.Disk, "qcow2"
+	}
+	if err := m.start(ctx, base, format, ""); err != nil {
 		m.Close()
 		return nil, err
 	}
@@ -66,11 +70,14 @@ func newMachine(ctx context.Context, cfg Config) (*Machine, error) {
 	for i, nic := range cfg.nics() {
 		m.cables = append(m.cables, &Cable{machine: m, nic: i, out: nic.Unplugged})
 	}
-	if m.accel, err = chooseAccelerator(ctx, cfg.Image); err != nil {
+	if m.accel, err = chooseAccelerator(ctx, cfg); err != nil {
 		return nil, err
 	}
 	if m.sockets, err = os.MkdirTemp("", "vm"); err != nil {
 		return nil, fmt.Errorf("creating a directory for sockets: %w", err)
+	}
+	if cfg.Disk != "" {
+		m.cfg.Image = m.sockets // where provision creates the keys
 	}
 	if m.cfg.Dir == "" {
 		m.cfg.Dir, m.ownsDir = m.sockets, true
@@ -89,6 +96,11 @@ func (m *Machine) start(ctx context.Context, base, format, state string) error {
 	}
 	if err := blankSeed(m.seed()); err != nil {
 		return err
+	}
+	if m.cfg.Disk != "" {
+		if err := m.provision(ctx); err != nil {
+			return err
+		}
 	}
 	return m.startQEMU(ctx, state)
 }

@@ -70,6 +70,9 @@ func (m *Machine) attach(ctx context.Context, state string) error {
 			return err
 		}
 	}
+	if m.cfg.Disk != "" {
+		return m.updateCables(ctx, false)
+	}
 	port, err := m.controlPort(ctx)
 	if err != nil {
 		return err

@@ -12,8 +12,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/waittest"
 )
 
-// WaitSSH waits until the machine responds on the control channel.
+// WaitSSH waits until the machine responds on the control channel, or on the uplink with Config.Disk.
 func (m *Machine) WaitSSH(ctx context.Context) error {
+	if m.cfg.Disk != "" {
+		return m.waitUplink(ctx)
+	}
 	for began := time.Now(); ; {
 		// The limit is a tenth of the elapsed time: short while the guest boots, and sufficient
 		// on a busy host.

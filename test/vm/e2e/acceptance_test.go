@@ -9,7 +9,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,11 +20,8 @@ import (
 // idle is refused, and an interrupted run restores the host.
 func TestAcceptance(t *testing.T) {
 	ctx := newContext(t)
-	program := filepath.Join(t.TempDir(), "acceptance")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "../../acceptance").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program, err := testenv.BuildAcceptance(ctx, "../../..", t.TempDir())
+	must(t, err)
 	before := hostState(ctx, t)
 
 	mustOutput(ctx, t, "ip link add br-ex type dummy")
@@ -57,27 +53,8 @@ func runAcceptance(
 ) (string, error) {
 	t.Helper()
 	dir := t.TempDir()
-	uplink, err := environment.Machine.Uplink(ctx)
+	command, err := environment.Acceptance(ctx, program, dir, "-join-options", "--network-timeout "+testenv.NetworkTimeout)
 	must(t, err)
-	ssh := strings.Fields(uplink.Command())
-	host := len(ssh) - 1
-	userData, err := environment.ControlPlane.CurrentUserData(ctx)
-	must(t, err)
-	kubeconfig, err := environment.NodeSideKubeconfig(environment.ControlPlane.Kubeconfig)
-	must(t, err)
-	gateway, _, _ := strings.Cut(environment.ControlPlane.HostAddress, "/")
-	file := func(name string, content []byte) string {
-		path := filepath.Join(dir, name)
-		must(t, os.WriteFile(path, content, 0o600))
-		return path
-	}
-	command := exec.CommandContext(ctx, "nsenter", "--net="+environment.ControlPlane.Netns, "unshare", "--mount",
-		"sh", "-c", `mount --bind "$0" /etc/resolv.conf && exec "$@"`,
-		file("resolv.conf", []byte("nameserver "+gateway+"\n")),
-		program,
-		"-host", ssh[host], "-ssh", strings.Join(ssh[:host], " "), "-user-data", file("user-data.ign", userData),
-		"-kubeconfig", file("kubeconfig", kubeconfig), "-join-options", "--network-timeout "+testenv.NetworkTimeout,
-		"-output", dir)
 	output := &watchedOutput{w: t.Output()}
 	if interruptAfter != nil {
 		output.matches = interruptAfter
