@@ -216,6 +216,10 @@ acceptance: ## test the agent on a host of yours over ssh, and restore it: HOST=
 	go run ./test/acceptance -host '$(HOST)' -user-data '$(USER_DATA)' -package '$(PACKAGE)' -kubeconfig '$(KUBECONFIG)' \
 		-join-options '$(OPTIONS)'
 
+.PHONY: acceptance-vm
+acceptance-vm: build bed-control ## the same in a virtual machine beside a test control plane, as root: IMAGE=FILE.qcow2 [OPTIONS='-ignition -prepare SCRIPT -packages RPM']
+	go run ./test/vm/cmd/host -image '$(IMAGE)' $(OPTIONS)
+
 .PHONY: rpm
 rpm: ## the RPMs, and a repository of them, signed with KEY or a test key: build/rpm
 	packaging/rpm/build.sh
