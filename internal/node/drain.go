@@ -82,7 +82,7 @@ func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
 	}
 }
 
-// evictionPause returns the time to the next look at the pods, from the time since the first eviction. Pods that end
+// evictionPause returns the time to the next check of the pods, from the time since the first eviction. Pods that end
 // quickly do not wait for it, and a long drain sends few requests.
 func evictionPause(since time.Duration) time.Duration {
 	return min(max(since/4, 250*time.Millisecond), 2*time.Second)
