@@ -27,6 +27,7 @@ func (h *hostedCluster) testApproveWithoutAPI(t *testing.T) {
 }
 
 func (h *hostedCluster) testApprove(t *testing.T) {
+	h.createNamespace(t)
 	token := h.enroll(t, "reviewed", nil)
 	csr, key := csrtest.SubmitWithToken(t, token)
 	fingerprint := enrollment.Fingerprint(&key.PublicKey)
