@@ -62,6 +62,16 @@ const (
 	ApproverKubeconfigPath = "/root/approver.kubeconfig"
 )
 
+// Commands for a machine.
+const (
+	// JoinCommand joins with the user data, and approves the CSRs as an administrator.
+	JoinCommand = "hcp-node-agent join --network-timeout " + NetworkTimeout + " --user-data " + UserDataPath +
+		" --approve-with " + ApproverKubeconfigPath
+	// AwaitIdle waits until the processors are idle most of the time, because pods start for a minute after a join. It
+	// waits two minutes at most.
+	AwaitIdle = `for i in $(seq 24); do [ "$(vmstat 5 2 | awk 'END {print $15}')" -lt 70 ] || break; done`
+)
+
 // Open starts a control plane and a machine in its network.
 func Open(ctx context.Context, options Options) (*Environment, error) {
 	s := &Environment{repository: options.Repository, class: options.Class}

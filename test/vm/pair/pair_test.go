@@ -84,8 +84,7 @@ func join(ctx context.Context, t *testing.T, nodes ...string) {
 		e := environments[node]
 		must(t, e.CopyInputs(ctx))
 		joining.Go(func() {
-			result, err := e.Machine.Run(ctx, "hcp-node-agent join --network-timeout "+testenv.NetworkTimeout+" --user-data "+
-				testenv.UserDataPath+" --approve-with "+testenv.ApproverKubeconfigPath)
+			result, err := e.Machine.Run(ctx, testenv.JoinCommand)
 			t.Logf("%s:\n%s%s", node, result.Stdout, result.Stderr)
 			if err != nil || result.ExitCode != 0 {
 				t.Errorf("the join of %s: exit code %d, %v", node, result.ExitCode, err)

@@ -51,13 +51,11 @@ const (
 	// installedSnapshot is the machine with the agent, before a join.
 	installedSnapshot = "installed"
 	nic               = "eth0"
-	join              = "hcp-node-agent join --network-timeout " + testenv.NetworkTimeout + " --user-data " +
-		testenv.UserDataPath + " --approve-with " + testenv.ApproverKubeconfigPath
 	// recordMemory records the largest resident set of the next join until it ends.
 	recordMemory = "systemd-run --quiet --collect sh -c 'until pid=$(pgrep -x hcp-node-agent); do sleep 0.5; done; " +
 		"while grep VmHWM /proc/$pid/status >/run/memory.new; do mv /run/memory.new /run/memory; sleep 2; done'"
 	readMemory = "awk '{print $2}' /run/memory" // kB
-	secondJoin = "rm -f /root/second.json; " + join + " --trace /root/second.json"
+	secondJoin = "rm -f /root/second.json; " + testenv.JoinCommand + " --trace /root/second.json"
 )
 
 func (b *bench) install(ctx context.Context) error {
@@ -95,7 +93,7 @@ func (b *bench) measureJoin(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	out, err := b.env.Machine.Output(ctx, join+" -o json --trace /root/first.json")
+	out, err := b.env.Machine.Output(ctx, testenv.JoinCommand+" -o json --trace /root/first.json")
 	if err != nil {
 		return err
 	}
@@ -122,10 +120,6 @@ func (b *bench) measureJoin(ctx context.Context) error {
 	return nil
 }
 
-// awaitIdle waits until the processors of the machine are idle most of the time, because pods start for a minute after
-// a join. It waits two minutes at most.
-const awaitIdle = `for i in $(seq 24); do [ "$(vmstat 5 2 | awk 'END {print $15}')" -lt 70 ] || break; done`
-
 // measureNode saves what the join wrote, and measures commands on the node.
 func (b *bench) measureNode(ctx context.Context, rounds int, traces string) error {
 	const prepare = "/root/prepare.sh && tar -C /root -cf /root/prepared.tar floor.tar floor.units"
@@ -136,7 +130,7 @@ func (b *bench) measureNode(ctx context.Context, rounds int, traces string) erro
 	if b.prepared, err = b.env.Machine.Get(ctx, "/root/prepared.tar"); err != nil {
 		return err
 	}
-	if _, err := b.env.Machine.Output(ctx, awaitIdle); err != nil {
+	if _, err := b.env.Machine.Output(ctx, testenv.AwaitIdle); err != nil {
 		return err
 	}
 	for _, line := range []string{

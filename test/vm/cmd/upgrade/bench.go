@@ -24,10 +24,6 @@ const (
 	kubeletConfig = "/etc/kubernetes/kubelet.conf"
 	crioConfig    = "/etc/crio/crio.conf.d/90-benchmark.conf"
 
-	join = "hcp-node-agent join --network-timeout " + testenv.NetworkTimeout + " --user-data " +
-		testenv.UserDataPath + " --approve-with " + testenv.ApproverKubeconfigPath
-	// awaitIdle waits until the processors of the machine are idle most of the time, two minutes at most.
-	awaitIdle = `for i in $(seq 24); do [ "$(vmstat 5 2 | awk 'END {print $15}')" -lt 70 ] || break; done`
 	// restartServices writes the files again, and restarts CRI-O and kubelet.
 	restartServices = "for f in " + kubeletConfig + " " + crioConfig + "; do cp -p $f $f.new; mv $f.new $f; done; " +
 		"systemctl restart crio kubelet"
@@ -40,7 +36,7 @@ func (b *bench) join(ctx context.Context) error {
 	if err := errors.Join(b.env.Install(ctx), b.env.CopyInputs(ctx)); err != nil {
 		return err
 	}
-	if _, err := b.env.Machine.Output(ctx, join); err != nil {
+	if _, err := b.env.Machine.Output(ctx, testenv.JoinCommand); err != nil {
 		return err
 	}
 	return b.env.CreateWorkload(ctx, replicas)
@@ -107,7 +103,7 @@ func (b *bench) settle(ctx context.Context) error {
 	if err := b.env.AwaitWorkload(ctx); err != nil {
 		return err
 	}
-	_, err := b.env.Machine.Output(ctx, awaitIdle)
+	_, err := b.env.Machine.Output(ctx, testenv.AwaitIdle)
 	return err
 }
 
